@@ -1,7 +1,7 @@
-"""The `kokkos-*` back ends: PyKokkos translates workunits to C++, Kokkos runs them.
+"""The `kokkos-*` back ends: PyKokkos translates workunits to C++, and Kokkos runs them.
 
-PyKokkos works at compile time only, in processes of its own. A run loads what it has compiled
-and calls that directly, which costs microseconds where PyKokkos's own dispatch takes hundreds.
+PyKokkos is used only for compilation, in separate processes. A run loads the compiled code and
+calls it directly, which takes microseconds; PyKokkos's own dispatch takes hundreds.
 """
 
 from jetpy.engines.kokkos.engine import KokkosBackend

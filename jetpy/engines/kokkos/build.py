@@ -1,11 +1,10 @@
-"""Compiles workunits, several at a time.
+"""Compiles workunits in groups.
 
-A kernel takes far less time than the headers that it needs, so kernels compiled together share a
-translation unit and the library that it becomes. Each has a folder of its own nevertheless: it
-holds the kernel's source, and once that is compiled a folder `binary`, with a link to the
-library and a checksum of it, that appears at once and complete. Whatever stops a compilation, and
-however many processes compile the same kernel, no half-built one is ever found; a damaged one does
-not count.
+Most of the time goes into headers, so kernels compiled together share a translation unit and a
+library. Each still has its own folder with the kernel's source. After compilation the folder also
+has a folder `binary` with a link to the library and the library's checksum, which appears
+atomically. So an interrupted compilation, or several processes that compile one kernel, never leave
+a partial one to be found. A damaged library counts as missing.
 """
 
 from __future__ import annotations
@@ -25,17 +24,18 @@ from jetpy.errors import BackendError
 FUNCTION = f"{__name__}:build"
 BINARY, LIBRARY, CHECKSUM = "binary", "kernel.so", "sha256"
 FEWEST = 8
-"""Kernels worth a process: g++ takes 5 s for headers and 0.2 s for a kernel, nvcc 12 and 0.3 s."""
+"""Minimum kernels per process: g++ takes 5 s for headers and 0.2 s for a kernel, nvcc 12 and 0.3
+s."""
 _SWITCHES = {"PK_FUSION", "PK_RESTRICT", "PK_LOOP_FUSE", "PK_MEM_FUSE", "DEBUG"}
-"""Environment variables that make PyKokkos generate other code."""
+"""Environment variables that change the code that PyKokkos generates."""
 
 
 _checksums: dict[tuple[int, ...], bytes] = {}
-"""By what tells a file from another, and from itself after a change."""
+"""Checksums of libraries, by device, inode, time of modification and size."""
 
 
 def is_built(folder: Path) -> bool:
-    """Whether a kernel's folder holds its compiled library, as it was compiled."""
+    """Return whether a kernel's folder has its compiled library, undamaged."""
     binary = folder / BINARY
     try:
         return (binary / CHECKSUM).read_bytes() == _checksum(binary / LIBRARY)
@@ -44,7 +44,7 @@ def is_built(folder: Path) -> bool:
 
 
 def _checksum(library: Path) -> bytes:
-    """Return a checksum of a library, read once for all the kernels that share it."""
+    """Return a checksum of a library, which is read once for all kernels that share it."""
     found = library.stat()
     file = found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
     if file not in _checksums:
@@ -53,12 +53,12 @@ def _checksum(library: Path) -> bytes:
 
 
 def build_environment() -> dict[str, str]:
-    """Return the environment in which `build` works.
+    """Return the environment for `build`.
 
     Raises
     ------
     BackendError
-        If a program that compiling takes is missing.
+        If a program for compiling is missing.
     """
     environment = {k: v for k, v in os.environ.items() if k not in _SWITCHES}
     programs = str(Path(sys.executable).parent)
@@ -76,7 +76,7 @@ def build_environment() -> dict[str, str]:
 
 
 def in_groups(kernels: list[Entry], jobs: int) -> list[Group]:
-    """Deal out kernels to groups to compile together, at most `jobs` of them.
+    """Distribute kernels over at most `jobs` groups, each compiled together.
 
     >>> [len(group) for group in in_groups([("evict",)] * 50, 4)]
     [13, 13, 12, 12]
@@ -92,14 +92,14 @@ def build(*kernels: Entry) -> None:
     ----------
     kernels : tuple of str
         Execution space, the same for all; folder; name of the workunit. Its source is
-        ``folder/workunit.py``, and ``folder/binary`` is made.
+        ``folder/workunit.py``, and ``folder/binary`` is created.
 
     Raises
     ------
     BackendError
-        With the words of PyKokkos or of the C++ compiler, if that fails.
+        With the message of PyKokkos or of the C++ compiler, if it fails.
     """
-    os.umask(os.umask(0o022) | 0o022)  # nobody else writes to what is loaded
+    os.umask(os.umask(0o022) | 0o022)  # only the owner may write to code that is loaded
     space = kernels[0][0]
     folders = [Path(folder) for _, folder, _ in kernels]
     with TemporaryDirectory(prefix="build-", dir=folders[0]) as name:
@@ -121,7 +121,7 @@ def build(*kernels: Entry) -> None:
 
 
 def _link(file: Path, to: Path) -> None:
-    """Give a file another name, or copy it where the file system has no hard links."""
+    """Make a hard link to a file, or copy it if the file system has no hard links."""
     try:
         to.hardlink_to(file)
     except OSError:

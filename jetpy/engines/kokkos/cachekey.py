@@ -1,4 +1,4 @@
-"""Where a kernel's compiled code is kept, by everything that it depends on."""
+"""Cache folders of compiled kernels, named by a digest of all inputs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from jetpy.kernel_language.reading import read_workunits
 
 
 def kernel_folder(space: str, module: ModuleType, workunit: str) -> Path:
-    """Return the folder of one workunit's binary, or where that belongs; its source is there then.
+    """Return the folder with a workunit's binary; if there is none, a folder with its source.
 
     Raises
     ------
     BackendError
-        If others may have written the binary, or there is none and no folder for it.
+        If other users may have written the binary, or a missing folder cannot be created.
     """
     name, source = _kernel(space, module, workunit)
     for top in cache_dirs():
@@ -55,10 +55,10 @@ def _kernel(space: str, module: ModuleType, workunit: str) -> tuple[Path, bytes]
 
 @cache
 def _circumstances(space: str) -> str:
-    """Return a digest of what else compiled code depends on.
+    """Return a digest of all inputs of compiled code except its source.
 
-    That is Python, Kokkos (version, options and place), PyKokkos's translator, our own way of
-    compiling, and the processor or GPU.
+    These are Python, Kokkos (version, options and location), PyKokkos's translator, jetpy's own
+    build code, and the processor or GPU.
     """
     digest = hashlib.sha256(
         repr((space, sys.version, sysconfig.get_config_var("EXT_SUFFIX"), _cpu())).encode()
@@ -78,7 +78,7 @@ def _circumstances(space: str) -> str:
 
 
 def _cpu() -> tuple[str, ...]:
-    """Return what tells apart processors that run different machine code."""
+    """Return the properties that distinguish processors with different machine code."""
     kinds = ("model name", "flags", "Features", "CPU implementer", "CPU part")
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []

@@ -1,7 +1,7 @@
-"""The C++ that PyKokkos makes of workunits, and its way of having C++ compiled.
+"""The C++ that PyKokkos generates for workunits, and its compilation.
 
-PyKokkos is patched here, prints, and ends the process where it fails, at times with code 0: so
-this runs in a process of its own (`jetpy.engines.workers`).
+This code patches PyKokkos, which prints, and ends the process on failure, sometimes with code 0. So
+it runs in a separate process (`jetpy.engines.workers`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from jetpy.kernel_language import Kind, View
 from jetpy.kernel_language.reading import read_workunits
 
 LONGEST = 400
-"""Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""
+"""Maximum line length in error messages, because PyKokkos generates C++ as one much longer line."""
 _HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "cmath", "cstdint", "cstring")
-"""Those that kernels need. PyKokkos's others, for sorting above all, take nvcc a third longer."""
+"""The headers that kernels need; PyKokkos's others, mainly for sorting, cost nvcc a third more."""
 _COMMON = """
 template <class Type> Type argument(pybind11::handle passed) {
   if constexpr (Kokkos::is_view_v<Type>) {
@@ -73,8 +73,8 @@ template <class Run> PyObject* answer(Run run) {
   }
 }
 """
-"""Takes arguments from Python or from the words of a block, addresses for views of unknown length,
-and gives results."""
+"""Reads arguments from Python or from the words of a block, with addresses for views of unknown
+length, and returns results."""
 _ENTRY = """
 PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t) {{
   return answer([&] {{ {few} return {call}; }});
@@ -84,8 +84,8 @@ extern "C" PyObject* {symbol}(PyObject* space) {{
   return PyCFunction_New(&method, space);
 }}
 """
-"""Returns a Python function that launches a kernel in an execution space; None means without
-OpenMP's threads."""
+"""Returns a Python function that launches a kernel in an execution space; None means OpenMP without
+its threads."""
 _RANGE = """
 extern "C" std::int64_t {symbol}_range(
     std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t block) {{
@@ -93,38 +93,38 @@ extern "C" std::int64_t {symbol}_range(
   return total([&] {{ {few} return {call}; }});
 }}
 """
-"""Launches a kernel on processors, from a program: in the form of `cpu`'s ranges, of which
-it looks at the block alone."""
+"""Launches a kernel on CPUs from a program, with the parameters of a range of `cpu`; it uses only
+the block."""
 _PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
-"""A view that a function takes by value: each copy looks whether views are counted."""
+"""A view that a function takes by value, where each copy checks whether views are counted."""
 _FEW = {Kind.FOR: 1024, Kind.REDUCE: 1024, Kind.SCAN: 16384}
-"""Indices that one CPU thread runs, as starting all threads takes longer. OpenMP's scans start them
-twice, and go over the indices twice."""
+"""Maximum indices for a single CPU thread, because starting all threads takes longer. OpenMP's
+scans start the threads twice, and visit the indices twice."""
 _EXACT = "-ffp-contract=off"
-"""Lets no compiler round a product and a sum as one, which only some machines can do."""
+"""Prevents compilers from rounding a product and a sum as one, as only some machines can."""
 
 
 def symbol(folder: Path) -> str:
-    """Return the name, in its library, of what makes the launching function of a kernel."""
+    """Return the name of the library function that creates a kernel's launching function."""
     return f"launch_{folder.name.replace('-', '_')}"
 
 
 def translate(space: str, source: Path) -> str:
-    """Translate the workunit ``source.stem`` of a file alone in its folder, once in a process.
+    """Translate the workunit ``source.stem`` of a file alone in its folder, once per process.
 
-    PyKokkos dispatches it, but does not compile, import and call: what it would is kept. The
-    binding that it generates looks up each argument by name, which takes longer than many a
-    kernel; ours takes them in order.
+    PyKokkos's dispatch runs, but its compilation, import and call are replaced by functions that
+    keep their arguments. The binding that PyKokkos generates looks up each argument by name, which
+    takes longer than many kernels; jetpy's binding takes the arguments in order.
 
     Returns
     -------
     str
-        Definitions in C++, in a namespace of their own.
+        C++ definitions, in a separate namespace.
 
     Raises
     ------
     BackendError
-        With PyKokkos's words, if it cannot.
+        With PyKokkos's message, if it fails.
     """
     import pykokkos as pk
     from pykokkos.core import module_setup
@@ -181,7 +181,7 @@ def translate(space: str, source: Path) -> str:
 
 
 def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | View]) -> str:
-    """Return the call in a binding with arguments that come in order, or are always the same."""
+    """Return the call in a binding, with arguments that are passed in order or constant."""
     given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *parameters])}
     given["pk_exec_space_instance"] = "space"
 
@@ -194,18 +194,18 @@ def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | V
 
 
 def _serial(code: str) -> str:
-    """Return code with the serial execution space in place of that which it is compiled for."""
+    """Return code with the serial execution space in place of the one it was compiled for."""
     code = code.replace("argument<pk_exec_space>(space)", "Kokkos::Serial()")
     return re.sub(r"\bpk_exec_space\b", "Kokkos::Serial", code)
 
 
 def compile_together(space: str, translations: list[str], scratch: Path) -> Path:
-    """Compile workunits as one shared library below a folder, and return its path.
+    """Compile workunits as one shared library below a folder; return the library's path.
 
     Raises
     ------
     BackendError
-        With the words of the C++ compiler, if it fails.
+        With the message of the C++ compiler, if it fails.
     """
     import pykokkos as pk
     from pykokkos.core.cpp_setup import CppSetup
@@ -231,7 +231,7 @@ def compile_together(space: str, translations: list[str], scratch: Path) -> Path
 
 @contextmanager
 def _explained(source: Path) -> Iterator[None]:
-    """Catch what PyKokkos prints, and raise its failure as ours."""
+    """Capture the output of PyKokkos, and raise a BackendError if it fails."""
     said = io.StringIO()
     try:
         with redirect_stdout(said):
@@ -241,7 +241,7 @@ def _explained(source: Path) -> Iterator[None]:
 
 
 def _explain(error: BaseException, said: str, source: Path) -> str:
-    """Return what went wrong, in the words of whoever failed, and the line that it is about."""
+    """Return an error message: the output, and the source line that it refers to."""
     words = re.sub(r"\x1b\[\d*m", "", said).partition("DEBUG AST:")[0]
     words = "\n".join(line for line in words.splitlines() if len(line) < LONGEST).strip()
     match = re.match(r"Error on line (\d+)", words)
@@ -252,7 +252,7 @@ def _explain(error: BaseException, said: str, source: Path) -> str:
 
 
 def _import(name: str, path: Path) -> ModuleType:
-    """Import a workunit's source as a module of that name."""
+    """Import a workunit's source as module `name`."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

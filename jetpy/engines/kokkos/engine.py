@@ -27,7 +27,7 @@ from jetpy.engines.workers import Entry, announce, compile_in_parallel, count_of
 from jetpy.kernel_language.reading import read_workunit, workunit_names
 
 SECONDS, SECONDS_A_GROUP = 0.8, 10
-"""To compile a kernel, about, and what several together share."""
+"""Approximate time to compile a kernel, and additional time of a group."""
 _living: WeakSet[KokkosBackend] = WeakSet()
 
 
@@ -40,26 +40,26 @@ def _leave_threads_and_gpu() -> None:
 class KokkosBackend(CompiledBackend):
     """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
 
-    A forked process goes on without OpenMP's threads, and cannot use the GPU.
+    A forked process continues without OpenMP's threads, and cannot use the GPU.
 
     Parameters
     ----------
     space : {'Cuda', 'OpenMP', 'Serial'}
         Kokkos execution space.
     make_host : callable
-        Makes the back end to which one on a GPU leaves small levels.
+        Creates the host engine of a GPU back end, which runs small levels.
     threads : int, optional
-        CPU threads of OpenMP: all available ones by default. They are fixed when the first back
-        end of the process starts Kokkos.
+        CPU threads of OpenMP, by default all available ones. They are fixed when the first back end
+        of the process starts Kokkos.
     device : int, optional
-        Number of the GPU: the one that Kokkos chooses by default. It is fixed when the first back
-        end of the process starts Kokkos.
+        Index of the GPU; by default Kokkos chooses one. It is fixed when the first back end of the
+        process starts Kokkos.
 
     Raises
     ------
     BackendError
-        If PyKokkos, its back end for `space` or the GPU is missing, or Kokkos runs already with
-        another number of threads or on another GPU.
+        If PyKokkos, its back end for `space` or the GPU is missing, or Kokkos already runs with a
+        different number of threads or on a different GPU.
     OptionError
         If there is no such GPU.
     """
@@ -94,7 +94,7 @@ class KokkosBackend(CompiledBackend):
         _living.add(self)
 
     def go_on_after_fork(self) -> None:
-        """Do without what a forked process has not: OpenMP's threads, and the GPU."""
+        """Continue without the resources that a fork takes away: OpenMP's threads, or the GPU."""
         if self._space == "Cuda":
             self.lose_gpu()
         elif self._space == "OpenMP" and openmp_is_lost():
@@ -107,7 +107,7 @@ class KokkosBackend(CompiledBackend):
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Use Kokkos, and its device, while no other thread does."""
+        """Reserve Kokkos and its device for this thread."""
         with KOKKOS, super().using():
             yield
 
@@ -131,7 +131,7 @@ class KokkosBackend(CompiledBackend):
         return repeat, lambda _: False
 
     def _load(self, workunit: Workunit) -> Launcher:
-        """Load a workunit, compiled first if need be."""
+        """Load a workunit; compile it first if necessary."""
         self._check()
         folder = self._folder(workunit)
         self.prepare([workunit])
@@ -147,7 +147,7 @@ class KokkosBackend(CompiledBackend):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Compile what the cache lacks and load everything; return seconds."""
+        """Compile the workunits that the cache lacks, and load all; return seconds."""
         self._check()
         started = time.perf_counter()
         if not self._complete:
@@ -159,11 +159,11 @@ class KokkosBackend(CompiledBackend):
         return time.perf_counter() - started
 
     def prepare(self, workunits: Iterable[Workunit]) -> None:
-        """Compile workunits, of jetpy or not, together: that takes little longer than one."""
+        """Compile workunits together, which takes little longer than compiling one."""
         self._build({self._folder(workunit): workunit for workunit in workunits}, 1, None)
 
     def kernels(self, modules: Iterable[ModuleType]) -> dict[Path, Workunit]:
-        """Return the workunits of modules by the folder where compiled code of each belongs."""
+        """Return the workunits of modules, by the folder for the compiled code of each."""
         return {
             self._folder(getattr(module, name)): getattr(module, name)
             for module in modules
@@ -179,7 +179,7 @@ class KokkosBackend(CompiledBackend):
         jobs: int,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        """Compile those of some kernels that are not compiled yet."""
+        """Compile the kernels that are not compiled yet."""
         missing: list[Entry] = [
             (self._space, str(folder), workunit.__name__)
             for folder, workunit in kernels.items()

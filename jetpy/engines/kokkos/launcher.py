@@ -1,4 +1,4 @@
-"""Calls compiled workunits directly, without PyKokkos's dispatch."""
+"""Launcher of compiled workunits, without PyKokkos's dispatch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jetpy.kernel_language import Signature
 
 
 class Launcher:
-    """A compiled workunit, loaded.
+    """A loaded compiled workunit.
 
     Parameters
     ----------
@@ -25,19 +25,19 @@ class Launcher:
         A kernel's folder (`jetpy.engines.kokkos.build`).
     signature : Signature
     instance : object
-        PyKokkos's object for the execution space that it runs on; None for that of OpenMP without
-        its threads.
+        PyKokkos's object for the execution space that it runs on; None means OpenMP without its
+        threads.
     memory : Memory
-        Where its arrays lie.
+        Memory that has its arrays.
 
     Attributes
     ----------
     bind, places, read
-        As of `Arguments`.
+        As in `Arguments`.
     call : callable
-        Runs it with what `bind` returns; returns the total of a reduction or scan.
+        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     function, kind, block
-        What a program calls (`jetpy.engines.cpu.program`); on a GPU there is none.
+        For programs (`jetpy.engines.cpu.program`); `function` is 0 on a GPU.
     """
 
     def __init__(self, folder: Path, signature: Signature, instance: Any, memory: Memory) -> None:
@@ -61,5 +61,5 @@ class Launcher:
         return self.call(*self.bind(n, arguments))
 
     def run_on(self, instance: Any) -> None:
-        """Choose what `call` runs on."""
+        """Choose the execution space of `call`."""
         self.call: Callable[..., Any] = self._make(instance)

@@ -1,4 +1,4 @@
-"""Where Kokkos is installed: as PyKokkos says, unless another package's folder misleads it."""
+"""Location of Kokkos according to PyKokkos, corrected if another package's folder misleads it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jetpy.errors import BackendError
 
 
 def kokkos_paths(space: str) -> tuple[Path, Path, Path]:
-    """Return Kokkos's folders of libraries and headers, and the program that compiles.
+    """Return Kokkos's folders of libraries and headers, and the compiler program.
 
     Raises
     ------
@@ -31,9 +31,9 @@ def kokkos_paths(space: str) -> tuple[Path, Path, Path]:
 
 
 def libraries_of(said: Path, prefix: Path) -> Path:
-    """Return the folder of Kokkos's libraries, given that which PyKokkos takes.
+    """Return the folder of Kokkos's libraries, given the folder that PyKokkos found.
 
-    It takes any folder ``lib`` beside the installed packages, which some of them bring.
+    PyKokkos accepts any folder ``lib`` next to the installed packages, and some packages bring one.
     """
     folders = (said, prefix / "lib", prefix / "lib64")
     return next((folder for folder in folders if any(folder.glob("libkokkoscore.*"))), said)

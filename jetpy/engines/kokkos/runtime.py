@@ -1,4 +1,4 @@
-"""Finds PyKokkos and starts Kokkos in this process, once and with one number of threads."""
+"""Finds PyKokkos and starts Kokkos in this process, once and with a fixed number of threads."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from jetpy.engines.threads import available_threads, limit_spinning, openmp_is_l
 from jetpy.errors import BackendError
 
 _threads: int | None = None
-"""How many threads Kokkos was started with; None before."""
+"""Number of threads of Kokkos; None before it starts."""
 _device: int | None = None
-"""The GPU that it runs on; None where nobody has asked."""
+"""Index of the GPU of Kokkos; None until it is requested."""
 
 
 def check_space(space: str) -> None:
-    """Refuse an execution space that a fork has taken away.
+    """Check that a fork has not taken away an execution space.
 
     Raises
     ------
     BackendError
-        If that is the GPU, or OpenMP where Kokkos cannot do without its threads.
+        If the space is the GPU, or OpenMP in a Kokkos without the space Serial.
     """
     if space == "Cuda":
         gpu.check_after_fork()
@@ -36,19 +36,19 @@ def check_space(space: str) -> None:
 
 
 def check_present(space: str, device: int | None = None) -> None:
-    """Look for what a back end needs, without starting anything.
+    """Check that a back end's requirements are installed, without starting anything.
 
     Parameters
     ----------
     space : {'Cuda', 'OpenMP', 'Serial'}
         Kokkos execution space.
     device : int, optional
-        Number of a GPU.
+        Index of a GPU.
 
     Raises
     ------
     BackendError
-        If something is missing; the message says what.
+        If a requirement is missing; the message names it.
     OptionError
         If there is no such GPU.
     """
@@ -69,7 +69,7 @@ def check_present(space: str, device: int | None = None) -> None:
 
 
 def _has(space: str) -> bool:
-    """Whether Kokkos was built with an execution space."""
+    """Return whether Kokkos was built with an execution space."""
     return bool(_import("kokkos").get_device_available(space))
 
 
@@ -89,21 +89,21 @@ def _check_gpu(device: int | None) -> None:
 def start(threads: int | None, device: int | None = None) -> int:
     """Start Kokkos unless it runs; return its number of CPU threads.
 
-    Kokkos takes its threads and its GPU when it starts and keeps them until the process ends. It
-    has one thread where OpenMP's are lost by a fork.
+    Kokkos takes its threads and its GPU at the start and keeps them until the process ends. After a
+    fork that loses OpenMP's threads, it has one thread.
 
     Parameters
     ----------
     threads : int, optional
-        CPU threads; where Kokkos runs already, those that it has, else all available ones.
+        CPU threads; by default the threads of a running Kokkos, else all available ones.
     device : int, optional
-        Number of the GPU to start with; Kokkos chooses by default.
+        Index of the GPU to start with; by default Kokkos chooses.
 
     Raises
     ------
     BackendError
-        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads, or
-        was not started before OpenMP was lost: it would wait for ever.
+        If PyKokkos cannot be imported, or Kokkos already runs with a different number of threads,
+        or Kokkos had not started before a fork lost OpenMP's threads: it would hang.
     """
     global _threads
     if openmp_is_lost():
@@ -129,12 +129,12 @@ def start(threads: int | None, device: int | None = None) -> int:
 
 
 def device_of_kokkos(device: int | None) -> int:
-    """Return the number of the GPU that Kokkos, which runs, has taken.
+    """Return the index of the GPU that a running Kokkos uses.
 
     Raises
     ------
     BackendError
-        If that is not the one asked for.
+        If it is not `device`.
     """
     global _device
     if _device is None:
@@ -156,7 +156,7 @@ def _import(package: str) -> Any:
 
 @contextmanager
 def _settings(threads: int, device: int | None) -> Iterator[None]:
-    """Set what Kokkos reads at its start: environment variables and the command line."""
+    """Set the environment variables and the command line that Kokkos reads at its start."""
     os.environ.setdefault("OMP_PROC_BIND", "false")
     chosen = {"KOKKOS_NUM_THREADS": f"{threads}"}
     if device is not None:
