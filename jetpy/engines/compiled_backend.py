@@ -66,7 +66,7 @@ class Arguments:
         self._signature, self._memory = signature, memory
         for kind in signature.arguments.values():
             if isinstance(kind, View):
-                memory.addresses[kind.element]  # makes it, where there is none yet
+                memory.addresses[kind.element]  # creates it if it is missing
         self._elements = {
             name: kind.element if isinstance(kind, View) else None
             for name, kind in signature.arguments.items()
