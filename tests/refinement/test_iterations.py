@@ -195,7 +195,7 @@ def test_tolerances_have_six_digits(
 
 @pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9", None])
 def test_tolerances_that_cannot_be_kept(tolerance: Any) -> None:
-    with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; a number"):
+    with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; it must be a "):
         RefineOptions(tolerance=tolerance)
 
 
