@@ -147,9 +147,9 @@ def _print(report: dict[str, Any]) -> None:
         "failed": "FAILED",
         "left": "left",
     }
-    told = ", ".join(f"{report[key]:,} {word}" for key, word in words.items() if report[key] > 0)
+    counts = ", ".join(f"{report[key]:,} {word}" for key, word in words.items() if report[key] > 0)
     is_ready = report["found"] == report["kernels"]
-    kernels = "all found in the cache" if is_ready else f"{report['kernels']:,}: {told}"
+    kernels = "all found in the cache" if is_ready else f"{report['kernels']:,}: {counts}"
     rows = [("back end", report["backend"]), ("kernels", kernels)]
     if "slowest" in report:
         first, *others = report["slowest"]["kernels"]

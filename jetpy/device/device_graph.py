@@ -51,7 +51,7 @@ class DeviceGraph:
 
     @property
     def global_n(self) -> int:
-        """Number of vertices of the whole graph, of which this graph may be a piece."""
+        """Number of vertices of the whole graph; this graph may be a piece of it."""
         return self.n
 
     @property

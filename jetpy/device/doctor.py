@@ -221,8 +221,8 @@ def _gpus() -> list[str]:
         return []
     query = [program, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     answer = subprocess.run(query, capture_output=True, text=True, check=False)
-    told = answer.stdout if answer.returncode == 0 else answer.stdout + answer.stderr
-    return told.strip().splitlines()
+    printed = answer.stdout if answer.returncode == 0 else answer.stdout + answer.stderr
+    return printed.strip().splitlines()
 
 
 def _cache() -> Cache:

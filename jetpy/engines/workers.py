@@ -119,16 +119,16 @@ def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
     def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
         last = 0
 
-        def told(number: int, done: int, _: int) -> None:
+        def report(number: int, done: int, _: int) -> None:
             nonlocal last
             last = number * kernels + done
             if progress is not None:
                 progress(last, len(compilers) * kernels)
 
         for number, compile_one in enumerate(compilers):
-            compile_one(jobs=jobs, progress=partial(told, number))
+            compile_one(jobs=jobs, progress=partial(report, number))
             if last > 0:
-                told(number, kernels, kernels)
+                report(number, kernels, kernels)
 
     return compile_all
 

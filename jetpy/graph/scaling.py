@@ -101,5 +101,5 @@ def _largest_change(change: float) -> str:
     if change < 1:
         return f"which changes a weight by at most {100 * change:.2g} %"
     factor = 1 + change
-    told = f"{factor:,.0f}" if factor < MAX_WRITTEN_OUT else f"{factor:.0e}"
-    return f"which makes the smallest weight {told} times as large"
+    written = f"{factor:,.0f}" if factor < MAX_WRITTEN_OUT else f"{factor:.0e}"
+    return f"which makes the smallest weight {written} times as large"

@@ -36,7 +36,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Conversion:
-    """An operand as C++ converts it to another type without being told."""
+    """An operand that C++ converts implicitly to another type."""
 
     operand: Expression
     type: str

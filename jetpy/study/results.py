@@ -210,31 +210,31 @@ class Results:
     @cached_property
     def left_out(self) -> list[str]:
         """Sentences on the exclusions from comparisons, with reasons."""
-        told = []
+        remarks = []
         for problem, counts in self.seeds.items():
             kept = [f"{seed}" for seed, does in counts.items() if does]
             if not kept:
-                told.append(
+                remarks.append(
                     f"The comparison leaves out {problem}: its runs have no seed in common."
                 )
             elif len(kept) < len(counts):
-                told.append(
+                remarks.append(
                     f"Of the seeds {', '.join(map(str, counts))} of {problem}, only "
                     f"{', '.join(kept)} counts: not all applications and platforms have the "
                     "others."
                 )
             if kept and problem not in self.solved:
-                told.append(f"The comparison leaves out {problem}: no application solved it.")
+                remarks.append(f"The comparison leaves out {problem}: no application solved it.")
         for what, values, same in (("time", self.seconds, itself), ("cut", self.cuts, problem_of)):
             best = bests(values, same)
             zero = dict.fromkeys(c.problem for c in self.cells if best.get(same(c)) == 0)
-            told += [
+            remarks += [
                 f"The comparison by {what} leaves out {problem}: its best {what} is 0."
                 for problem in zero
             ]
         for name, platforms in self.not_asked.items():
-            told.append(f"{name} did not run on all problems on {', '.join(platforms)}.")
-        return told
+            remarks.append(f"{name} did not run on all problems on {', '.join(platforms)}.")
+        return remarks
 
     def roof(self, engine: Engine) -> Roof:
         """Return the roofline of an engine."""

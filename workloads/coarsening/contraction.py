@@ -26,8 +26,8 @@ from jetpy.workloads.common.long_rows import (
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 LONGEST_LIST = 24
-"""A coarse row with at most so many slots is a list that is searched from the front, which is
-quicker than a hash table; a longer one is such a table."""
+"""Maximum number of slots of a coarse row that is a list, searched from the front, which is quicker
+than a hash table; a longer row is a hash table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def clear_table(start: int, size: int, tables: Tables):
 
 @pk.function
 def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Tables) -> int:
-    """Add an edge to d to a coarse row, of which `used` slots are in use; return how many are then.
+    """Add an edge to d to a coarse row with `used` slots in use; return their new number.
 
     Lists are filled from the front.
     """

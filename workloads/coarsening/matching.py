@@ -153,7 +153,7 @@ def best_entry(
 ) -> int:
     """Return the best edge of a vertex to an unmatched one that it may join, or `NO_ENTRY`.
 
-    Looks at every so many-th entry, or, if `of_lanes`, place in `lane_best`.
+    Looks at every `step`-th entry or, if `of_lanes`, at every `step`-th place in `lane_best`.
     """
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]

@@ -93,7 +93,7 @@ def score_of(
 
 @pk.function
 def choice_of(v: int, seed: int) -> pk.int64:
-    """Return by what neighbours of equal score are told apart: the hash, then the lower vertex."""
+    """Return the key that breaks ties between equal scores: hash, then lower vertex."""
     h: pk.uint32 = mix(v ^ seed)
     choice: pk.int64 = h
     return (choice << VERTEX_BITS) + (LAST_VERTEX - v)

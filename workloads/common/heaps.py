@@ -56,7 +56,7 @@ class Field(IntEnum):
 
 
 MAX_LEVELS = 18
-"""Of one bisection: as many as have room among its numbers."""
+"""Maximum number of levels of one bisection, which its numbers have room for."""
 
 
 class Heaps:

@@ -1,9 +1,9 @@
-"""Long rows: how a launch over vertices shares out the rows of high-degree vertices.
+"""Long rows: a launch over vertices shares the rows of high-degree vertices among several indices.
 
 The row of a vertex whose degree is above a limit is cut into chunks of `CHUNK` entries. The first
-indices of a launch are lanes, `LANES` for each chunk on a GPU and one on processors, and the others
-walk whole rows, but for the long ones. A lane takes every so many-th entry of its chunk. Where
-there are no long rows there are no lanes.
+indices of a launch are lanes: `LANES` for each chunk on a GPU, one on CPUs. The other indices visit
+one whole row each, except for long rows. A lane takes every `LANES`-th entry of its chunk. Without
+long rows there are no lanes.
 """
 
 import pykokkos as pk

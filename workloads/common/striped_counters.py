@@ -21,10 +21,7 @@ def stripe_of(v: int, state: Refinement) -> int:
 
 @pk.function
 def tally_stripe(i: int, count: pk.int64, stripes: int) -> int:
-    """Return the stripe of an index of so many, dealt to threads in as many stripes.
-
-    Unlike vertices, all of which may be in a few stripes.
-    """
+    """Return the stripe of index i of `count`, which are divided evenly among the stripes."""
     if stripes == 1:
         return 0
     return i * stripes // count

@@ -5,8 +5,8 @@ may take with it all but one of the pieces that it falls into. Searches from its
 all begin at once, those that meet become one, and a group has whatever the searches that end before
 the last one have found. So what is far from the vertex is looked at only where its neighbours are.
 
-A part that is one piece has a spanning tree, of which a vertex without children may leave at once.
-Other moves cost a part its tree; it gets another when searches have cost as much as that.
+A connected part has a spanning tree. A vertex without children in the tree may leave at once. Other
+moves destroy the tree of a part; it gets a new one when searches have cost as much as building one.
 """
 
 from enum import IntEnum
@@ -350,7 +350,7 @@ def connect_group(size: int, graph: Graph, state: Pieces) -> int:
 
 @pk.function
 def forget_connections(touched: int, state: Pieces):
-    """Set the weights of a group's edges to so many parts to 0."""
+    """Set the weights of a group's edges to the `touched` parts to 0."""
     for i in range(touched):
         p: int = number_of(i, Part.TOUCHED, state)
         state.part_rows[p * Part.COUNT + Part.CONNECTION] = 0

@@ -32,7 +32,7 @@ MAX_LOSS = 2**30
 MAX_IN_VAIN = 200
 """Moves after which parts are relieved no further, if none of them has helped."""
 MIN_TRIED, TRIED_SHARE = 100, 20
-"""Moves without success after which a pass ends: a share of the vertices, and so many at least."""
+"""Moves without success after which a pass ends: a share of the vertices, and a minimum."""
 ONLY_HEAP = 0
 """One heap, and one row of numbers, for the level."""
 

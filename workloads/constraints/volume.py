@@ -40,7 +40,7 @@ from jetpy.workloads.refinement.connectivity import (
 
 KEY_BITS = 32
 MIN_TRIED, TRIED_SHARE = 200, 50
-"""Moves without success after which a pass ends: a share of the vertices, and so many at least."""
+"""Moves without success after which a pass ends: a share of the vertices, and a minimum."""
 ONLY_HEAP = 0
 STAYS = -2
 """Home of a vertex that never moves."""
@@ -175,7 +175,7 @@ def add_benefit(u: int, p: int, weight: int, nets: Nets, table: Connectivity, st
 
 @pk.function
 def change_gains(e: int, p: int, q: int, nets: Nets, table: Connectivity, state: Volume):
-    """Bring up to date what depends on a net, one vertex of which has gone from part p to q."""
+    """Update everything that depends on a net after one of its vertices moved from part p to q."""
     weight: int = nets.weights[nets.n + e]
     left: int = count_in(e, p, nets, table)
     come: int = count_in(e, q, nets, table)

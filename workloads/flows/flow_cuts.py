@@ -16,7 +16,7 @@ from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow
 from jetpy.workloads.flows.regions import Pair, Pairs
 
 ROUNDS_PER_DOUBLING = 4
-"""Twice as many nodes become terminals at a time after so many times."""
+"""Rounds after which the number of nodes that become terminals at a time doubles."""
 MAX_DOUBLINGS = 20
 FULL = 1 << 20
 """Added to the preference for nodes through which no more flow can pass."""

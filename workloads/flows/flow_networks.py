@@ -1,7 +1,7 @@
 """Flow networks of the regions between pairs of parts: an index builds a whole network.
 
-The nodes of a network are a source and a sink, which stand for the rest of the two parts, and the
-vertices of its region; an edge is two arcs, each of which takes its weight.
+The nodes of a network are the vertices of its region, and a source and a sink, which stand for the
+rest of the two parts. An edge is two arcs; the capacity of each is the weight of the edge.
 """
 
 from enum import IntEnum

@@ -1,7 +1,7 @@
 """Regions around the cuts between two parts: the vertices that flows may move, an index a pair.
 
-A region has the vertices within so many steps of an edge between the two parts, up to a share of
-the weight of each. Source: Sanders, Schulz, "Engineering multilevel graph partitioning
+A region has the vertices within a number of steps of an edge between the two parts, up to a share
+of the weight of each part. Source: Sanders, Schulz, "Engineering multilevel graph partitioning
 algorithms", ESA 2011, section 4.1. No part is in two pairs of one launch.
 """
 

@@ -2,8 +2,8 @@
 
 The row of a vertex is a run of buckets. Its neighbours fill the first slots of these, in any order;
 the others are spare. So unlike in the paper there are no empty slots between neighbours, and no
-search for one: the last neighbour takes the slot of a deleted one. Rows of several vertices are
-walked by `lanes` indices each, of which every one takes every `lanes`-th slot.
+search for one: the last neighbour takes the slot of a deleted one. `lanes` indices visit the
+row of a vertex; each takes every `lanes`-th slot.
 """
 
 from dataclasses import dataclass

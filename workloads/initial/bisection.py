@@ -1,8 +1,8 @@
 """Recursive bisection: all nodes of one depth of the tree, of all partitions, in one launch each.
 
-A node is a stretch of the order of the vertices, which is to be cut into so many parts. Each node
-is bisected several times, and the best bisection divides it: an index works on one of these tries,
-which are `tries` in a row for each node, and on its own stretches of all arrays.
+A node is a range in the order of the vertices, to be divided into a number of parts. Each node is
+bisected `tries` times, and the best bisection divides it. An index works on one try, in its own
+ranges of all arrays; the tries of a node are consecutive.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from jetpy.workloads.initial.two_way import (
 VERTEX_ROOM = 4
 """Room of a node for the vertices of its levels, per vertex."""
 COARSEST = 30
-"""Inner coarsening ends at so many vertices."""
+"""Number of vertices at which inner coarsening ends."""
 HEAVIEST, OF_AVERAGE = 3, 2
 """No vertex of an inner level is to weigh more than 3/2 of the average of the coarsest."""
 
@@ -70,7 +70,7 @@ class Tree:
 
 @pk.function
 def halvings(parts: int) -> int:
-    """Return how many bisections lead to so many parts."""
+    """Return the depth of bisections that leads to a number of parts."""
     depth: int = 0
     count: int = 1
     while count < parts:

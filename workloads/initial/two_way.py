@@ -245,7 +245,7 @@ def improve(here: int, state: Sides) -> bool:
 
 @pk.function
 def refine(passes: int, here: int, state: Sides):
-    """Make passes while they improve anything, but not more than so many."""
+    """Make passes while they improve anything, at most `passes`."""
     done: int = 0
     while done < passes:
         done += 1

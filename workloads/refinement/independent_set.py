@@ -1,4 +1,4 @@
-"""Independent sets of moves, each of which lowers the cut and keeps the balance.
+"""Independent sets of moves that each lower the cut and keep the balance.
 
 Lee et al., "G-kway", TODAES 2025, section 3.2.
 """
@@ -29,7 +29,7 @@ from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.targets import Wanted, best_slot, gain_of, update_target
 
 NUMBER_BITS = 32
-"""A key has a vertex in so many lower bits, an event a move and what it means to a part."""
+"""Number of lower bits of a key that hold a vertex, or in an event a move and its direction."""
 NUMBER = 2**NUMBER_BITS - 1
 
 
@@ -333,7 +333,7 @@ def add_up_events(
     sequence: Sequence,
     events: Events,
 ):
-    """Sum up the changes to the end of each event, of which only so many moves are certain."""
+    """Sum the weight changes up to each event; only the first `certain[0]` moves count."""
     begins: bool = i == 0 or part_of(events.ordered[i]) != part_of(events.ordered[i - 1])
     if last_pass and begins:
         events.bases[part_of(events.ordered[i])] = acc

@@ -197,10 +197,10 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
 
 @pk.workunit
 def cap_inflow(p: int, state: Refinement, cap: Inflow):
-    """Find the lowest rank that a part admits, and the share of it.
+    """Find the lowest rank that a part admits, and the share of that rank.
 
-    The part is to weigh no more than its limit and `overfill` percent, if all leave that want to,
-    and as many of the lowest rank come as are expected. Both sums are zero afterwards.
+    The part may exceed its limit by at most `overfill` percent if all proposed moves out of it
+    happen and the expected number of vertices of the lowest rank enters. Resets both sums to 0.
     """
     if not propagates(state):
         return

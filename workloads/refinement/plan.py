@@ -18,7 +18,7 @@ NO_LIMIT = -1
 DIFFERENT = -1
 """In place of the limit of all parts, where these have limits of their own."""
 HALVES_ABOVE_AVERAGE = 3
-"""The heaviest vertices that may leave weigh so many halves of what the part does above average."""
+"""Maximum weight of a vertex that may leave a part, in halves of the part's excess over average."""
 
 
 class Row(IntEnum):

@@ -81,9 +81,8 @@ def best_slot(
 ) -> int:
     """Return the slot of the best adjacent part: largest connection, then hash, then lowest.
 
-    `NO_SLOT` where none qualifies, `NOT_ADJACENT` where there is none. Notes `internal`. Which
-    parts qualify is told by `loads` and `limits` (`Wanted`): launches have no arguments to spare
-    for more than the caller needs.
+    Returns `NO_SLOT` if no part qualifies, `NOT_ADJACENT` if there is no adjacent part. Stores
+    `internal`. `loads` and `limits` say which parts qualify (`Wanted`).
     """
     seed: int = state.control[Control.ITERATION_SEED]
     home: int = state.parts[v]

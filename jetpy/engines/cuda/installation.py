@@ -84,12 +84,12 @@ def examine_apart() -> Installation:
         [sys.executable, "-m", __name__], capture_output=True, text=True, check=False
     )
     try:
-        told = json.loads(done.stdout.splitlines()[-1])
+        answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         last = done.stderr.strip().splitlines()[-1:]
         words = ": ".join([f"the process ended with code {done.returncode}", *last])
         return Installation(driver=_driver(), cupy_error=words)
-    whole: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in told.items()}
+    whole: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in answer.items()}
     return Installation(**whole)
 
 
