@@ -75,7 +75,7 @@ class Watched(Refinement):
         state = self.state
         self.parts_before = state.parts[: state.graph.n].copy()
         self.begin()
-        self.improvement.launch()
+        self.refiner.launch()
         wants = state.priorities[: state.graph.n] != NO_PRIORITY
         self.parts_wanted = np.where(wants, state.targets[: state.graph.n], self.parts_before)
         self.rebalancing.launch()

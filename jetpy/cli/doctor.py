@@ -72,7 +72,7 @@ def _print(found: DoctorReport) -> None:
     versions = [(name, number or "not installed") for name, number in found.packages.items()]
     console.print(facts([*machine, *versions]))
     for problem in found.problems:
-        console.print(f"\nWRONG: {problem.what}\nFIX:   {problem.mend}")
+        console.print(f"\nWRONG: {problem.what}\nFIX:   {problem.fix}")
     if found.kokkos is None or problems(found.kokkos):
         click.echo(f"\nTo install the Kokkos back ends, see {guide('kokkos')}")
 

@@ -261,7 +261,7 @@ def _run(
     from jetpy.problem.problem import checked_imbalance
     from jetpy.study.cases import Options
     from jetpy.study.machine import machine_of
-    from jetpy.study.runner import check_graphs, installed, make_runs, measure_roofs, names_of
+    from jetpy.study.runner import check_graphs, installed, make_runs, measure_rooflines, names_of
     from jetpy.study.study import Study
 
     checked_imbalance(asked["imbalance"], large=False)
@@ -292,7 +292,7 @@ def _run(
     bars.busy("Reading graphs")
     check_graphs(study, files, options)
     bars.busy("Measuring bandwidth")
-    measure_roofs(study, options)
+    measure_rooflines(study, options)
     return make_runs(study, files, options, lambda done, total: bars.stage("study", done, total))
 
 

@@ -152,9 +152,9 @@ class MpiCommunicator(Communicator):
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Write the arrays of all processes, of equal length, to `found`, in rank order."""
-        handed = _room_for(backend, found)
-        self.mpi_comm.Allgather(backend.to_host(array), handed)
-        _hand_back(backend, handed, found)
+        on_host = _room_for(backend, found)
+        self.mpi_comm.Allgather(backend.to_host(array), on_host)
+        _hand_back(backend, on_host, found)
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
@@ -168,9 +168,9 @@ class MpiCommunicator(Communicator):
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
         """Send each rank its entries, and write the received ones to `found`."""
-        handed = _room_for(backend, found)
-        self.mpi_comm.Alltoallv([backend.to_host(array), sent], [handed, received])
-        _hand_back(backend, handed, found)
+        on_host = _room_for(backend, found)
+        self.mpi_comm.Alltoallv([backend.to_host(array), sent], [on_host, received])
+        _hand_back(backend, on_host, found)
 
     def alltoall(self, sent: Counts) -> Counts:
         """Return the number of entries from each rank."""

@@ -118,7 +118,7 @@ class PieceRefinement(Refinement):
         self.backend.synchronize()
         task = control.host[Control.TASK]
         if task == Task.PROPAGATE:
-            self.improvement.launch()
+            self.refiner.launch()
         elif task in (Task.REBALANCE_WEAKLY, Task.REBALANCE_STRONGLY):
             self.rebalancing.launch()
         else:

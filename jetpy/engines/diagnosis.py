@@ -136,7 +136,7 @@ class Problem:
     """A problem, and a sentence that describes its fix."""
 
     what: str
-    mend: str
+    fix: str
 
 
 def problems(installation: Installation) -> list[Problem]:

@@ -203,7 +203,7 @@ class BucketList:
         change = self.backend.reduce(
             len(vertices), kernels.modify_rows, modifiers=modifiers, graph=self.device
         )
-        self.degrees.exchange_ghosts(vertices, degrees)
+        self.degrees.set_on_host(vertices, degrees)
         return change // 2
 
     def _delete(self, vertices: IntArray, uploaded: Array) -> None:
@@ -211,8 +211,8 @@ class BucketList:
         self.backend.parallel_for(
             len(vertices), kernels.delete_vertices, vertices=uploaded, graph=self.device
         )
-        self.vertex_weights.exchange_ghosts(vertices, 0)
-        self.parts.exchange_ghosts(vertices, NO_PART)
+        self.vertex_weights.set_on_host(vertices, 0)
+        self.parts.set_on_host(vertices, NO_PART)
         self._buckets.host[vertices] = 0
 
     def _needed(self, degrees: IntArray, vertex_weights: IntArray) -> IntArray:

@@ -68,7 +68,7 @@ class Column(HostColumn):
                 len(vertices), kernels.assign, vertices=uploaded, values=new, array=self._device
             )
 
-    def exchange_ghosts(self, vertices: IntArray, values: IntArray | int) -> None:
+    def set_on_host(self, vertices: IntArray, values: IntArray | int) -> None:
         """Set values on the host that a launch sets on the back end."""
         self._host[vertices] = values
 

@@ -181,6 +181,6 @@ def _place_some(state: _State, table: Connectivity, moves: VertexMoves) -> int:
     backend.scan(count, kernels.accumulate_weights, state=state, moves=sequence)
     placed = backend.reduce(count, kernels.admit, state=state, moves=sequence)
     backend.parallel_for(
-        count * state.lanes, kernels.settle, state=state, table=table, moves=sequence
+        count * state.lanes, kernels.commit_placements, state=state, table=table, moves=sequence
     )
     return placed

@@ -1,7 +1,7 @@
 """Prints definitions as functions of CUDA C, with every conversion written out.
 
 Views are pointers, an accumulator is a reference. Atomics are functions of the same names, which
-whoever compiles this adds (`ATOMICS` in `jetpy.engines.cuda`).
+the compiling engine adds (`ATOMICS` in `jetpy.engines.cuda`).
 """
 
 from __future__ import annotations

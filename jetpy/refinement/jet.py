@@ -57,7 +57,7 @@ class Refinement:
     ) -> None:
         self.backend, self.problem, self.pinned = backend, problem, pinned
         self.state = self.state_type(backend, graph, problem, pinned, room)
-        self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
+        self.refiner = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)
         self._best_weights = backend.dual_view(problem.k)
@@ -130,7 +130,7 @@ class Refinement:
             Control.GHOSTS: state.graph.n_owned,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.MAX_MOVED: state.graph.n // MAX_MOVED,
-            Control.ENDS_WITHOUT_GAIN: int(self.improvement.is_monotone),
+            Control.ENDS_WITHOUT_GAIN: int(self.refiner.is_monotone),
         }.items():
             control[place] = value
         self.backend.sync_device(state.control_block)
@@ -211,12 +211,12 @@ class Refinement:
         if request == Request.ACTIVATE:
             self._launch_evictions()
         else:
-            self.improvement.launch_many()
+            self.refiner.launch_many()
             state.launch_update()
 
     def _launch_any(self) -> None:
         self.begin(Tasks.ANY)
-        self.improvement.launch()
+        self.refiner.launch()
         self.rebalancing.launch()
         self.state.launch_update()
 
@@ -235,7 +235,7 @@ class Refinement:
         self.rebalancing.plan.draw_up(state, self._best_weights.device)
 
     def _launch_moves(self) -> None:
-        self.improvement.launch()
+        self.refiner.launch()
         self.state.launch_update()
 
     def _launch_evictions(self) -> None:

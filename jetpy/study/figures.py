@@ -12,7 +12,7 @@ from jetpy.pages.style import styled
 from jetpy.study.efficiency import Cell
 from jetpy.study.launches import Launches
 from jetpy.study.metrics import cascade, factors
-from jetpy.study.triad import Roof
+from jetpy.study.triad import Roofline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,7 +185,7 @@ def front_figure(
     return figure
 
 
-def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
+def roofline_figure(launches: Sequence[Launches], roofline: Roofline) -> Figure:
     """Plot the bandwidth of each kernel against the bytes per launch, with the roofline.
 
     Points of kernels with a larger share of the time are larger.
@@ -212,13 +212,13 @@ def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
                     own.kernel, (size, rate), (-9, 0),
                     textcoords="offset points", size=7, ha="right", va="center",
                 )  # fmt: skip
-        knee = roof.bandwidth * roof.latency
+        knee = roofline.bandwidth * roofline.latency
         low, high = min([*sizes, knee]) / 2, max([*sizes, knee]) * 3
         edge = [low, knee, high]
-        heights = [min(roof.bandwidth, size / roof.latency) / 1e9 for size in edge]
+        heights = [min(roofline.bandwidth, size / roofline.latency) / 1e9 for size in edge]
         axes.plot(edge, heights, color=INK, linewidth=1.2)
         axes.annotate(
-            f"{roof.bandwidth / 1e9:,.0f} GB/s", (high, heights[-1]), (0, 3),
+            f"{roofline.bandwidth / 1e9:,.0f} GB/s", (high, heights[-1]), (0, 3),
             textcoords="offset points", ha="right", size=8,
         )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlim=(low, high))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jetpy.study.cases import JETPY, application_of, device_of, platform_of
 from jetpy.study.efficiency import Cell
 from jetpy.study.files import Row, problem_in
-from jetpy.study.triad import Roof
+from jetpy.study.triad import Roofline
 
 
 class Engine(NamedTuple):
@@ -52,14 +52,14 @@ def launches_by_engine(kernels: Iterable[Row]) -> dict[Engine, list[Launches]]:
 
 
 def bandwidth_shares(
-    kernels: Iterable[Row], roof: Callable[[Engine], Roof]
+    kernels: Iterable[Row], roofline: Callable[[Engine], Roofline]
 ) -> dict[tuple[str, Cell], float]:
     """Return the share of the bandwidth that all launches of each run use, at most 1.
 
     Parameters
     ----------
     kernels : iterable of rows
-    roof : callable
+    roofline : callable
         Returns the roofline of an engine.
 
     Returns
@@ -73,7 +73,7 @@ def bandwidth_shares(
             engine = _engine(row)
             application = application_of(JETPY, row["preset"], engine.backend)
             platform = platform_of(engine.machine, engine.backend, engine.threads)
-            possible = float(row["seconds"]) * roof(engine).bandwidth
+            possible = float(row["seconds"]) * roofline(engine).bandwidth
             where = application, Cell(problem_in(row), platform)
             moved.setdefault(where, []).append((float(row["bytes"]), possible))
     return {

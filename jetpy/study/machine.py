@@ -14,7 +14,7 @@ from jetpy.device.doctor import DoctorReport, versions
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.study.tools import PACKAGES
-from jetpy.study.triad import Roof
+from jetpy.study.triad import Roofline
 
 FILE = "machine.json"
 
@@ -29,13 +29,13 @@ class Machine:
         Hash of its name.
     facts : mapping of str to object
         Output of ``jetpy doctor --json``, without the folders of the cache.
-    roofs : mapping of str to Roof
+    roofs : mapping of str to Roofline
         By back end and threads, as in ``cpu/2``.
     """
 
     host: str
     facts: Mapping[str, Any]
-    roofs: Mapping[str, Roof] = field(default_factory=dict)
+    roofs: Mapping[str, Roofline] = field(default_factory=dict)
 
     @property
     def processor(self) -> str:
@@ -67,7 +67,7 @@ class Machine:
         """Default name of the machine."""
         return _hashed("\n".join(self.identity))
 
-    def with_roof(self, engine: str, found: Roof) -> Machine:
+    def with_roofline(self, engine: str, found: Roofline) -> Machine:
         """Return the machine with a measured roofline."""
         return replace(self, roofs={**self.roofs, engine: found})
 
@@ -132,7 +132,7 @@ def read_setting(folder: Path) -> Setting | None:
 
 
 def _machine(host: str, facts: Mapping[str, Any], roofs: Mapping[str, Any]) -> Machine:
-    return Machine(host, facts, {engine: Roof(**own) for engine, own in roofs.items()})
+    return Machine(host, facts, {engine: Roofline(**own) for engine, own in roofs.items()})
 
 
 def write_setting(folder: Path, setting: Setting) -> None:

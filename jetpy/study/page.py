@@ -16,7 +16,7 @@ from jetpy.study.figures import (
     cascade_figure,
     front_figure,
     profile_figure,
-    roof_figure,
+    roofline_figure,
 )
 from jetpy.study.files import is_copy
 from jetpy.study.launches import Engine, Launches
@@ -65,7 +65,7 @@ def study_page(results: Results, command: str) -> str:
         left_out=results.left_out,
         solved=bool(results.solved),
         front=_front(results, styles),
-        roofs=[_roof(results, engine, own) for engine, own in results.launches.items()],
+        roofs=[_roofline(results, engine, own) for engine, own in results.launches.items()],
         runs=_runs(results),
         machines=[(name, _machine(machine)) for name, machine in results.machines.items()],
         command=command,
@@ -171,8 +171,8 @@ def _front(results: Results, styles: Styles) -> Drawn | None:
     return drawn(front_figure(times, cuts, results.platforms, styles), "Cut against time")
 
 
-def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dict[str, object]:
-    roof = results.roof(engine)
+def _roofline(results: Results, engine: Engine, launches: Sequence[Launches]) -> dict[str, object]:
+    roofline = results.roofline(engine)
     total = sum(own.seconds for own in launches)
     rows = [
         (
@@ -181,14 +181,14 @@ def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dic
             f"{own.seconds:.4f}",
             f"{100 * own.seconds / total:.1f}",
             f"{own.bytes / own.calls:,.0f}",
-            _number(own.bytes / own.seconds / roof.bandwidth),
+            _number(own.bytes / own.seconds / roofline.bandwidth),
         )
         for own in launches[:MAX_KERNELS]
         if own.seconds
     ]
     caption = (
-        f"{engine}: Triad moves {roof.bandwidth / 1e9:,.1f} GB/s, and a launch takes at least "
-        f"{roof.latency * 1e6:,.1f} µs."
+        f"{engine}: Triad moves {roofline.bandwidth / 1e9:,.1f} GB/s, and a launch takes at least "
+        f"{roofline.latency * 1e6:,.1f} µs."
     )
     headers = (
         "kernel",
@@ -200,7 +200,7 @@ def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dic
     )
     return {
         "name": f"{engine}",
-        "figure": drawn(roof_figure(launches, roof), f"Kernels of {engine}", caption),
+        "figure": drawn(roofline_figure(launches, roofline), f"Kernels of {engine}", caption),
         "table": Table(headers, rows),
     }
 

@@ -22,7 +22,7 @@ from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
 from jetpy.study.metrics import Values, bests, efficiencies, itself
 from jetpy.study.processes import DONE
-from jetpy.study.triad import Roof
+from jetpy.study.triad import Roofline
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Results:
         All launches of a run count, with the minimum number of bytes that they move. A run whose
         kernels were not timed has no entry.
         """
-        shares = bandwidth_shares(self.kernels, self.roof)
+        shares = bandwidth_shares(self.kernels, self.roofline)
         measured = [name for name in self.applications if any(name == a for a, _ in shares)]
         cells = [cell for cell in self.cells if cell.problem in self.solved]
         return Efficiencies(
@@ -236,7 +236,7 @@ class Results:
             remarks.append(f"{name} did not run on all problems on {', '.join(platforms)}.")
         return remarks
 
-    def roof(self, engine: Engine) -> Roof:
+    def roofline(self, engine: Engine) -> Roofline:
         """Return the roofline of an engine."""
         return self.machines[engine.machine].roofs[engine_name(engine.backend, engine.threads)]
 

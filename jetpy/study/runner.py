@@ -21,7 +21,7 @@ from jetpy.study.machine import engine_name
 from jetpy.study.processes import DONE, Outcome, run_apart
 from jetpy.study.study import Study
 from jetpy.study.tools import PACKAGES
-from jetpy.study.triad import Roof
+from jetpy.study.triad import Roofline
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs, and the number of runs to make."""
@@ -54,7 +54,7 @@ def names_of(files: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
-def measure_roofs(study: Study, options: Options) -> None:
+def measure_rooflines(study: Study, options: Options) -> None:
     """Run Triad on the back ends that have no roofline yet.
 
     Raises
@@ -68,7 +68,7 @@ def measure_roofs(study: Study, options: Options) -> None:
             outcome = run_apart("jetpy.study.triad", backend, threads, threads=threads)
             if outcome.status != DONE:
                 raise BackendError(f"{backend}: {outcome.words or outcome.status}")
-            study.keep_machine(study.machine.with_roof(name, Roof(**outcome.found)))
+            study.keep_machine(study.machine.with_roofline(name, Roofline(**outcome.found)))
 
 
 def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:

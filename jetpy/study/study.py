@@ -164,8 +164,8 @@ class Study:
         """Return the cells of a kernel; the bandwidth share is empty for another engine."""
         seconds, moved, share = kernel["seconds"], kernel["bytes"], ""
         if moved and seconds and kernel["backend"] == case.backend:
-            roof = self.machine.roofs[engine_name(case.backend, case.threads)]
-            share = f"{moved / seconds / roof.bandwidth:.6f}"
+            roofline = self.machine.roofs[engine_name(case.backend, case.threads)]
+            share = f"{moved / seconds / roofline.bandwidth:.6f}"
         return {
             "kernel": kernel["name"],
             "engine": kernel["backend"],

@@ -23,7 +23,7 @@ TIMES = 10
 
 
 @dataclass(frozen=True)
-class Roof:
+class Roofline:
     """Roofline of a back end: the limits of all launches.
 
     Attributes
@@ -38,7 +38,7 @@ class Roof:
     latency: float
 
 
-def roof(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roof:
+def roofline(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roofline:
     """Measure the roofline of a back end: the best of several launches.
 
     Raises
@@ -64,7 +64,7 @@ def roof(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roof:
     whole, single = best(entries), best(1)
     if not (backend.to_host(total) == 7).all():
         raise BackendError(f"{backend.name} computes a wrong result for Triad; run jetpy doctor")
-    return Roof(bandwidth=float(3 * total.nbytes / whole), latency=single)
+    return Roofline(bandwidth=float(3 * total.nbytes / whole), latency=single)
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def main() -> None:
     answer = answering()
     name, threads = sys.argv[1:]
     try:
-        answer(asdict(roof(get_backend(name, int(threads)))))
+        answer(asdict(roofline(get_backend(name, int(threads)))))
     except BackendError as error:
         answer({"absent": str(error)})
 

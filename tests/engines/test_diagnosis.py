@@ -154,11 +154,11 @@ RIGHT: dict[str, Installation] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
-    installation, what, mend = WRONG[name]
+    installation, what, fix = WRONG[name]
     [problem] = problems(installation)
     assert re.search(what, problem.what), problem.what
-    assert re.search(mend, problem.mend), problem.mend
-    assert problem.mend.endswith(".")
+    assert re.search(fix, problem.fix), problem.fix
+    assert problem.fix.endswith(".")
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -162,7 +162,7 @@ def test_duplicates_that_are_refused_when_scaled() -> None:
 
 
 def test_repair_tells_what_it_merges(caplog: pytest.LogCaptureFixture) -> None:
-    """The direction that an edge list leaves out is nothing to mend."""
+    """The direction that an edge list leaves out needs no repair."""
     with caplog.at_level("INFO", "jetpy.input"):
         read("0 1\n1 2\n0 1\n", repair=True)
         read("0 0 1\n1 1 1\n0 1 2\n1 0 5\n1 2 3\n2 1 1\n", repair=True)

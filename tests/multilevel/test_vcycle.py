@@ -49,7 +49,7 @@ def test_levels_that_are_cycled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("imbalance", [0.0, 0.001, 0.03])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float) -> None:
-    """Coarse levels do not keep the limit; what the finest one cannot mend is not taken."""
+    """Coarse levels do not keep the limit; what the finest one cannot fix is not taken."""
     graph = jetpy.generators.delaunay(2000, seed=seed)
     backend = get_backend("cpu", 1)
     options = replace(preset("default"), cycle_limit=None, cycle_step=1)

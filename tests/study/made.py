@@ -8,7 +8,7 @@ from typing import Any
 from jetpy.study.cases import Case
 from jetpy.study.files import KERNELS, PERFORMANCE
 from jetpy.study.machine import Machine, Setting, write_setting
-from jetpy.study.triad import Roof
+from jetpy.study.triad import Roofline
 
 FACTS: dict[str, Any] = {
     "version": "1",
@@ -19,14 +19,14 @@ FACTS: dict[str, Any] = {
     "back_ends": {"cpu": {"works": True}, "cuda": {"works": False}},
     "packages": {"cpu": "1", "kahip": ""},
 }
-ROOF = Roof(bandwidth=1e9, latency=1e-6)
+ROOF = Roofline(bandwidth=1e9, latency=1e-6)
 
 
 def machine(host: str = "a", gpus: tuple[str, ...] = ()) -> Machine:
     return Machine(
         host,
         {**FACTS, "gpus": list(gpus)},
-        {"cpu/1": ROOF, "cpu/2": ROOF, "cuda/1": Roof(1e12, 5e-6)},
+        {"cpu/1": ROOF, "cpu/2": ROOF, "cuda/1": Roofline(1e12, 5e-6)},
     )
 
 

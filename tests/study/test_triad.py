@@ -7,13 +7,13 @@ import pytest
 
 from jetpy.engines.base import Backend
 from jetpy.errors import BackendError
-from jetpy.study.triad import roof
+from jetpy.study.triad import roofline
 from jetpy.workloads.common import triad
 from tests.conftest import working
 
 
-def test_roofs_are_measured(backend_name: str) -> None:
-    found = roof(working(backend_name), 100_000, 3)
+def test_rooflines_are_measured(backend_name: str) -> None:
+    found = roofline(working(backend_name), 100_000, 3)
     assert 0 < found.latency < 1
     assert 1e6 < found.bandwidth < 1e14
 
@@ -22,7 +22,7 @@ def test_a_wrong_triad_is_told(compiled: None, monkeypatch: pytest.MonkeyPatch) 
     backend = working("cpu")
     monkeypatch.setattr(type(backend), "parallel_for", lambda *args, **kwargs: None)
     with pytest.raises(BackendError, match="cpu computes a wrong result for Triad"):
-        roof(backend, 10, 1)
+        roofline(backend, 10, 1)
 
 
 def test_an_oracle_of_triad(backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""Balance by moves that keep parts in one piece: weight is handed on along paths of parts.
+"""Balance by moves that keep parts connected: weight is pushed along paths of parts.
 
 A part that is too heavy hands weight to one beside it, that to the next, and so on to one with
 room; the last of them goes first, so that no other part becomes too heavy.
@@ -44,13 +44,13 @@ class FailedPairs(Pieces):
     """Pairs of parts between which nothing could move, as long as neither changes."""
 
     failed_pairs: pk.View1D[pk.int64]  # of each place: a pair; the sum of the changes of both
-    dam_count: int
+    pair_slots: int
 
 
 @pk.function
 def slot_of_pair(p: int, q: int, state: FailedPairs) -> int:
     """Return the slot of a pair of parts among the failed pairs."""
-    return place_of(part_hash(p, q, state.seed), state.dam_count) << 1
+    return place_of(part_hash(p, q, state.seed), state.pair_slots) << 1
 
 
 @pk.function

@@ -144,7 +144,7 @@ def admit(i: int, acc: pk.Acc[pk.int64], state: Placement, moves: VertexMoves):
 
 
 @pk.workunit
-def settle(i: int, state: Placement, table: Connectivity, moves: VertexMoves):
+def commit_placements(i: int, state: Placement, table: Connectivity, moves: VertexMoves):
     """Add those just placed to their parts, and tell their neighbours."""
     j: int = number_at(i // state.lanes, moves)
     p: int = state.parts[j]

@@ -43,7 +43,7 @@ class State:
     found: Array
     group: Array
     failed_pairs: Array
-    dam_count: int
+    pair_slots: int
     seed: int
     max_steps: int = MAX_STEPS
 
@@ -130,6 +130,6 @@ def _state_of(
         found=backend.empty(n),
         group=backend.empty(n),
         failed_pairs=backend.full(2 * failed_pairs, -1, np.int64),
-        dam_count=failed_pairs,
+        pair_slots=failed_pairs,
         seed=seed,
     )

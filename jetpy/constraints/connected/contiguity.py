@@ -152,7 +152,7 @@ def _edges_of(graph: Graph, parts: IntArray, pieces: Pieces, chosen: Mask) -> cs
     return coo_array((np.concatenate(weights), places), shape=(count, count)).tocsr()
 
 
-def settle(contiguity: ContiguityProblem, parts: IntArray, before: IntArray) -> IntArray:
+def assign_components(contiguity: ContiguityProblem, parts: IntArray, before: IntArray) -> IntArray:
     """Assign each adrift component (part k) to one part, and return the parts, int32, shape (n,).
 
     Components are visited heaviest first. A component goes to the part that held most of its weight

@@ -17,9 +17,9 @@ from jetpy.constraints.connected.component_moves import PieceMoves
 from jetpy.constraints.connected.contiguity import (
     ContiguityProblem,
     Pieces,
+    assign_components,
     find_components,
     gather,
-    settle,
 )
 from jetpy.constraints.connected.reassignment import reassign_parts
 from jetpy.constraints.connected.relocation import relocate
@@ -169,7 +169,7 @@ def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
         joined = moves.balance(joined, anywhere=True)
     if _excess(contiguity, joined):
         joined = gather(contiguity, parts, pieces, crowd=False)
-    return settle(contiguity, moves.lower_cut(joined), parts)
+    return assign_components(contiguity, moves.lower_cut(joined), parts)
 
 
 def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:

@@ -97,12 +97,12 @@ def _unknown_gpu(found: Installation) -> Problem | None:
     if not unknown:
         return None
     if unknown[0] > known[0]:
-        mend = "pip install --upgrade nvidia-cuda-nvrtc"
+        fix = "pip install --upgrade nvidia-cuda-nvrtc"
     else:
-        mend = f"pip uninstall cupy-cuda{_major(found)}x, then {_install(12)}"
+        fix = f"pip uninstall cupy-cuda{_major(found)}x, then {_install(12)}"
     return Problem(
         f"NVRTC {version_text(found.nvrtc)} does not support this GPU (sm_{unknown[0]})",
-        f"{mend}.",
+        f"{fix}.",
     )
 
 

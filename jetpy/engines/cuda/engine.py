@@ -57,7 +57,7 @@ class CudaBackend(CompiledBackend):
         if found.capabilities:
             check_device(device, len(found.capabilities))
         for problem in problems(replace(found, capabilities=found.capabilities[device:][:1])):
-            raise BackendError(f"{problem.what}. {problem.mend}")
+            raise BackendError(f"{problem.what}. {problem.fix}")
         compiler = nvrtc.load(found.cupy_cuda[:1])
         chosen = nvrtc.architecture_for(found.capabilities[device], compiler.architectures)
         assert chosen is not None

@@ -15,9 +15,9 @@ from jetpy.constraints.connected.bridges import bridge, shortest_path
 from jetpy.constraints.connected.contiguity import (
     ContiguityProblem,
     Pieces,
+    assign_components,
     find_components,
     gather,
-    settle,
 )
 from jetpy.constraints.connected.reassignment import reassign_parts
 from jetpy.constraints.connected.relocation import relocate
@@ -180,7 +180,10 @@ def test_components_stay_whole_where_they_fit(
         contiguity = ContiguityProblem(contiguity.graph, limits, contiguity.movable)
     chosen = rng.random(contiguity.graph.n) < 0.7
     parts = np.where(chosen[contiguity.components], k, before).astype(np.int32)
-    found, expected = settle(contiguity, parts, before), settled(contiguity, parts, before)
+    found, expected = (
+        assign_components(contiguity, parts, before),
+        settled(contiguity, parts, before),
+    )
     split = np.array(expected) == -1
     assert found[~split].tolist() == np.array(expected)[~split].tolist()
     assert ((found >= 0) & (found < k)).all()
@@ -191,7 +194,7 @@ def test_a_component_that_fits_nowhere_is_split() -> None:
     graph = from_edges(6, [(v, v + 1) for v in range(5)])
     contiguity = ContiguityProblem(graph, np.array([2, 4]), np.ones(6, np.bool_))
     adrift, before = np.full(6, 2, np.int32), np.zeros(6, np.int32)
-    assert settle(contiguity, adrift, before).tolist() == [1, 1, 1, 1, 0, 0]
+    assert assign_components(contiguity, adrift, before).tolist() == [1, 1, 1, 1, 0, 0]
 
 
 def steps_to(graph: Graph, start: np.ndarray, goal: np.ndarray, allowed: np.ndarray) -> int | None:

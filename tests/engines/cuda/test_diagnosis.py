@@ -80,11 +80,11 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
-    found, what, mend = WRONG[name]
+    found, what, fix = WRONG[name]
     [problem] = problems(found)
     assert re.search(what, problem.what), problem.what
-    assert re.search(mend, problem.mend), problem.mend
-    assert problem.mend.endswith(".")
+    assert re.search(fix, problem.fix), problem.fix
+    assert problem.fix.endswith(".")
 
 
 @pytest.mark.parametrize("found", [SOUND, CUDA_12, replace(SOUND, capabilities=(103, 89))])
