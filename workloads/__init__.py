@@ -5,18 +5,24 @@ reads the source of the workunits, so the modules are imported against empty sta
 """
 
 import importlib
-import pkgutil
+import os
 import sys
 
 from jetpy.kernel_language import pykokkos_standin
 
+_FILES = [
+    (folder.name, file)
+    for folder in sorted(os.scandir(__path__[0]), key=lambda entry: entry.name)
+    if folder.is_dir()
+    for file in sorted(os.listdir(folder))
+    if file.endswith(".py") and file != "__init__.py"
+]
 _pykokkos = sys.modules.get("pykokkos")
 sys.modules["pykokkos"] = pykokkos_standin
 try:
     MODULES = [
-        importlib.import_module(info.name)
-        for info in pkgutil.walk_packages(__path__, f"{__name__}.")
-        if not info.ispkg
+        importlib.import_module(f"{__name__}.{folder}.{file.removesuffix('.py')}")
+        for folder, file in _FILES
     ]
 finally:
     if _pykokkos is None:
