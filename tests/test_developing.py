@@ -101,7 +101,7 @@ def test_back_end_in_a_study(
     engines: Any = ("cpu", "cpp")
     options = Options((2,), engines, ("fast",), (), (1, 2), (0,), 0.03, 60)
     study = Study.opened(tmp_path / "study", "box", machine(), options.imbalance)
-    runner.measure_roofs(study, options)
+    runner.measure_rooflines(study, options)
     failed = runner.make_runs(study, [tmp_path / "mesh.graph"], options, lambda done, total: None)
     found = read_results(tmp_path / "study")
     assert failed == []
