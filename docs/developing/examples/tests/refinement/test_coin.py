@@ -3,15 +3,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay
+from jetpy.problem.options import Options, RefineOptions
+from jetpy.problem.problem import make_problem
 from jetpy.refinement.coin import CoinToss
+from jetpy.refinement.jet import Refinement
+from jetpy.refinement.methods import REFINEMENTS
 from jetpy.workloads.common.control_block import Task
 from tests.graphs import random_graph
 from tests.refinement.oracle import (
     check_state,
     connections,
+    cost_of,
     parts_of,
     set_control,
     settle,
@@ -44,3 +50,17 @@ def test_only_moves_to_a_best_part_and_about_half_of_those(backend: Backend, gra
     assert moved == (after != parts).sum()
     assert 0.35 * wanting < moved < 0.65 * wanting
     check_state(state, graph)
+
+
+def test_the_best_partition_is_kept(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REFINEMENTS, "coin", CoinToss)
+    graph, k = delaunay(2000), 8
+    options = Options(refine=RefineOptions(method="coin"))
+    problem = make_problem(graph.total_vertex_weight, k, 0.03, 0, options)
+    start = (np.arange(graph.n) % k).astype(np.int32)
+    refinement = Refinement(backend, upload(backend, graph), problem)
+    refined = refinement.refine(backend.from_host(start), finest=True)
+    parts = backend.to_host(refined.parts)
+    assert refined.measures.cut == cost_of(graph, parts, problem) < cost_of(graph, start, problem)
+    assert refined.measures.part_weights.tolist() == np.bincount(parts, minlength=k).tolist()
+    assert refined.measures.part_weights.max() <= problem.limit
