@@ -58,7 +58,7 @@ def state_of(
     return state
 
 
-def settle(state: RefinementState) -> int:
+def finish_iteration(state: RefinementState) -> int:
     """Take the changes of cut and part weights into the measures; return how many moved."""
     backend, counters = state.backend, state.counts.host
     backend.sync_host(state.counts)

@@ -28,12 +28,12 @@ from tests.refinement.oracle import (
     connections,
     cost_of,
     distance,
+    finish_iteration,
     on_host,
     parts_of,
     problem_of,
     remembered,
     set_control,
-    settle,
     state_of,
 )
 from tests.strategies import weighted_graphs
@@ -110,7 +110,7 @@ def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
             graph, before, on_host(state, moving._legal.targets), state.problem
         )
         state.launch_update()
-        counts.append(settle(state))
+        counts.append(finish_iteration(state))
         after = parts_of(state)
         assert dict(enumerate(after.tolist())) == dict(enumerate(before.tolist())) | expected
         assert counts[-1] == len(expected)

@@ -33,12 +33,12 @@ from tests.refinement.oracle import (
     check_state,
     connections,
     distance,
+    finish_iteration,
     on_host,
     parts_of,
     problem_of,
     remembered,
     set_control,
-    settle,
     state_of,
 )
 from tests.strategies import weighted_graphs
@@ -139,7 +139,7 @@ def check_iterations(
             check_ties(graph, before, best, state.problem, 12345 + iteration)
         expected = moves_of_the_paper(graph, before, best, locked, ratio, state.problem)
         state.launch_update()
-        moved = settle(state)
+        moved = finish_iteration(state)
         for v, p in expected.items():
             before[v] = p
         assert parts_of(state).tolist() == before.tolist()
@@ -200,7 +200,7 @@ def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> Non
     set_control(state, task=Task.PROPAGATE, filter_ratio=25, iteration_seed=5, lock=1)
     LabelPropagation(state).launch()
     state.launch_update()
-    assert settle(state) > 0
+    assert finish_iteration(state) > 0
     check_state(state, graph)
     after = parts_of(state)
     moved, stayed = (
@@ -261,7 +261,7 @@ def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
     )
     LabelPropagation(state).launch()
     state.launch_update()
-    settle(state)
+    finish_iteration(state)
 
 
 def test_moved_vertices_stay_for_one_iteration(backend: Backend) -> None:

@@ -21,7 +21,14 @@ from jetpy.refinement.jet import Refinement
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import Counter
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
-from tests.refinement.oracle import LINE, activate_all, check_state, on_host, parts_of, settle
+from tests.refinement.oracle import (
+    LINE,
+    activate_all,
+    check_state,
+    finish_iteration,
+    on_host,
+    parts_of,
+)
 from tests.strategies import weighted_graphs
 
 ON_A_LINE = Metric(1, LINE[:3, :3].ravel().astype(np.int32))
@@ -72,7 +79,7 @@ def rebalance(
     if state.counts.host[Counter.TOO_FEW]:
         make_iteration(refinement)  # with more vertices active
         assert refinement.wait_and_serve()
-    return state, settle(state)
+    return state, finish_iteration(state)
 
 
 def make_iteration(refinement: Refinement) -> None:
@@ -182,7 +189,7 @@ def test_strong_after_another_start(backend: Backend, first: int) -> None:
         refinement.start(backend.from_host(parts), 25, None)
         refinement.rebalance()
         assert refinement.wait_and_serve()
-        check_moves(state, before, limit, settle(state))
+        check_moves(state, before, limit, finish_iteration(state))
         assert state.measures.part_weights.tolist() == [limit] * 4
 
 
@@ -209,7 +216,7 @@ def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) 
     backend.sync_host(state.counts)
     backend.synchronize()
     assert state.counts.host[Counter.TOO_FEW] == 1
-    assert settle(state) == 0
+    assert finish_iteration(state) == 0
 
 
 def test_weak_evicts_at_least_loss(backend: Backend) -> None:

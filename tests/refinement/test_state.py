@@ -17,11 +17,11 @@ from tests.refinement.oracle import (
     LINE,
     activate_all,
     check_state,
+    finish_iteration,
     on_host,
     parts_of,
     problem_of,
     set_control,
-    settle,
     state_of,
 )
 from tests.strategies import weighted_graphs
@@ -47,7 +47,7 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     backend.sync_device(state.weights)
     set_control(state, task=Task.REBALANCE_WEAKLY)
     state.launch_update()
-    assert settle(state) == len(vertices)
+    assert finish_iteration(state) == len(vertices)
 
 
 def move_at_random(state: RefinementState, count: int, rng: np.random.Generator) -> None:

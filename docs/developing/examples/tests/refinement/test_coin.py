@@ -18,9 +18,9 @@ from tests.refinement.oracle import (
     check_state,
     connections,
     cost_of,
+    finish_iteration,
     parts_of,
     set_control,
-    settle,
     state_of,
 )
 
@@ -39,7 +39,7 @@ def test_only_moves_to_a_best_part_and_about_half_of_those(backend: Backend, gra
     set_control(state, task=Task.PROPAGATE, iteration_seed=12345)
     CoinToss(state).launch()
     state.launch_update()
-    moved, after = settle(state), parts_of(state)
+    moved, after = finish_iteration(state), parts_of(state)
     wanting = 0
     for v, row in enumerate(connections(graph, parts)):
         gain = best_gain(row, int(parts[v]))
