@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from jetpy import choices
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.device.backends import BACKENDS
 from jetpy.mapping.problem import METHODS
+from jetpy.problem.options import CoarsenOptions, RefineOptions
 from jetpy.problem.presets import PRESETS
 from jetpy.refinement.methods import REFINEMENTS
 
@@ -149,6 +151,25 @@ def test_names_are_those_of_the_tables() -> None:
         (choices.Backend, ["auto", *BACKENDS]),
     ):
         assert list(get_args(kind)) == list(table)
+
+
+@pytest.mark.parametrize(
+    ("option", "kind", "options"),
+    [
+        ("coarsening", choices.Coarsening, CoarsenOptions),
+        ("refinement", choices.Refinement, RefineOptions),
+    ],
+)
+def test_docstrings_and_the_guide_list_all_methods(
+    option: str, kind: object, options: type
+) -> None:
+    names = get_args(kind)
+    listed = "{" + ", ".join(map(repr, names)) + "}"
+    assert f"\n{option} : {listed}, optional\n" in str(inspect.getdoc(jetpy.partition))
+    assert f"\nmethod : {listed}\n" in str(inspect.getdoc(options))
+    guide = Path(__file__).parents[1] / "docs" / "guide" / "command-line.md"
+    [row] = [s for s in guide.read_text("utf-8").splitlines() if s.startswith(f"| `--{option} ")]
+    assert re.findall("`([a-z-]+)`", row) == list(names)
 
 
 @pytest.mark.parametrize(
