@@ -73,6 +73,8 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.feasible
     assert np.array_equal(one.parts, two.parts)
     assert one.cut < jetpy.partition(graph, 8, preset="gkway", backend="cpu").cut
+    test = load("tests.refinement.test_coin", "tests/refinement/test_coin.py", monkeypatch)
+    test.test_the_best_partition_is_kept(get_backend("cpu", 2), monkeypatch)
 
 
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
