@@ -1,4 +1,4 @@
-"""What a run is asked for, after all checks, and the solvers that this takes."""
+"""The request of a run, after all checks, and the solvers that carry it out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.graph.checks import one_of
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
-from jetpy.multilevel.solver import CutSolver, RefiningSolver, Solver
+from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
 from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, Options
 from jetpy.problem.problem import Problem, checked_imbalances, divided, make_problem
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A graph, and what its partition has to be.
+    """A graph, and the required properties of its partition.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Request:
     problem : Problem
     preset : str
     effort : Effort
-        How many partitions to find.
+        Limits of the evolutionary search.
     objective : {'cut', 'volume'}
     connected : bool
         Whether each part has to be connected.
@@ -55,7 +55,7 @@ class Request:
 
     @property
     def solver(self) -> Solver:
-        """What partitions the graph."""
+        """The solver that partitions the graph."""
         if self.several is None or not 1 < self.problem.k < self.graph.n:
             return self.refining_solver
         from jetpy.constraints.multiconstraint import MultiConstraintSolver
@@ -65,9 +65,9 @@ class Request:
 
     @cached_property
     def refining_solver(self) -> RefiningSolver:
-        """What refines a partition of the graph: constraints, from the outermost in, then Jet.
+        """The solver that also refines a partition of the graph: constraints around the cut.
 
-        Constraints work on the host, where weights have to be divided by their common divisor.
+        Constraints work on the host, which divides the weights by their common divisor first.
         """
         graph, problem = self.graph, self.problem
         places = None if problem.k == 1 else self.places
@@ -115,7 +115,7 @@ def make_request(
     k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
         As for `jetpy.partition`.
     options : Options
-        What the preset is made of.
+        Options of the preset.
     preset : str
     several_weights : array of int, shape (n, c), optional
         Several weights per vertex, instead of the weights of `graph`.
@@ -153,7 +153,7 @@ def make_request(
 def split_weights(
     vertex_weights: npt.ArrayLike | None,
 ) -> tuple[npt.ArrayLike | None, npt.ArrayLike | None]:
-    """Return weights of vertices as the graph's own or, if two-dimensional, as several weights."""
+    """Return (vertex weights of the graph, several weights per vertex); one of them is None."""
     is_several = np.ndim(vertex_weights) > 1  # type: ignore[arg-type]
     return (None, vertex_weights) if is_several else (vertex_weights, None)
 
@@ -175,8 +175,8 @@ def _check_combination(
         )
 
 
-def _cut_solver(graph: Graph, problem: Problem, places: FixedVertices | None) -> RefiningSolver:
-    """Return what partitions a graph for a small cut, plus the cost of leaving homes."""
+def _cut_solver(graph: Graph, problem: Problem, places: FixedVertices | None) -> CostSolver:
+    """Return the solver for a small cut, plus the cost of leaving homes."""
     if places is None:
         return CutSolver(graph, problem)
     from jetpy.constraints.terminals import TerminalSolver

@@ -68,10 +68,6 @@ class VolumeSolver:
         best = of_less_volume(self._graph, self._problem, candidates)
         return self._reduce(engine, best, [])
 
-    def cost(self, parts: IntArray) -> int:
-        """Return the communication volume."""
-        return communication_volume(self._graph, parts)
-
     @property
     def _is_trivial(self) -> bool:
         return self._problem.k == 1 or self._graph.n <= self._problem.k

@@ -29,8 +29,12 @@ class RefiningSolver(Solver, Protocol):
     def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
         """Return a partition that is not worse than `parts` (int32, shape (n,))."""
 
+
+class CostSolver(RefiningSolver, Protocol):
+    """A solver that minimises a sum over edges and vertices, and can compute it."""
+
     def cost(self, parts: IntArray) -> int:
-        """Return what the solver minimises: the cut, plus other costs."""
+        """Return the cut, plus other costs, of parts (int32, shape (n,))."""
 
 
 @dataclass(frozen=True, eq=False)

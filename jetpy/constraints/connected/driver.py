@@ -27,7 +27,7 @@ from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome
-from jetpy.multilevel.solver import RefiningSolver
+from jetpy.multilevel.solver import CostSolver
 from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import Problem
@@ -48,12 +48,12 @@ class ConnectedSolver:
     graph, problem : Graph, Problem
     places : FixedVertices or None
         Fixed vertices, which stay.
-    solver : RefiningSolver
+    solver : CostSolver
         Partitions the same graph; its refinement alternates with connecting parts.
     """
 
     def __init__(
-        self, graph: Graph, problem: Problem, places: FixedVertices | None, solver: RefiningSolver
+        self, graph: Graph, problem: Problem, places: FixedVertices | None, solver: CostSolver
     ) -> None:
         self._graph, self._problem, self._solver = graph, problem, solver
         self._fixed = None if places is None else places.fixed
@@ -65,10 +65,6 @@ class ConnectedSolver:
     def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
         """Return connected parts, whose cut may be larger than that of `parts`."""
         return self._connect(engine, self._solver.refine(engine, parts, progress))
-
-    def cost(self, parts: IntArray) -> int:
-        """Return the cost of the other solver."""
-        return self._solver.cost(parts)
 
     def _connect(self, engine: Backend, outcome: Outcome) -> Outcome:
         graph, k, limits = self._graph, self._problem.k, self._problem.limits
@@ -91,7 +87,7 @@ def connect(
     backend: Backend,
     contiguity: ContiguityProblem,
     parts: IntArray,
-    solver: RefiningSolver,
+    solver: CostSolver,
     seed: int,
 ) -> IntArray:
     """Return a partition whose parts are connected if possible.
@@ -104,7 +100,7 @@ def connect(
     backend : Backend
     contiguity : ContiguityProblem
     parts : int32, shape (n,)
-    solver : RefiningSolver
+    solver : CostSolver
         Measures the cost of partitions, and lowers it between rounds.
     seed : int
         Breaks ties between moves.
@@ -177,7 +173,7 @@ def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:
     return int((contiguity.weigh(parts) - contiguity.limits).clip(0).sum())
 
 
-def _quality(contiguity: ContiguityProblem, parts: IntArray, solver: RefiningSolver) -> Quality:
+def _quality(contiguity: ContiguityProblem, parts: IntArray, solver: CostSolver) -> Quality:
     """Return the sort key: overload, pieces, disconnected parts, their pieces, cost.
 
     The number of all pieces counts only if the graph has more components than parts. Otherwise it
