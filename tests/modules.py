@@ -15,6 +15,16 @@ from jetpy.engines.cuda.kernels import with_workunits
 from jetpy.kernel_language import pykokkos_standin
 
 _numbers = itertools.count()
+PLACE = """
+@pk.workunit
+def place(
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, a: pk.View1D[pk.int32], out: pk.View1D[pk.int64]
+):
+    if last_pass:
+        out[i] = acc
+    acc += a[i]
+"""
+"""A scan: the sum of the numbers before each."""
 
 
 def modules() -> list[ModuleType]:

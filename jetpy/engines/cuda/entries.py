@@ -70,6 +70,11 @@ def split_entry(entry: bytes) -> tuple[list[Signature], bytes]:
     return signatures_from(signatures), cubin
 
 
+def short_name(module: ModuleType) -> str:
+    """Return the name of a module without its package."""
+    return module.__name__.rpartition(".")[2]
+
+
 def _unit(module: ModuleType, target: Target) -> str:
-    name, version = module.__name__.rpartition(".")[2], target.compiler.version
-    return " ".join([name, target.width.name, target.architecture, *map(str, version)])
+    circumstances = target.width.name, target.architecture, *map(str, target.compiler.version)
+    return " ".join([short_name(module), *circumstances])

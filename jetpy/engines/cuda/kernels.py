@@ -12,7 +12,7 @@ from types import ModuleType
 
 from jetpy.engines.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.engines.cuda import SUFFIX, nvrtc
-from jetpy.engines.cuda.entries import Target, join_entry, remember
+from jetpy.engines.cuda.entries import Target, join_entry, remember, short_name
 from jetpy.engines.cuda.nvrtc import OPTIONS
 from jetpy.engines.cuda.source import source
 from jetpy.engines.threads import available_threads
@@ -57,7 +57,7 @@ def entry_name(module: ModuleType, target: Target) -> Path:
     circumstances = repr((target.compiler.version, OPTIONS, target.architecture))
     texts = signatures_as_text(_signatures(module, target)), source(module, target.width)
     key = hashlib.sha256("\n".join([circumstances, *texts]).encode()).hexdigest()[:16]
-    return Path("cuda", target.architecture, f"{_short(module)}-{key}{SUFFIX}")
+    return Path("cuda", target.architecture, f"{short_name(module)}-{key}{SUFFIX}")
 
 
 def compiled(
@@ -113,7 +113,7 @@ def _completed(
         if isinstance(made, bytes):
             ready[module] = made
         else:
-            failures.append(f"compiling the workunits of {_short(module)} failed:\n{made}")
+            failures.append(f"compiling the workunits of {short_name(module)} failed:\n{made}")
         if progress is not None:
             progress(done, total)
     if failures:
@@ -131,7 +131,7 @@ def _compile(
         made: bytes | BackendError
         try:
             text = source(module, target.width)
-            cubin = target.compiler.compile(text, f"{_short(module)}.cu", target.architecture)
+            cubin = target.compiler.compile(text, f"{short_name(module)}.cu", target.architecture)
             made = join_entry(_signatures(module, target), cubin)
             keep_entry(entry_name(module, target), made)
         except BackendError as error:
@@ -143,7 +143,7 @@ def _compile(
     try:
         for future in as_completed([pool.submit(compile_one, m) for m in longest_first]):
             module, made, seconds = future.result()
-            group: Group = [(_short(module), name) for name in workunit_names(module)]
+            group: Group = [(short_name(module), name) for name in workunit_names(module)]
             failure = str(made) if isinstance(made, BackendError) else None
             note(Compilation(group, seconds, failure))
             yield module, made
@@ -153,10 +153,6 @@ def _compile(
 
 def _signatures(module: ModuleType, target: Target) -> list[Signature]:
     return [workunit.signature for workunit in read_workunits(module, target.width).values()]
-
-
-def _short(module: ModuleType) -> str:
-    return module.__name__.rpartition(".")[2]
 
 
 def _count(wanted: Sequence[ModuleType] | dict[ModuleType, bytes]) -> int:

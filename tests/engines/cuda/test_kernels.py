@@ -27,7 +27,7 @@ from jetpy.engines.workers import in_turn, watch_compilations
 from jetpy.errors import BackendError, OptionError
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.reading import read_workunits
-from tests.modules import load_workunits, modules
+from tests.modules import PLACE, load_workunits, modules
 
 SM_90 = "sm_90"
 DRAW = """
@@ -35,7 +35,9 @@ DRAW = """
 def draw(i: int, out: pk.View1D[pk.int32]):
     out[i] = {}
 """
-VERBS = """
+VERBS = (
+    PLACE
+    + """
 @pk.workunit
 def put(
     i: int, few: int, out: pk.View1D[pk.int64], share: float, a: pk.View1D[pk.int32], many: pk.int64
@@ -46,16 +48,8 @@ def put(
 @pk.workunit
 def count(i: int, acc: pk.Acc[pk.int64], a: pk.View1D[pk.int32]):
     acc += a[i]
-
-
-@pk.workunit
-def place(
-    i: int, acc: pk.Acc[pk.int64], last_pass: bool, a: pk.View1D[pk.int32], out: pk.View1D[pk.int64]
-):
-    if last_pass:
-        out[i] = acc
-    acc += a[i]
 """
+)
 
 
 @pytest.fixture

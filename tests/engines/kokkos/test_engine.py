@@ -37,11 +37,13 @@ from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.workloads.common import selfcheck
 from tests.graphs import two_cliques
-from tests.modules import load_workunits
+from tests.modules import PLACE, load_workunits
 
 NAMES = ("kokkos-openmp", "kokkos-serial")
 
-LANGUAGE = """
+LANGUAGE = (
+    PLACE
+    + """
 @pk.function
 def clamp(x: int, most: int) -> int:
     if x > most:
@@ -66,16 +68,8 @@ def count(i: int, acc: pk.Acc[pk.int64], a: pk.View1D[pk.int32]):
     if a[i] == 2:
         return
     acc += a[i]
-
-
-@pk.workunit
-def place(
-    i: int, acc: pk.Acc[pk.int64], last_pass: bool, a: pk.View1D[pk.int32], out: pk.View1D[pk.int64]
-):
-    if last_pass:
-        out[i] = acc
-    acc += a[i]
 """
+)
 
 NUMBERS = """
 @pk.workunit
