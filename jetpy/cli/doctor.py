@@ -144,7 +144,7 @@ def _cache(found: Cache) -> list[tuple[str, str]]:
         rows[0] = ("cache folder", f"{first.path}, read-only ({_contents(first)})")
         rows.append(("for new kernels", f"{last.path} ({_contents(last)})"))
     if not found.writable:
-        rows.append(("NOT WRITABLE", f"{last.path}; each run compiles new kernels again; {MOVE}"))
+        rows.append(("NOT WRITABLE", f"{last.path}; every run compiles new kernels; {MOVE}"))
     return rows
 
 
@@ -154,4 +154,4 @@ def _contents(folder: CacheFolder) -> str:
     words = f"{count(folder.files, 'file')} of kernels, {folder.bytes / 1e6:.1f} MB"
     if not folder.damaged:
         return words
-    return f"{words}; {folder.damaged} DAMAGED, which jetpy compiles again when needed"
+    return f"{words}; {folder.damaged} DAMAGED; jetpy recompiles them when needed"

@@ -17,7 +17,7 @@ from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
 def graph_on_gpu(
     data: Any, edge_weights: Any, vertex_weights: Any, n: int | None, name: str
 ) -> Graph | None:
-    """Return a graph from arrays on a GPU; None if there are none, or the host has to check them.
+    """Return a graph from arrays on a GPU; None without these, or if the host must check them.
 
     Parameters
     ----------

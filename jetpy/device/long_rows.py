@@ -55,7 +55,7 @@ class LongRows:
     def fine(self) -> LongRows:
         """The long rows for kernels that need 128 lanes a chunk, or whose lanes share few counters.
 
-        On CPUs there are none, because one index is faster than several that contend.
+        On CPUs this is empty: one index per row is faster than several that contend.
         """
         return none_of(self.backend) if self.backend.warp_size == 1 else self
 

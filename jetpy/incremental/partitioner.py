@@ -25,7 +25,7 @@ from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import row_offsets
 from jetpy.incremental.placement import Placed, Placement, changed_parts
-from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
+from jetpy.incremental.renewal import best, partition_from_scratch, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
 from jetpy.io.graphs import as_graph
@@ -419,8 +419,8 @@ class IncrementalPartitioner:
         weights, problem = self._graph.vertex_weights.host[ids], self._roomy
         seeds = [(problem.seed + i) % SEEDS for i in range(self.options.tries)]
         tries = (replace(problem, seed=seed) for seed in seeds)
-        found = (partition_anew(self._backend, graph, one, self._progress) for one in tries)
-        self._adopt(ids, weights, best(found, weights, problem), anew=True)
+        found = (partition_from_scratch(self._backend, graph, one, self._progress) for one in tries)
+        self._adopt(ids, weights, best(found, weights, problem), from_scratch=True)
 
     @property
     def _problem(self) -> Problem:
@@ -457,22 +457,22 @@ class IncrementalPartitioner:
             return placed.moved, action, reason
         before = self._graph.parts.host.copy()
         before[placed.vertices] = placed.previous
-        self._renew_whole(anew=action == "repartitioned")
+        self._renew_whole(from_scratch=action == "repartitioned")
         if reason == "balance" and not self.feasible:
             action = "repartitioned"
-            self._renew_whole(anew=True)
+            self._renew_whole(from_scratch=True)
         return changed_parts(before, self._graph.parts.host, self.k), action, reason
 
-    def _renew_whole(self, *, anew: bool) -> None:
+    def _renew_whole(self, *, from_scratch: bool) -> None:
         """Refine the whole partition, or adopt a new one if better."""
         graph, ids = self._whole()
         before, weights = self._graph.parts.host[ids], self._graph.vertex_weights.host[ids]
         problem = self._roomy
         outcome = refine_again(self._backend, graph, before, problem, self._progress)
-        if anew:
-            other = partition_anew(self._backend, graph, problem, self._progress)
+        if from_scratch:
+            other = partition_from_scratch(self._backend, graph, problem, self._progress)
             outcome = best([outcome, other], weights, problem)
-        self._adopt(ids, weights, outcome, anew=anew)
+        self._adopt(ids, weights, outcome, from_scratch=from_scratch)
 
     def _whole(self) -> tuple[DeviceGraph, IntArray]:
         """Return the graph on the back end, and the id of each vertex."""
@@ -480,15 +480,19 @@ class IncrementalPartitioner:
         ids = self._home.to_host(vertices)
         return carry_graph(graph, self._home, self._backend), ids
 
-    def _adopt(self, ids: IntArray, weights: IntArray, outcome: Outcome, *, anew: bool) -> None:
+    def _adopt(
+        self, ids: IntArray, weights: IntArray, outcome: Outcome, *, from_scratch: bool
+    ) -> None:
         """Adopt a partition of the whole graph."""
         before = self._graph.parts.host[ids]
-        parts = renumbered(outcome.parts, before, weights, self.k) if anew else outcome.parts
+        parts = (
+            renumbered(outcome.parts, before, weights, self.k) if from_scratch else outcome.parts
+        )
         with self._half_way():
             self._graph.parts.set(ids, parts)
             self._part_weights = np.bincount(parts, weights, self.k).astype(np.int64)
             self._begin(outcome.cut)
-            if anew:
+            if from_scratch:
                 self._unpartitioned = 0
 
     def _begin(self, cut: int) -> None:

@@ -19,7 +19,7 @@ MAX_RENUMBERED = 1024
 """Maximum number of parts that are renumbered, because this takes cubic time."""
 
 
-def partition_anew(
+def partition_from_scratch(
     backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
 ) -> Outcome:
     """Partition a graph from scratch; no part stays empty if there are at least k vertices."""

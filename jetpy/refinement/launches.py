@@ -90,7 +90,7 @@ class Launches(ABC):
         """Choose how many vertices launches cover, and at how many active ones to choose again."""
 
     @property
-    def active(self) -> int:
+    def active_count(self) -> int:
         """Number of active vertices, at least 1."""
         return max(1, int(self._state.counts.host[Counter.ACTIVE]))
 
@@ -140,7 +140,7 @@ class ListedLaunches(Launches):
 
     def choose_room(self) -> None:
         """Allow a quarter more active vertices, and `SPARE`, before they are listed again."""
-        room = self.active + self.active // 4 + SPARE
+        room = self.active_count + self.active_count // 4 + SPARE
         self._state.control_block.host[Control.ROOM] = room
 
 
@@ -183,7 +183,7 @@ class SweepingLaunches(Launches):
 
     def choose_room(self) -> None:
         """Cover half as many vertices again as are active, plus `SPARE`, if too few are covered."""
-        state, count = self._state, self.active
+        state, count = self._state, self.active_count
         if count > self._count:
             reached = min(state.graph.n, count + count // 2 + SPARE)
             self.reach += int(reached != self._count)

@@ -107,14 +107,14 @@ def test_the_cache(
     assert tells(f"{cache} (3 files of kernels, 0.0 MB)")
     (cache / "cpu" / "a.o").write_bytes(b"")
     (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
-    assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED, which jetpy compiles again when needed)")
+    assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED; jetpy recompiles them when needed)")
 
     monkeypatch.setattr("jetpy.engines.cache.is_writable", lambda folder: folder != cache)
     assert tells(f"{cache}, read-only (4 files of kernels")
     assert tells(f"for new kernels {own} (0 files of kernels")
     for module in ("engines.cache", "device.doctor"):
         monkeypatch.setattr(f"jetpy.{module}.is_writable", lambda folder: False)
-    assert tells(f"NOT WRITABLE {own}; each run compiles new kernels again")
+    assert tells(f"NOT WRITABLE {own}; every run compiles new kernels")
 
 
 def test_a_cache_that_others_can_write(

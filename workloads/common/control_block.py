@@ -68,13 +68,13 @@ class Control(IntEnum):
     MOVES = 25
     """Those that share the lists of moved vertices, if rows are updated; else 0."""
     ROWS = 26
-    """Rows, if they are built anew; else 0."""
+    """Number of rows if they are rebuilt, else 0."""
     GHOSTS = 27
     """First ghost."""
     HIGHER_GHOSTS = 28
     """First ghost whose number in the whole graph is above those of own vertices."""
     MAX_MOVED = 29
-    """Moved vertices above which rows are built anew."""
+    """Moved vertices above which rows are rebuilt."""
     ALL_MOVED = 30
     """Vertices that have moved in all pieces of the graph."""
     INACTIVE = 31
@@ -124,11 +124,11 @@ class Counter(IntEnum):
     """Places among the counters; of the first two, one for each stripe."""
 
     CUT_CHANGE = 0
-    """Twice the change of the cut, or the new one where rows were built anew."""
+    """Twice the change of the cut, or the new one if rows were rebuilt."""
     MOVED = COUNTER_STRIPES
     """Vertices in each list of moved ones."""
     REBUILD = 2 * COUNTER_STRIPES
-    """Whether rows are to be built anew."""
+    """Whether rows are to be rebuilt."""
     ACTIVE = 2 * COUNTER_STRIPES + 1
     """Active vertices."""
     TOO_FEW = 2 * COUNTER_STRIPES + 2

@@ -23,7 +23,7 @@ from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Field, Heaps, remove
 
 KEY_BITS = 32
 FEW_EDGES = 256
-"""Vertices with more are not queued anew whenever a neighbour moves, and a search looks at them
+"""Vertices with more are not queued again whenever a neighbour moves, and a search looks at them
 when it has looked at all others that it has found."""
 STEPS_PER_SEARCH = 16
 """Edges that may be looked at for each search that begins, beside those for every group."""

@@ -226,7 +226,7 @@ def queue_around(
     seed: pk.uint32,
     state: Volume,
 ):
-    """Queue anew those whose gains have changed since a vertex has left a part."""
+    """Queue again the vertices whose gains have changed since a vertex left a part."""
     q: int = state.parts[v]
     for i in range(nets.indptr[v], nets.indptr[v + 1]):
         e: int = nets.indices[i]

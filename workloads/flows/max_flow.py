@@ -60,7 +60,7 @@ def put_first(node: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def activate(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Let a node wait until its tree grows from there; if it does already, it begins anew."""
+    """Let a node wait until its tree grows from there; if it grows already, it starts again."""
     if pairs.rows[row + Pair.FIRST_ACTIVE] == node:
         put_first(node, row, pairs, trees)
     if trees.waiting[node] != NOT_WAITING:

@@ -61,7 +61,7 @@ def queue(u: int, here: int, state: Sides):
 
 @pk.function
 def change_side(v: int, queues: int, here: int, state: Sides):
-    """Move a vertex to the other side; with `queues` = 1, queue its neighbours anew."""
+    """Move a vertex to the other side; with `queues` = 1, queue its neighbours again."""
     side: int = state.sides[v]
     other: int = 1 - side
     external: int = state.external[v]

@@ -1,7 +1,7 @@
 """Moves: vertices change parts, and the connectivity table and the cut follow.
 
-Few moves are taken out of the neighbours' rows, then added to them; after many, rows are built
-anew.
+After few moves, the neighbours' rows are updated: by subtraction, then addition. After many moves,
+rows are rebuilt.
 """
 
 import pykokkos as pk
@@ -66,7 +66,7 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 @pk.workunit
 def choose_update(i: int, state: Refinement):
-    """Build all rows anew, rather than update them, if very many vertices moved."""
+    """Rebuild all rows, instead of updating them, if very many vertices moved."""
     state.control[Control.MOVES] = 0
     state.control[Control.ROWS] = 0
     if state.control[Control.TASK] == Task.NOTHING:
@@ -87,7 +87,7 @@ def choose_update(i: int, state: Refinement):
 
 @pk.function
 def is_rebuilt(state: Refinement) -> bool:
-    """Whether the table is to be built anew."""
+    """Whether the table is to be rebuilt."""
     return state.control[Control.TASK] != Task.NOTHING and state.counters[Counter.REBUILD] == 1
 
 
@@ -238,7 +238,7 @@ def add_moves(
 
 @pk.workunit
 def rebuild_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
-    """Compute every row anew after many moves; long ones are emptied.
+    """Rebuild every row after many moves; long ones are emptied.
 
     Sums up what the edges between parts cost, each twice. The targets of moved vertices and their
     neighbours become unknown, and these active.
