@@ -1,1 +1,1 @@
-"""Measurements of jetpy beside other partitioners; see README.md in this folder."""
+"""Benchmarks of jetpy and other partitioners; README.md in this folder describes them."""

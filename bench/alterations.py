@@ -1,4 +1,4 @@
-"""Conditions that graphs are partitioned under: other weights, other k, other graphs of a kind."""
+"""Conditions of `bench.conditions`: other weights, numbers of parts, limits and altered graphs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bench.tools import IMBALANCE
 from jetpy import Graph, as_graph
 
 K = 16
-"""Number of parts, unless the condition is about it."""
+"""Number of parts, unless the condition sets it."""
 SHARE = 0.03
-"""Of the edges that are dropped or contracted."""
+"""Share of the edges that are dropped or contracted."""
 
 Random = np.random.Generator
 Ints = npt.NDArray[np.int64]
 
 
-def _same(graph: Graph, rng: Random) -> Graph:
+def _unchanged(graph: Graph, rng: Random) -> Graph:
     return graph
 
 
@@ -32,7 +32,7 @@ def _vertex(graph: Graph, rng: Random) -> Graph:
 
 
 def _heavy(graph: Graph, rng: Random) -> Graph:
-    """Pareto weights, none of which is more than a part may weigh."""
+    """Assign Pareto weights, limited so that a part can hold the heaviest vertex."""
     weights = np.floor(1 + rng.pareto(1.3, graph.n))
     return _weighted(graph, vertex_weights=np.minimum(weights, min(2000, graph.n // K)))
 
@@ -51,11 +51,11 @@ def _degree(graph: Graph, rng: Random) -> Graph:
 
 
 def _relabelled(graph: Graph, rng: Random) -> Graph:
-    number = rng.permutation(graph.n)
+    new_id = rng.permutation(graph.n)
     weights = np.empty_like(graph.vertex_weights)
-    weights[number] = graph.vertex_weights
+    weights[new_id] = graph.vertex_weights
     u, v, edge_weights = _edges(graph)
-    return _assembled(graph, number[u], number[v], edge_weights, weights)
+    return _assembled(graph, new_id[u], new_id[v], edge_weights, weights)
 
 
 def _dropped(graph: Graph, rng: Random) -> Graph:
@@ -66,26 +66,27 @@ def _dropped(graph: Graph, rng: Random) -> Graph:
 
 def _contracted(graph: Graph, rng: Random) -> Graph:
     u, v, weights = _edges(graph)
-    chosen = rng.random(len(u)) < SHARE
-    joined = sp.coo_array((chosen[chosen], (u[chosen], v[chosen])), shape=(graph.n, graph.n))
-    coarse = csgraph.connected_components(joined, directed=False)[1]
-    masses = np.bincount(coarse, graph.vertex_weights)
-    return _assembled(graph, coarse[u], coarse[v], weights, masses)
+    selected = rng.random(len(u)) < SHARE
+    entries = selected[selected], (u[selected], v[selected])
+    contracted = sp.coo_array(entries, shape=(graph.n, graph.n))
+    coarse = csgraph.connected_components(contracted, directed=False)[1]
+    coarse_weights = np.bincount(coarse, graph.vertex_weights)
+    return _assembled(graph, coarse[u], coarse[v], weights, coarse_weights)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """How a graph is altered before it is partitioned, and into how many parts how evenly.
+    """The number of parts, the imbalance, and the alteration of the graph.
 
-    `k` None stands for all that the user asks for.
+    If `k` is None, the graph is partitioned into each number of parts that the user gives.
     """
 
     k: int | None = K
     imbalance: float = IMBALANCE
-    alter: Callable[[Graph, Random], Graph] = _same
+    alter: Callable[[Graph, Random], Graph] = _unchanged
 
     def apply(self, graph: Graph, name: str) -> Graph:
-        """Return the altered graph; what is random depends on the name of the graph alone."""
+        """Return the altered graph. Random choices depend only on the name of the graph."""
         return self.alter(graph, np.random.default_rng(zlib.crc32(name.encode())))
 
 
@@ -114,18 +115,18 @@ def _weighted(graph: Graph, vertex_weights: npt.NDArray[np.generic]) -> Graph:
 
 
 def _edges(graph: Graph) -> tuple[Ints, Ints, Ints]:
-    """Ends and weights of the edges, each of them once."""
+    """Return the endpoints and weights of the undirected edges."""
     u, v = graph.sources(0, graph.n).astype(np.int64), graph.indices.astype(np.int64)
-    once = u < v
-    return u[once], v[once], graph.edge_weights[once].astype(np.int64)
+    is_first = u < v
+    return u[is_first], v[is_first], graph.edge_weights[is_first].astype(np.int64)
 
 
 def _assembled(
     graph: Graph, u: Ints, v: Ints, weights: Ints, vertex_weights: npt.NDArray[np.generic]
 ) -> Graph:
-    """Return a graph of the name of another; loops are left out, parallel edges added up."""
-    n, proper = len(vertex_weights), u != v
-    half = sp.coo_array((weights[proper], (u[proper], v[proper])), shape=(n, n)).tocsr()
+    """Return a graph with the name of `graph`. Remove loops and merge parallel edges."""
+    n, no_loop = len(vertex_weights), u != v
+    half = sp.coo_array((weights[no_loop], (u[no_loop], v[no_loop])), shape=(n, n)).tocsr()
     matrix = half + half.T.tocsr()
     matrix.sort_indices()
     arrays = (matrix.indptr, matrix.indices, matrix.data, vertex_weights.astype(np.int32))

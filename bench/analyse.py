@@ -1,4 +1,4 @@
-"""Cuts of jetpy over those of other partitioners: geometric means of ratios of median cuts."""
+"""Tables of the results of `bench.quality`: jetpy's median cuts divided by other partitioners'."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import argparse
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import geometric_mean
-from typing import Any
 
-from bench.quality import RESULTS, read_records, results_path
-from bench.tables import show
+from bench.quality import results_path
+from bench.records import Record, add_results_option, read_records
+from bench.tables import add_markdown_option, mean_text, show
 
 TOOLS = ("jet-sandia", "pymetis", "kaminpar", "mtkahypar")
 FILES = ("peers_cpu_real.csv", "peers_cpu_generated.csv")
@@ -20,12 +19,12 @@ GROUPS = {
     "all graphs": ("real", "generated"),
 }
 
-Record = dict[str, Any]
 Cuts = dict[tuple[str, int], dict[str, float]]
+"""Median cut of each tool by graph and k."""
 
 
 def read_reference(folder: Path) -> Cuts:
-    """Median cut of each tool for each graph and k; of jet-sandia that with one thread."""
+    """Read the median cuts of each tool. For jet-sandia, use the runs with one thread."""
     cuts: Cuts = {}
     for name in FILES:
         with open(folder / name, newline="", encoding="utf-8") as stream:
@@ -38,7 +37,7 @@ def read_reference(folder: Path) -> Cuts:
 
 
 def ratios(records: Iterable[Record], cuts: Cuts, tool: str) -> list[tuple[float, Record, float]]:
-    """Ratio to a tool, record and cut of the tool, of all cases where neither cut is 0."""
+    """Return the ratio to a tool, the record and the tool's cut, for cases where no cut is 0."""
     found = []
     for record in records:
         theirs = cuts.get((record["graph"], record["k"]), {}).get(tool)
@@ -48,7 +47,7 @@ def ratios(records: Iterable[Record], cuts: Cuts, tool: str) -> list[tuple[float
 
 
 def zero_cuts(records: Iterable[Record], cuts: Cuts) -> list[str]:
-    """Cases that have no ratio to some tool because one cut is 0, as text."""
+    """Describe the cases without a ratio to a tool because one of the cuts is 0."""
     return [
         f"{record['graph']} k={record['k']} (jetpy {record['median_cut']:g}, {tool} {theirs:g})"
         for record in records
@@ -58,22 +57,21 @@ def zero_cuts(records: Iterable[Record], cuts: Cuts) -> list[str]:
 
 
 def mean_rows(records: Sequence[Record], cuts: Cuts) -> list[list[str]]:
-    """One row per class and one for all: cases in the reference, mean ratio to each tool."""
+    """Return a row per class and one for all: cases in the reference, mean ratio to each tool."""
     classes = {
         cls: [record for record in records if record["class"] == cls]
         for cls in sorted({record["class"] for record in records}, key=str.lower)
     }
     rows = []
-    for label, members in {**classes, "all": list(records)}.items():
-        per_tool = [[ratio for ratio, _, _ in ratios(members, cuts, tool)] for tool in TOOLS]
+    for label, group in {**classes, "all": list(records)}.items():
+        per_tool = [[ratio for ratio, _, _ in ratios(group, cuts, tool)] for tool in TOOLS]
         count = max(len(values) for values in per_tool)
-        means = [f"{geometric_mean(values):.4f}" if values else "-" for values in per_tool]
-        rows.append([label, str(count), *means])
+        rows.append([label, str(count), *(mean_text(values, 4) for values in per_tool)])
     return rows
 
 
 def worst_rows(records: Sequence[Record], cuts: Cuts, tool: str, count: int) -> list[list[str]]:
-    """Cases with the largest ratios to a tool."""
+    """Return the cases with the largest ratios to a tool."""
     worst = sorted(ratios(records, cuts, tool), key=lambda case: -case[0])[:count]
     return [
         [record["graph"], str(record["k"]), f"{record['median_cut']:g}", f"{theirs:g}", f"{r:.4f}"]
@@ -82,28 +80,35 @@ def worst_rows(records: Sequence[Record], cuts: Cuts, tool: str, count: int) -> 
 
 
 def feasibility_rows(records: Sequence[Record]) -> list[list[str]]:
-    """Feasible runs for each k, and the largest imbalance."""
+    """Return a row per k: feasible runs, largest imbalance, graphs with an infeasible run."""
     rows = []
     for k in sorted({record["k"] for record in records}):
-        members = [record for record in records if record["k"] == k]
-        feasible = sum(record["feasible"] for record in members)
-        runs = sum(len(record["seeds"]) for record in members)
-        missed = [r["graph"] for r in members if r["feasible"] < len(r["seeds"])]
-        worst = max(record["max_imbalance"] for record in members)
-        rows.append([str(k), f"{feasible}/{runs}", f"{worst:.5f}", ", ".join(missed) or "none"])
+        group = [record for record in records if record["k"] == k]
+        feasible = sum(record["feasible"] for record in group)
+        runs = sum(len(record["seeds"]) for record in group)
+        infeasible = [r["graph"] for r in group if r["feasible"] < len(r["seeds"])]
+        worst = max(record["max_imbalance"] for record in group)
+        graphs = ", ".join(infeasible) or "none"
+        rows.append([str(k), f"{feasible}/{runs}", f"{worst:.5f}", graphs])
     return rows
 
 
 def main() -> None:
     """Print the tables of one preset."""
     parser = argparse.ArgumentParser(prog="python -m bench.analyse", description=__doc__)
-    parser.add_argument("--reference", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument(
+        "--reference",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help=f"folder of the other partitioners' results: {' and '.join(FILES)}",
+    )
+    add_results_option(parser)
     parser.add_argument("--preset", default="default")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    add_markdown_option(parser)
     options = parser.parse_args()
     cuts = read_reference(options.reference)
-    # Of several measurements of a case (other seeds), the latest counts.
+    # If a case was measured several times (with other seeds), the last measurement counts.
     latest = {
         (record["graph"], record["k"]): record
         for record in read_records(results_path(options.results, options.preset))
@@ -122,7 +127,7 @@ def main() -> None:
             markdown=options.markdown,
         )
         show(
-            f"{title}: worst cases against jet-sandia",
+            f"{title}: worst cases compared with jet-sandia",
             ["graph", "k", "jetpy", "jet-sandia", "ratio"],
             worst_rows(records, cuts, "jet-sandia", 5),
             markdown=options.markdown,

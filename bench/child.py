@@ -1,4 +1,4 @@
-"""Measurements in fresh Python processes, which answer in lines of JSON."""
+"""Measurements in new Python processes, which return their results as JSON lines."""
 
 from __future__ import annotations
 
@@ -9,32 +9,43 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.tables import note
+from jetpy import BackendError
 from jetpy.engines.child_processes import ChildProcesses
 
 ROOT = Path(__file__).parents[1]
-PROCESSES = {
+OPEN_MPI = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
-"""Lets Open MPI start more processes than there are cores, and the system place them."""
+"""Settings that let Open MPI start more processes than there are cores, without binding them."""
 CHILDREN = ChildProcesses()
 """Processes started by `answers`."""
 
 
-class Absent(Exception):
-    """The child lacks what it was asked to run; the message says what."""
+class Unavailable(Exception):
+    """The child cannot run a tool, for example because it is not installed."""
+
+
+@dataclass
+class Outcome:
+    """Result of a block under `failures_noted`."""
+
+    unavailable: bool = False
+    failed: bool = False
 
 
 @contextmanager
 def ending_on_signals() -> Iterator[None]:
-    """Let SIGHUP and SIGTERM raise SystemExit in the main thread, so that child processes end.
+    """Make SIGHUP and SIGTERM raise SystemExit in the main thread, so that child processes end.
 
-    In other threads, change nothing.
+    Signals that already have a handler keep it. In other threads, change nothing.
     """
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -49,42 +60,46 @@ def ending_on_signals() -> Iterator[None]:
 
 
 def _launcher(processes: int) -> list[str]:
-    """Return what starts a command on several processes: mpiexec, if it can be beside Python."""
-    beside = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
-    return [beside or "mpiexec", "-n", str(processes)]
+    """Return the mpiexec command; an mpiexec in Python's own folder takes precedence."""
+    mpiexec = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+    return [mpiexec or "mpiexec", "-n", str(processes)]
 
 
 def answers(
     module: str, *arguments: object, threads: int | None = None, processes: int | None = None
 ) -> Iterator[Any]:
-    """Run ``python -m module arguments`` and yield what it answers, as it comes.
+    """Run ``python -m module arguments`` and yield each result as soon as the child returns it.
 
-    `threads` is how many the thread pools of the child get room for. With `processes` there are so
-    many of them, which MPI starts.
+    Parameters
+    ----------
+    threads
+        Value of OMP_NUM_THREADS in the child.
+    processes
+        Start this number of processes under mpiexec. None starts one process without MPI.
 
     Raises
     ------
-    Absent
-        When it answers that something is not installed.
+    Unavailable
+        If the child reports that a tool is not available.
     subprocess.CalledProcessError
-        When it fails; what it wrote on standard error has been shown.
+        If the child fails. Its error output is not captured.
     """
     names = ("OMP_NUM_THREADS",) if threads else ()
     command = [sys.executable, "-m", module, *map(str, arguments)]
     if processes is not None:
         command = _launcher(processes) + command
-    env = {**os.environ, **PROCESSES, **dict.fromkeys(names, str(threads))}
+    env = {**os.environ, **OPEN_MPI, **dict.fromkeys(names, str(threads))}
     with (
         ending_on_signals(),
         CHILDREN.start(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL) as child,
     ):
         assert child.stdout is not None
-        # Open MPI's processes see a terminal, and some write its codes before a line.
+        # Open MPI connects its processes to a terminal. Some print terminal codes before a line.
         lines = (line[line.index("{") :] for line in child.stdout if "{" in line)
         for answer in map(json.loads, lines):
-            if "absent" in answer:
+            if "unavailable" in answer:
                 child.wait()
-                raise Absent(answer["absent"])
+                raise Unavailable(answer["unavailable"])
             yield answer
         child.wait()
     if child.returncode:
@@ -92,23 +107,33 @@ def answers(
 
 
 def run_module(module: str, *arguments: object, threads: int | None = None) -> Any:
-    """Run ``python -m module arguments``, which answers once; return that."""
+    """Run ``python -m module arguments`` and return its only result. It raises like `answers`."""
     [answer] = answers(module, *arguments, threads=threads)
     return answer
 
 
-def run_python(*arguments: str, env: Mapping[str, str] | None = None) -> None:
-    """Run Python from the repository root, with more environment variables.
+@contextmanager
+def failures_noted(tool: str, case: str) -> Iterator[Outcome]:
+    """If a child is unavailable or fails in the block, note it and continue after the block."""
+    outcome = Outcome()
+    try:
+        yield outcome
+    except Unavailable as reason:
+        note(f"{tool} is left out: {reason}")
+        outcome.unavailable = True
+    except subprocess.CalledProcessError as error:
+        note(f"{case}: {tool} failed with exit status {error.returncode}")
+        outcome.failed = True
 
-    Raises
-    ------
-    subprocess.CalledProcessError
-        When it fails; what it wrote on standard error has been shown.
+
+@contextmanager
+def unavailability_answered(answer: Callable[[Any], None]) -> Iterator[None]:
+    """For use in a child: if a tool is not available in the block, answer that and exit.
+
+    The block raises ImportError, `Unavailable` or `BackendError` if the tool is not available.
     """
-    subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
+    try:
+        yield
+    except (ImportError, Unavailable, BackendError) as error:
+        answer({"unavailable": str(error)})
+        raise SystemExit(0) from error

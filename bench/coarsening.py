@@ -1,18 +1,15 @@
-"""G-kway beside the preset `default`: cuts and times, and how even coarse vertices are."""
+"""G-kway compared with the preset `default`: cuts, times and the balance of coarse vertices."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from statistics import geometric_mean, mean
-from typing import Any
+from statistics import mean
 
-from bench.instances import Instance, add_options, chosen
-from bench.quality import RESULTS, read_records
-from bench.tables import note, show
+from bench.instances import Instance, add_options, selected
+from bench.records import Record, add_results_option, append_record, read_records
+from bench.tables import add_markdown_option, mean_text, note, show
 from jetpy import Graph
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.device.backends import get_backend, kernel_modules
@@ -39,16 +36,14 @@ VARIANTS: dict[str, Callable[[], Options]] = {
     "gkway, two-hop": lambda: choose("gkway", "two-hop", None),
     "gkway, jet": lambda: choose("gkway", None, "jet"),
 }
-"""What is measured: presets, with another coarsening or refinement."""
+"""Presets, some of them with another coarsening or refinement."""
 BASELINE, SCORED, UNSCORED = "default", "gkway", "gkway without score"
-EVENNESS = ("gkway", "gkway without score", "gkway, constrained")
-"""Variants whose coarse vertices are weighed."""
-
-Record = dict[str, Any]
+WEIGHED = ("gkway", "gkway without score", "gkway, constrained")
+"""Variants for which the program compares the weights of coarse vertices."""
 
 
-def weigh(backend: Backend, graph: Graph, problem: Problem) -> Iterator[float]:
-    """Yield max/mean of the vertex weights of each level that the driver would coarsen to."""
+def weight_ratios(backend: Backend, graph: Graph, problem: Problem) -> Iterator[float]:
+    """Yield the maximum divided by the mean vertex weight of each coarse level of the driver."""
     options, fine = problem.options.coarsen, upload(backend, graph)
     target, seed = coarsest_size(problem.k, options.per_part), problem.seed
     while fine.n > target:
@@ -64,7 +59,7 @@ def weigh(backend: Backend, graph: Graph, problem: Problem) -> Iterator[float]:
 def measure(
     instance: Instance, graph: Graph, k: int, variant: str, backend: Backend, seeds: Sequence[int]
 ) -> Record:
-    """Partition a graph once with each seed."""
+    """Partition a graph with each seed and return the record."""
     record: Record = {
         "graph": instance.name,
         "class": instance.cls,
@@ -86,108 +81,105 @@ def measure(
         record["seconds"].append(round(outcome.seconds["total"], 4))
         record["imbalances"].append(round(excess, 5))
         record["feasible"] += (1 + excess) * problem.ideal <= problem.limit + 1e-6
-        if variant in EVENNESS:
-            levels = list(weigh(backend, graph, problem)) or [1.0]
+        if variant in WEIGHED:
+            levels = list(weight_ratios(backend, graph, problem)) or [1.0]
             record["coarsest"].append(levels[-1])
             record["worst"].append(max(levels))
     return record
 
 
-def over(
-    records: Iterable[Record], variant: str, baseline: str, what: str
-) -> list[tuple[Record, float]]:
-    """Ratio of the means of two variants in each case where neither is 0."""
-    sums = {(r["graph"], r["k"], r["variant"]): mean(r[what]) for r in records}
-    ratios = []
-    for record in records:
-        theirs = sums.get((record["graph"], record["k"], baseline))
-        if record["variant"] == variant and theirs and mean(record[what]):
-            ratios.append((record, mean(record[what]) / theirs))
-    return ratios
+def ratios(records: Iterable[Record], variant: str, baseline: str, field: str) -> list[float]:
+    """Return the mean of a variant / the mean of the baseline for each case where none is 0."""
+    means = {(r["graph"], r["k"], r["variant"]): mean(r[field]) for r in records}
+    found = []
+    for (graph, k, name), value in means.items():
+        theirs = means.get((graph, k, baseline))
+        if name == variant and theirs and value:
+            found.append(value / theirs)
+    return found
 
 
 def table(
     records: Sequence[Record], values: Callable[[Sequence[Record]], list[str]]
 ) -> list[list[str]]:
-    """One row per class and k and one for all of a class, with values of its cases."""
+    """Return a row per class and k, and one per class, with the values of the cases."""
     rows = []
     for cls in sorted({record["class"] for record in records}, key=str.lower):
         of_class = [record for record in records if record["class"] == cls]
         ks = sorted({record["k"] for record in of_class})
-        for label, members in [
+        for label, group in [
             *((str(k), [record for record in of_class if record["k"] == k]) for k in ks),
             ("all", of_class),
         ]:
-            graphs = len({record["graph"] for record in members})
-            rows.append([cls, label, str(graphs), *values(members)])
+            graphs = len({record["graph"] for record in group})
+            rows.append([cls, label, str(graphs), *values(group)])
     return rows
 
 
-def _geometric(values: Iterable[float]) -> str:
-    found = list(values)
-    return f"{geometric_mean(found):.3f}" if found else "-"
-
-
 def summarise(records: Sequence[Record], markdown: bool) -> None:
-    """Print the tables of the variants that there are."""
-    present = {record["variant"] for record in records}
-    others = [name for name in VARIANTS if name in present and name != BASELINE]
-    for what, title in (("cuts", "mean cut"), ("seconds", "mean time")):
+    """Print the tables of all variants that the records contain."""
+    measured = {record["variant"] for record in records}
+    others = [name for name in VARIANTS if name in measured and name != BASELINE]
+    for field, title in (("cuts", "mean cut"), ("seconds", "mean time")):
 
-        def cells(members: Sequence[Record], what: str = what) -> list[str]:
-            return [
-                _geometric(r for _, r in over(members, name, BASELINE, what)) for name in others
-            ]
+        def cells(group: Sequence[Record], field: str = field) -> list[str]:
+            return [mean_text(ratios(group, name, BASELINE, field)) for name in others]
 
         headers = ["class", "k", "graphs", *others]
-        show(f"{title} over {BASELINE}", headers, table(records, cells), left=2, markdown=markdown)
+        title = f"{title} divided by that of {BASELINE}"
+        show(title, headers, table(records, cells), left=2, markdown=markdown)
 
-    def ablation(members: Sequence[Record]) -> list[str]:
-        ratios = [ratio for _, ratio in over(members, UNSCORED, SCORED, "cuts")]
-        return [_geometric(ratios), f"{max(ratios):.3f}", str(sum(r > 1 for r in ratios))]
+    def ablation(group: Sequence[Record]) -> list[str]:
+        found = ratios(group, UNSCORED, SCORED, "cuts")
+        largest = f"{max(found):.3f}" if found else "-"
+        return [mean_text(found), largest, str(sum(ratio > 1 for ratio in found))]
 
-    if {SCORED, UNSCORED} <= present:
+    if {SCORED, UNSCORED} <= measured:
         headers = ["class", "k", "graphs", "geometric mean", "largest", "worse in"]
-        title = f"cut of {UNSCORED} over {SCORED}"
+        title = f"cut of {UNSCORED} divided by that of {SCORED}"
         show(title, headers, table(records, ablation), left=2, markdown=markdown)
-    weighed = [name for name in EVENNESS if name in present]
+    weighed = [name for name in WEIGHED if name in measured]
 
-    def evenness(members: Sequence[Record]) -> list[str]:
+    def balance(group: Sequence[Record]) -> list[str]:
         return [
-            _geometric(mean(r[what]) for r in members if r["variant"] == name)
+            mean_text(mean(r[field]) for r in group if r["variant"] == name)
             for name in weighed
-            for what in ("coarsest", "worst")
+            for field in ("coarsest", "worst")
         ]
 
     if weighed:
         headers = ["class", "k", "graphs"]
-        headers += [f"{name}: {what}" for name in weighed for what in ("coarsest", "worst level")]
-        title = "max/mean weight of coarse vertices"
-        show(title, headers, table(records, evenness), left=2, markdown=markdown)
+        headers += [f"{name}: {level}" for name in weighed for level in ("coarsest", "worst level")]
+        title = "weights of coarse vertices: maximum / mean"
+        show(title, headers, table(records, balance), left=2, markdown=markdown)
     for record in records:
         if record["feasible"] < len(record["seeds"]):
             print(f"infeasible: {record['graph']} k={record['k']} {record['variant']}")
 
 
 def main() -> None:
-    """Measure what the results file still lacks, and summarise it."""
+    """Measure the missing cases, then print the tables of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.coarsening", description=__doc__)
     add_options(parser)
-    parser.add_argument("--classes", nargs="+", default=["circuit", "mesh", "Delaunay"])
+    parser.add_argument(
+        "--classes",
+        nargs="+",
+        default=["circuit", "mesh", "Delaunay"],
+        help="use only graphs of these classes",
+    )
     parser.add_argument("--ks", nargs="+", type=int, default=[2, 8, 32])
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    add_results_option(parser)
+    add_markdown_option(parser)
     options = parser.parse_args()
-    options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "coarsening.jsonl"
     done = {(r["graph"], r["k"], r["variant"]) for r in read_records(path)}
     backend = get_backend(options.backend, options.threads)
     backend.compile(kernel_modules())
-    for instance in chosen(options) if options.graphs or options.generated else []:
+    for instance in selected(options) if options.graphs or options.generated else []:
         missing = [
             (k, variant)
             for k in options.ks
@@ -199,8 +191,7 @@ def main() -> None:
         graph = instance.load()
         for k, variant in missing:
             record = measure(instance, graph, k, variant, backend, options.seeds)
-            with open(path, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps(record) + "\n")
+            append_record(path, record)
             note(
                 f"{instance.name} k={k} {variant}: cut {mean(record['cuts']):,.0f}, "
                 f"{mean(record['seconds']):.2f} s"

@@ -1,15 +1,13 @@
-"""Partitioners that are compared, each with its presets and numbers of threads."""
+"""Partitioners to compare, each with its presets and numbers of threads."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from subprocess import CalledProcessError
 from typing import Any
 
-from bench.child import Absent, answers
-from bench.tables import note
+from bench.child import answers, failures_noted
 from bench.tools import TOOLS
 
 
@@ -28,7 +26,7 @@ class Competitor:
 
 
 def competitors(options: argparse.Namespace) -> Iterator[Competitor]:
-    """Tools with all presets and numbers of threads that are asked for and that they have."""
+    """Yield each tool of the options with every preset and number of threads that it supports."""
     for name in options.tools:
         tool = TOOLS[name]
         for preset in [tool.preset] if tool.preset else options.presets:
@@ -38,26 +36,31 @@ def competitors(options: argparse.Namespace) -> Iterator[Competitor]:
 
 def answers_of(
     competitor: Competitor,
+    case: str,
     folder: str,
     ks: Sequence[int],
     seeds: Sequence[int],
-    absent: set[str],
+    unavailable: set[str],
     *more: object,
 ) -> Iterator[Any]:
-    """Run a competitor in a process of its own, on the graph in a folder, and yield its answers.
+    """Run a competitor in a new process on the graph in a folder, and yield its results.
 
-    `more` are further arguments of `bench.tools`. If the tool is found absent it is added; that,
-    and failures, are told and end the answers.
+    If the tool is unavailable or fails, print this and end. An unavailable tool is added to
+    `unavailable`.
+
+    Parameters
+    ----------
+    case
+        Name of the graph and the condition, for messages.
+    more
+        Further arguments of `bench.tools`.
     """
-    try:
+    with failures_noted(competitor.label, case) as outcome:
         yield from answers(
             "bench.tools",
             *(competitor.tool, folder, competitor.preset, competitor.threads),
             *("--ks", *ks, "--seeds", *seeds, *more),
             threads=competitor.threads,
         )
-    except Absent as reason:
-        note(f"  left out: {reason}")
-        absent.add(competitor.tool)
-    except CalledProcessError as error:
-        note(f"  failed, status {error.returncode}")
+    if outcome.unavailable:
+        unavailable.add(competitor.tool)

@@ -1,15 +1,16 @@
-"""Cuts under constraints, beside those of METIS and Mt-KaHyPar; goes on where it stopped.
+"""Cuts of jetpy, METIS and Mt-KaHyPar under constraints.
 
-METIS gets several weights of each vertex by the C function that pymetis has within.
+The program calls METIS with several weights per vertex through the C function in pymetis's
+extension module.
 
-Without --graphs and --generated it only prints the tables of what it has.
+It skips cases that the result file already contains. Without --graphs and --generated, it only
+prints the tables.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import Absent, run_module
+from bench.child import failures_noted, run_module, unavailability_answered
 from bench.conditions import summarise
-from bench.instances import Instance, add_options, chosen
-from bench.quality import RESULTS, read_records
-from bench.tables import note
-from bench.tools import IMBALANCE
+from bench.instances import Instance, add_options, selected
+from bench.records import Record, add_results_option, append_record, read_records
+from bench.tables import add_markdown_option, note
+from bench.tools import IMBALANCE, default_mtkahypar
 from jetpy.problem.limits import limits_of
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.targets import checked_targets, ideals
@@ -39,19 +40,26 @@ from jetpy.study.arrays import load_arrays, save_arrays
 FILE = "constraints.jsonl"
 NO_PART = -1
 METIS_OPTIONS, METIS_SEED = 40, 8
-"""How many options METIS has, and which of them is the seed."""
+"""METIS_NOPTIONS and METIS_OPTION_SEED."""
 
 Array = npt.NDArray[Any]
 Random = np.random.Generator
 Solve = Callable[[int], npt.ArrayLike]
-"""Partitions with a seed."""
+"""Called as `solve(seed)`; returns the parts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A graph, the number of parts, what they should weigh, and the parts of fixed vertices.
+    """A graph with constraints.
 
-    `weights` are of shape (n, c): several of each vertex, or none with c = 0.
+    Attributes
+    ----------
+    targets
+        Relative target weight of each part, shape (k,).
+    fixed
+        Part of each fixed vertex, or `NO_PART`, shape (n,).
+    weights
+        Several weights per vertex, shape (n, c). With c = 0, the graph's vertex weights apply.
     """
 
     graph: jetpy.Graph
@@ -66,12 +74,12 @@ class Task:
 
     @property
     def all_weights(self) -> Array:
-        """The weights that count, shape (n, c), c at least 1."""
+        """The weights that the limits apply to, shape (n, c) with c at least 1."""
         return self.weights if self.weights.shape[1] else self.graph.vertex_weights[:, None]
 
     @property
     def limits(self) -> Array:
-        """What each part may weigh, int64, shape (k, c)."""
+        """Maximum weights of each part, int64, shape (k, c)."""
         shares = checked_targets(self.targets, self.k)
         shares = np.ones(self.k, np.int64) if shares is None else shares
         totals = self.all_weights.sum(axis=0, dtype=np.int64).tolist()
@@ -79,7 +87,7 @@ class Task:
         return np.stack(limits, axis=1)
 
     def save(self, folder: Path) -> None:
-        """Write arrays of it into a folder."""
+        """Write the arrays to a folder."""
         save_arrays(folder, self.graph)
         np.save(folder / "targets.npy", self.targets)
         np.save(folder / "fixed.npy", self.fixed)
@@ -87,9 +95,9 @@ class Task:
 
     @classmethod
     def load(cls, folder: Path) -> Task:
-        """Return what `save` wrote."""
-        own = (np.load(folder / f"{name}.npy") for name in ("targets", "fixed", "weights"))
-        return cls(load_arrays(folder), *own)
+        """Return the task that `save` wrote to a folder."""
+        arrays = (np.load(folder / f"{name}.npy") for name in ("targets", "fixed", "weights"))
+        return cls(load_arrays(folder), *arrays)
 
 
 def _task(graph: jetpy.Graph, targets: Array, fixed: Array | None = None) -> Task:
@@ -101,20 +109,20 @@ def _with_targets(targets: list[int], graph: jetpy.Graph, rng: Random) -> Task:
     return _task(graph, np.array(targets))
 
 
-def _random(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
-    """Some vertices anywhere, in any parts."""
+def _fixed_at_random(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    """Fix random vertices in random parts."""
     fixed = np.where(rng.random(graph.n) < share, rng.integers(0, k, graph.n), NO_PART)
     return _task(graph, np.ones(k), fixed)
 
 
-def _near(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
-    """Some vertices in the parts that METIS gives them."""
+def _fixed_by_metis(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    """Fix random vertices in the parts that METIS chooses."""
     parts = np.asarray(_pymetis(_task(graph, np.ones(k)))(0))
     return _task(graph, np.ones(k), np.where(rng.random(graph.n) < share, parts, NO_PART))
 
 
-def _several(kind: str, k: int, graph: jetpy.Graph, rng: Random) -> Task:
-    """Several weights: random ones, degrees, or work in a fourth of the vertices only."""
+def _several_weights(kind: str, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    """Assign several weights per vertex: random, degrees, nonzero in a quarter of the vertices."""
     ones = np.ones(graph.n, np.int64)
     columns = {
         "random": [rng.integers(0, 20, graph.n), rng.integers(0, 20, graph.n)],
@@ -130,13 +138,13 @@ CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
     "targets 2:1:1:1": partial(_with_targets, [2, 1, 1, 1]),
     "targets 10 of 17": partial(_with_targets, [10, 1, 1, 1, 1, 1, 1, 1]),
     "targets 1 to 16": partial(_with_targets, list(range(1, 17))),
-    "fixed: 1 %, k = 2": partial(_random, 0.01, 2),
-    "fixed: 1 %, k = 16": partial(_random, 0.01, 16),
-    "fixed: 10 %, k = 16": partial(_random, 0.1, 16),
-    "fixed by METIS: 1 %, k = 16": partial(_near, 0.01, 16),
-    "fixed by METIS: 20 %, k = 16": partial(_near, 0.2, 16),
+    "fixed: 1 %, k = 2": partial(_fixed_at_random, 0.01, 2),
+    "fixed: 1 %, k = 16": partial(_fixed_at_random, 0.01, 16),
+    "fixed: 10 %, k = 16": partial(_fixed_at_random, 0.1, 16),
+    "fixed by METIS: 1 %, k = 16": partial(_fixed_by_metis, 0.01, 16),
+    "fixed by METIS: 20 %, k = 16": partial(_fixed_by_metis, 0.2, 16),
     **{
-        f"several weights: {kind}, k = {k}": partial(_several, kind, k)
+        f"several weights: {kind}, k = {k}": partial(_several_weights, kind, k)
         for kind in ("random", "degree", "region", "three")
         for k in (4, 16, 64)
     },
@@ -158,7 +166,7 @@ def _pymetis(task: Task) -> Solve:
     import pymetis
 
     if task.weights.shape[1]:
-        return _metis_by_c(task)
+        return _metis_with_several_weights(task)
     graph = task.graph
     adjacency = pymetis.CSRAdjacency(graph.indptr, graph.indices)
     options = {"vweights": graph.vertex_weights, "eweights": graph.edge_weights}
@@ -166,36 +174,38 @@ def _pymetis(task: Task) -> Solve:
         options["tpwgts"] = (task.targets / task.targets.sum()).tolist()
 
     def solve(seed: int) -> npt.ArrayLike:
-        own = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
-        found = pymetis.part_graph(task.k, adjacency, options=own, recursive=False, **options)
+        settings = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
+        found = pymetis.part_graph(task.k, adjacency, options=settings, recursive=False, **options)
         return np.asarray(found.vertex_part)
 
     return solve
 
 
-def _metis_by_c(task: Task) -> Solve:
-    """METIS with several weights, which pymetis's own functions do not take."""
+def _metis_with_several_weights(task: Task) -> Solve:
+    """Prepare METIS's C function, because pymetis.part_graph accepts only one weight per vertex."""
     import pymetis
     from pymetis import _internal
 
     library, integer = ctypes.CDLL(_internal.__file__), pymetis.zero_copy_dtype()
-    graph, kinds = task.graph, task.weights.shape[1]
+    graph, ncon = task.graph, task.weights.shape[1]
     arrays = [
         np.ascontiguousarray(array, integer)
         for array in (graph.indptr, graph.indices, task.weights.ravel(), graph.edge_weights)
     ]
-    allowed = np.full(kinds, 1 + IMBALANCE, np.float32)
+    ubvec = np.full(ncon, 1 + IMBALANCE, np.float32)
 
     def solve(seed: int) -> npt.ArrayLike:
         options, parts = np.zeros(METIS_OPTIONS, integer), np.zeros(graph.n, integer)
-        numbers = [np.array([number], integer) for number in (graph.n, kinds, task.k, 0)]
-        place = [ctypes.c_void_p(array.ctypes.data) for array in (*numbers, *arrays)]
-        n, weights_each, k, cut, indptr, indices, weights, edge_weights = place
-        rest = [ctypes.c_void_p(array.ctypes.data) for array in (allowed, options, parts)]
+        scalars = [np.array([value], integer) for value in (graph.n, ncon, task.k, 0)]
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*scalars, *arrays)]
+        nvtxs, ncon_pointer, nparts, cut, xadj, adjncy, vwgt, adjwgt = pointers
+        rest = [ctypes.c_void_p(array.ctypes.data) for array in (ubvec, options, parts)]
         library.METIS_SetDefaultOptions(rest[1])
         options[METIS_SEED] = seed
-        graph_of = (n, weights_each, indptr, indices, weights, None, edge_weights)
-        status = library.METIS_PartGraphKway(*graph_of, k, None, *rest[:2], cut, rest[2])
+        graph_arguments = (nvtxs, ncon_pointer, xadj, adjncy, vwgt, None, adjwgt)
+        status = library.METIS_PartGraphKway(
+            *graph_arguments, nparts, None, *rest[:2], cut, rest[2]
+        )
         if status != 1:
             raise SystemExit(f"METIS returns {status}")
         return parts
@@ -206,9 +216,7 @@ def _metis_by_c(task: Task) -> Solve:
 def _mtkahypar(task: Task) -> Solve:
     import mtkahypar
 
-    library = mtkahypar.initialize(1, False)
-    context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
-    context.logging = False
+    library, context = default_mtkahypar(1)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.graph"
         jetpy.write_graph(file, task.graph)
@@ -229,25 +237,31 @@ def _mtkahypar(task: Task) -> Solve:
 TOOLS = {"jetpy/cpu/default/1": _jetpy, "pymetis": _pymetis, "mtkahypar": _mtkahypar}
 
 
-def can(tool: str, condition: str) -> bool:
-    """Whether a tool knows a constraint."""
-    lacks = {"pymetis": "fixed", "mtkahypar": "several"}
-    return tool not in lacks or not condition.startswith(lacks[tool])
+def supports(tool: str, condition: str) -> bool:
+    """Return whether a tool supports the constraint of a condition."""
+    unsupported = {"pymetis": "fixed", "mtkahypar": "several"}
+    return tool not in unsupported or not condition.startswith(unsupported[tool])
 
 
-def answer_for(tool: str, folder: Path, seeds: list[int]) -> dict[str, Any]:
-    """Solve a task with each seed, and check the parts here."""
+def solve_task(tool: str, folder: Path, seeds: list[int]) -> Record:
+    """Solve a task with each seed, check the parts and return the results.
+
+    Raises
+    ------
+    SystemExit
+        If the tool moved a fixed vertex.
+    """
     task = Task.load(folder)
     solve = TOOLS[tool](task)
-    solve(seeds[0])
+    solve(seeds[0])  # warm-up
     cuts, balanced, seconds = [], [], []
     for seed in seeds:
         start = perf_counter()
         parts = np.asarray(solve(seed), np.int32)
         seconds.append(round(perf_counter() - start, 6))
-        kept = task.fixed == NO_PART
-        if not (kept | (parts == task.fixed)).all():
-            raise SystemExit(f"{tool} has moved a fixed vertex")
+        is_free = task.fixed == NO_PART
+        if not (is_free | (parts == task.fixed)).all():
+            raise SystemExit(f"{tool} moved a fixed vertex")
         weights = np.zeros_like(task.limits)
         np.add.at(weights, parts, task.all_weights)
         cuts.append(edge_cut(task.graph, parts))
@@ -256,12 +270,12 @@ def answer_for(tool: str, folder: Path, seeds: list[int]) -> dict[str, Any]:
 
 
 def measure(instance: Instance, options: argparse.Namespace, done: set[Any]) -> Iterator[Any]:
-    """Run what is missing of a graph, each tool and condition in a process of its own."""
+    """Measure the missing cases of a graph, with a new process for each tool and condition."""
     for condition in options.conditions:
         todo = [
             tool
             for tool in options.tools
-            if can(tool, condition) and (instance.name, condition, tool) not in done
+            if supports(tool, condition) and (instance.name, condition, tool) not in done
         ]
         if not todo:
             continue
@@ -270,51 +284,43 @@ def measure(instance: Instance, options: argparse.Namespace, done: set[Any]) -> 
         task = CONDITIONS[condition](graph, rng)
         with tempfile.TemporaryDirectory() as folder:
             task.save(Path(folder))
-            about = {"graph": instance.name, "class": instance.cls, "n": graph.n, "k": task.k}
+            fixed = {"graph": instance.name, "class": instance.cls, "n": graph.n, "k": task.k}
             for tool in todo:
-                note(f"{instance.name} {condition} {tool}")
+                case = f"{instance.name} {condition}"
+                note(f"{case} {tool}")
                 arguments = ("--child", tool, folder, "--seeds", *options.seeds)
-                try:
+                with failures_noted(tool, case):
                     found = run_module("bench.constraints", *arguments, threads=1)
-                except Absent as reason:
-                    note(str(reason))
-                    continue
-                yield {**about, "condition": condition, "tool": tool, **found}
+                    yield {**fixed, "condition": condition, "tool": tool, **found}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure what the file lacks, and add it at once."""
-    options.results.mkdir(parents=True, exist_ok=True)
+    """Measure the missing cases and append each record to the file at once."""
     path = options.results / FILE
     keys = ("graph", "condition", "tool")
     done = {tuple(record[key] for key in keys) for record in read_records(path)}
-    for instance in chosen(options):
-        if options.max_n and instance.n > options.max_n:
-            continue
+    for instance in selected(options):
         for record in measure(instance, options, done):
-            with open(path, "a") as stream:
-                stream.write(json.dumps(record) + "\n")
+            append_record(path, record)
 
 
 def main() -> None:
-    """Measure what is missing, then print the tables of all there is."""
+    """Measure the missing cases, then print the tables of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.constraints", description=__doc__)
     add_options(parser)
-    parser.add_argument("--max-n", type=int, metavar="N", help="no graphs with more vertices")
+
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS))
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    add_results_option(parser)
+    add_markdown_option(parser)
     parser.add_argument("--child", nargs=2, metavar=("TOOL", "DIR"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         answer = answering()
         tool, folder = options.child
-        try:
-            answer(answer_for(tool, Path(folder), options.seeds))
-        except ImportError as error:
-            answer({"absent": str(error)})
+        with unavailability_answered(answer):
+            answer(solve_task(tool, Path(folder), options.seeds))
         return
     if options.graphs or options.generated:
         run(options)

@@ -1,14 +1,16 @@
-"""The smallest balanced cut by a deadline, beside the strongest peers; goes on where it stopped.
+"""The smallest balanced cut within a time limit, compared with other partitioners and best cuts.
 
-jetpy runs its preset max with a time limit, peers run one seed after the other for as long. Without
---graphs and --generated it only prints the table of what it has.
+jetpy runs its preset max with the time limit. The other partitioners run one seed after the other
+until the limit.
+
+The program skips cases that the result file already contains. Without --graphs and --generated, it
+only prints the table.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -21,10 +23,16 @@ from subprocess import CalledProcessError
 from typing import Any
 
 import jetpy
-from bench.child import CHILDREN, Absent, answers, ending_on_signals
-from bench.instances import Instance, add_options, chosen
-from bench.quality import RESULTS, read_records
-from bench.tables import note, show
+from bench.child import (
+    CHILDREN,
+    answers,
+    ending_on_signals,
+    failures_noted,
+    unavailability_answered,
+)
+from bench.instances import Instance, add_options, selected
+from bench.records import Record, add_results_option, append_record, read_records
+from bench.tables import add_markdown_option, note, show
 from bench.tools import IMBALANCE, STRONGEST, Job
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
@@ -35,13 +43,11 @@ JETPY = "jetpy/max"
 TOOLS = (JETPY, *STRONGEST)
 
 GRACE = 2
-"""Seconds after the deadline until a run of a peer, which is too late, is ended."""
-
-Record = dict[str, Any]
+"""Seconds after the time limit until the process of another partitioner is killed."""
 
 
 def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
-    """Partition with the preset max until the time is up."""
+    """Partition with the preset max and a time limit."""
     result = jetpy.partition(
         job.graph,
         k,
@@ -57,13 +63,13 @@ def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
 
 
 def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Record]:
-    """Partition with seeds 0, 1, 2, ...; yield the best so far after each that is in time."""
+    """Partition with seeds 0, 1, 2, …; after each, yield the best result until the time limit."""
     solve = STRONGEST[tool].prepare(job)
     signal.alarm(ceil(seconds) + GRACE)
     best, spent = None, 0.0
     for seed in count():
-        parts, took = solve(k, seed)
-        spent += took
+        parts, elapsed = solve(k, seed)
+        spent += elapsed
         if spent > seconds:
             return
         found = judge(job, parts, k)
@@ -73,7 +79,7 @@ def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Recor
 
 
 def last_answer(*arguments: object, threads: int) -> Record:
-    """Run a child until it ends, or is ended by its alarm; return what it said last."""
+    """Run a child until it ends, or until its alarm kills it. Return its last result."""
     last: Record = {"cut": None, "runs": 0, "seconds": None}
     try:
         for answer in answers("bench.deadline", *arguments, threads=threads):
@@ -85,7 +91,7 @@ def last_answer(*arguments: object, threads: int) -> Record:
 
 
 def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
-    """Run what is missing, several processes at once."""
+    """Measure the missing cases in `--jobs` processes at once."""
     with (
         ending_on_signals(),
         tempfile.TemporaryDirectory() as folder,
@@ -93,30 +99,28 @@ def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
     ):
 
         def run(instance: Instance, k: int, tool: str) -> Record | None:
-            note(f"{instance.name} {k} {tool}")
+            case = f"{instance.name} k={k}"
+            note(f"{case} {tool}")
             arguments: list[object] = ["--child", tool, Path(folder) / instance.name, k]
             arguments += ["--seconds", options.seconds, "--threads", options.threads]
             arguments += ["--imbalance", options.imbalance]
-            try:
+            with failures_noted(tool, case):
                 found = last_answer(*arguments, threads=options.threads)
-            except Absent as reason:
-                note(str(reason))
-                return None
-            return {"graph": instance.name, "k": k, "tool": tool, **settings_of(options), **found}
+                settings = settings_of(options)
+                return {"graph": instance.name, "k": k, "tool": tool, **settings, **found}
+            return None
 
-        waiting = []
+        futures = []
         try:
-            for instance in chosen(options):
-                if options.max_n and instance.n > options.max_n:
-                    continue
+            for instance in selected(options):
                 save_arrays(Path(folder) / instance.name, instance.load())
-                waiting += [
+                futures += [
                     pool.submit(run, instance, k, tool)
                     for k in options.ks
                     for tool in options.tools
                     if (instance.name, k, tool, *settings_of(options).values()) not in done
                 ]
-            for future in as_completed(waiting):
+            for future in as_completed(futures):
                 record = future.result()
                 if record is not None:
                     yield record
@@ -126,7 +130,7 @@ def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
 
 
 def settings_of(options: argparse.Namespace) -> Record:
-    """Return what records are compared under."""
+    """Return the settings that records must share to be compared."""
     return {
         "imbalance": options.imbalance,
         "allowed": options.seconds,
@@ -135,7 +139,7 @@ def settings_of(options: argparse.Namespace) -> Record:
 
 
 def best_known(path: Path | None, imbalance: float) -> dict[tuple[str, int], int]:
-    """Return the cuts of a CSV file with the columns graph, k, imbalance and best_cut."""
+    """Read the cuts for an imbalance from a CSV file: columns graph, k, imbalance, best_cut."""
     if path is None:
         return {}
     with open(path, newline="", encoding="utf-8") as stream:
@@ -144,7 +148,7 @@ def best_known(path: Path | None, imbalance: float) -> dict[tuple[str, int], int
 
 
 def summarise(records: list[Record], options: argparse.Namespace) -> None:
-    """Print the cuts of each case, and what jetpy's is over the best of the others."""
+    """Print the cuts of each case, and jetpy's cut divided by the best of the other cuts."""
     settings = settings_of(options)
     known = best_known(options.best_known, options.imbalance)
     cuts: dict[tuple[str, int], dict[str, Record]] = {}
@@ -153,17 +157,17 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
             cuts.setdefault((record["graph"], record["k"]), {})[record["tool"]] = record
     ratios, rows = [], []
     for case, found in sorted(cuts.items()):
-        own = found.get(JETPY, {}).get("cut")
+        ours = found.get(JETPY, {}).get("cut")
         others = [found[tool]["cut"] for tool in STRONGEST if tool in found] + [known.get(case)]
-        rivals = [cut for cut in others if cut]
-        ratio = own / min(rivals) if own and rivals else None
+        theirs = [cut for cut in others if cut]
+        ratio = ours / min(theirs) if ours and theirs else None
         ratios += [] if ratio is None else [ratio]
         cells = [str(found[tool]["cut"]) if tool in found else "" for tool in TOOLS]
         runs = [str(found[tool]["runs"]) if tool in found else "" for tool in TOOLS]
         rows.append([case[0], str(case[1]), *cells, str(known.get(case, "")), "/".join(runs)])
         rows[-1].append("" if ratio is None else f"{ratio:.3f}")
     if not rows:
-        raise SystemExit(f"no results under these settings in {options.results}")
+        raise SystemExit(f"no results with these settings in {options.results}")
     mean = f"{geometric_mean(ratios):.3f}" if ratios else ""
     rows.append(["geometric mean", *[""] * (len(TOOLS) + 3), mean])
     title = f"smallest balanced cut in {options.seconds:g} s, {options.threads} threads each"
@@ -172,19 +176,24 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then print the table of all there is."""
+    """Measure the missing cases, then print the table of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.deadline", description=__doc__)
     add_options(parser)
-    parser.add_argument("--max-n", type=int, metavar="N", help="no graphs with more vertices")
+
     parser.add_argument("--ks", nargs="+", type=int, default=[2, 16, 64])
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of each case")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each process")
     parser.add_argument("--imbalance", type=float, default=IMBALANCE)
-    parser.add_argument("--jobs", type=int, default=1, help="how many processes at once")
-    parser.add_argument("--best-known", type=Path, metavar="CSV", help="the best cuts known")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes at once")
+    parser.add_argument(
+        "--best-known",
+        type=Path,
+        metavar="CSV",
+        help="best known cuts: columns graph, k, imbalance and best_cut",
+    )
+    add_results_option(parser)
+    add_markdown_option(parser)
     parser.add_argument("--child", nargs=3, metavar=("TOOL", "DIR", "K"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -193,23 +202,19 @@ def main() -> None:
         job = Job(
             load_arrays(Path(folder)), Path(folder), "max", options.threads, options.imbalance
         )
-        try:
+        with unavailability_answered(answer):
             if tool == JETPY:
                 answer(best_of_jetpy(job, int(k), options.seconds))
             else:
                 for best in best_of_seeds(tool, job, int(k), options.seconds):
                     answer(best)
-        except ImportError as error:
-            answer({"absent": str(error)})
         return
     path = options.results / FILE
     if options.graphs or options.generated:
-        options.results.mkdir(parents=True, exist_ok=True)
         keys = ("graph", "k", "tool", *settings_of(options))
         done = {tuple(record[key] for key in keys) for record in read_records(path)}
         for record in measure(options, done):
-            with open(path, "a") as stream:
-                stream.write(json.dumps(record) + "\n")
+            append_record(path, record)
     summarise(read_records(path), options)
 
 

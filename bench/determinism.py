@@ -1,6 +1,6 @@
-"""Whether partitions are equal on every back end, for any number of threads, in every process.
+"""Check that parts are equal on every back end, with any number of threads and in every process.
 
-That is also partitions that follow a changing graph, and mappings.
+The program compares hashes of partitions, of partitions of changing graphs, and of mappings.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from subprocess import CalledProcessError
 
-from bench.child import Absent, answers
+from bench.child import answers, failures_noted
 from bench.fingerprint import WEIGHTS, cases
-from bench.instances import Instance, add_options, chosen
-from bench.tables import note, show
+from bench.instances import Instance, add_options, selected
+from bench.tables import add_markdown_option, note, show
 from jetpy.study.arrays import save_arrays
 
 RUNS = (
@@ -31,15 +30,16 @@ RUNS = (
 )
 
 Case = tuple[str, str, str, str]
-"""Graph, weights, and what `bench.fingerprint` solves."""
+"""Graph, weights, and a case of `bench.fingerprint`."""
 
 
 def hashes(
     instances: Sequence[Instance], options: argparse.Namespace
 ) -> Iterator[tuple[str, dict[Case, str]]]:
-    """Each run, in a process of its own, with its hashes: those until it failed, if it did.
+    """Yield each run with its hashes. Each run is a new process.
 
-    Runs of absent back ends are left out.
+    If a run fails, yield the hashes that it returned before. Runs on back ends that are not
+    available are left out.
     """
     with tempfile.TemporaryDirectory() as folder:
         for instance in instances:
@@ -48,7 +48,7 @@ def hashes(
             note(run)
             backend, _, threads = run.partition(":")
             found: dict[Case, str] = {}
-            try:
+            with failures_noted(backend, run) as outcome:
                 for answer in answers(
                     "bench.fingerprint",
                     *(folder, backend, threads or 1, options.seed),
@@ -59,28 +59,32 @@ def hashes(
                     *("--hierarchies", *options.hierarchies, "--methods", *options.methods),
                     threads=int(threads or 1),
                 ):
-                    name, weights, what, how = answer["case"]
-                    found[name, weights, what, how] = answer["hash"]
-            except Absent as reason:
-                note(f"  left out: {reason}")
-                continue
-            except CalledProcessError as error:
-                note(f"  failed, status {error.returncode}")
-            yield run, found
+                    graph, weights, parameter, setting = answer["case"]
+                    found[graph, weights, parameter, setting] = answer["hash"]
+            if not outcome.unavailable:
+                yield run, found
 
 
 def main() -> None:
-    """Print a table of hashes; ends with status 1 when two that should be equal differ."""
+    """Print a table of hashes. Exit with status 1 if hashes differ or are missing."""
     parser = argparse.ArgumentParser(prog="python -m bench.determinism", description=__doc__)
     add_options(parser)
     parser.add_argument("--ks", nargs="*", default=["2", "8", "64"])
     parser.add_argument("--presets", nargs="*", default=["default"])
     parser.add_argument(
-        "--modifiers", nargs="*", default=[], metavar="B", help="in a batch, of graphs that change"
+        "--modifiers",
+        nargs="*",
+        default=[],
+        metavar="B",
+        help="sizes of batches of modifiers, for changing graphs",
     )
-    parser.add_argument("--batches", type=int, default=10, metavar="N", help="of modifiers")
-    parser.add_argument("--hierarchies", nargs="*", default=[], help="to map onto, as 4:8:6")
-    parser.add_argument("--methods", nargs="+", default=["im", "hm"], help="of mapping")
+    parser.add_argument(
+        "--batches", type=int, default=10, metavar="N", help="number of batches of modifiers"
+    )
+    parser.add_argument(
+        "--hierarchies", nargs="*", default=[], help="machines to map onto, for example 4:8:6"
+    )
+    parser.add_argument("--methods", nargs="+", default=["im", "hm"], help="mapping methods")
     parser.add_argument("--weights", nargs="+", choices=WEIGHTS, default=["unit"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -88,18 +92,18 @@ def main() -> None:
         nargs="+",
         default=RUNS,
         metavar="BACKEND[:THREADS]",
-        help="one process each; a run given twice compares two equal processes",
+        help="one process each; the same run given twice compares two equal processes",
     )
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    add_markdown_option(parser)
     options = parser.parse_args()
-    instances = chosen(options)
+    instances = selected(options)
     runs = list(hashes(instances, options))
     if len(runs) < 2:
-        raise SystemExit("there is nothing to compare: two runs are needed")
+        raise SystemExit(f"{len(runs)} runs are available; a comparison needs at least two")
     names = [instance.name for instance in instances]
     rows, equal = [], 0
-    for graph, weights, (what, how) in product(names, options.weights, cases(options)):
-        case = graph, weights, what, how
+    for graph, weights, (parameter, setting) in product(names, options.weights, cases(options)):
+        case = graph, weights, parameter, setting
         first, *others = (found.get(case, "missing") for _, found in runs)
         differing = [
             run for (run, _), value in zip(runs[1:], others, strict=True) if value != first
@@ -116,7 +120,8 @@ def main() -> None:
     ]
     show("SHA-256 of the parts", headers, rows, left=len(headers), markdown=options.markdown)
     print(
-        f"\n{equal} of {len(rows)} cases equal in {len(runs)} runs: {', '.join(r for r, _ in runs)}"
+        f"\n{equal} of {len(rows)} cases equal in {len(runs)} runs: "
+        f"{', '.join(run for run, _ in runs)}"
     )
     raise SystemExit(equal < len(rows))
 

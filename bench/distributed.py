@@ -1,15 +1,14 @@
-"""One graph on several processes: the same parts as on one, and the time that takes.
+"""Parts and times of `jetpy.distributed`, compared with `jetpy.partition`.
 
     python -m bench.distributed --graphs DIR cube:100 rmat:16:16 --processes 1 2 3 4 --threads 1 2
 
-partitions every graph (files, or cubes and R-MAT graphs by their sizes) by `jetpy.partition`, and
-by `jetpy.distributed` with so many processes, and compares the parts. --weights gives vertices and
-edges random weights as well; --small is the size up to which levels are gathered, so that small
-graphs are partitioned in pieces, too (by the preset fast; with default, levels below the size of
-flows are gathered in any case). Times are those of the slowest process, "of one's" is that over the
-time of one process with the most threads, and "talk" is the share that the first process spent in
-MPI, which includes waiting for others; "calls" and "MB" are how often it did so, and what it handed
-over. --levels tells these for each level, too.
+The program partitions every graph (a file, a cube or an R-MAT graph) by `jetpy.partition`, and by
+`jetpy.distributed` with each number of processes, and compares the parts.
+
+The table contains the time of the slowest process. The column "ratio" is this time divided by the
+time of one process with the largest number of threads. "MPI" is the share of the time that the
+first process spends in MPI, including waiting. "calls" and "MB" are the number of its MPI calls and
+the data that it sends.
 """
 
 from __future__ import annotations
@@ -39,56 +38,56 @@ from jetpy.distributed.reading import read_block
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts
 
-HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk", "calls", "MB"]
+HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "ratio", "MPI", "calls", "MB"]
 EQUAL = HEADERS.index("parts")
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
-"""The first calls and MB are those of coarsening, the others those of refinement."""
-TIMED = (
+"""The first two columns "calls" and "MB" belong to coarsening, the other two to refinement."""
+TIMED_METHODS = (
     *("allreduce", "gather", "allgather", "alltoallv", "alltoall", "allgather_objects"),
     "totals",
 )
 Level = tuple[int, str]
-"""Number of vertices, and stage."""
+"""Global number of vertices, and stage."""
 
 
 @dataclass
-class Talk:
-    """How often a process has talked, and how many bytes it has handed over."""
+class Traffic:
+    """The number of MPI calls of a process, and the bytes that it has sent."""
 
     calls: int = 0
-    handed: int = 0
+    sent_bytes: int = 0
 
 
-class Timed(MpiCommunicator):
-    """Knows how long it has talked, and on which levels."""
+class TimedCommunicator(MpiCommunicator):
+    """A communicator that measures its time, and the traffic and ghosts of each level."""
 
     def __init__(self, comm: Any) -> None:
         self.seconds = 0.0
-        self.all = Talk()
-        self.levels: dict[Level, Talk] = defaultdict(Talk)
+        self.total = Traffic()
+        self.levels: dict[Level, Traffic] = defaultdict(Traffic)
         self.ghosts: dict[int, int] = {}
         super().__init__(comm)
 
-    def note(self, name: str, arguments: tuple[Any, ...]) -> None:
-        """Count a call, and the bytes of the arrays that it sends, which follow the back end."""
-        sent = arguments[1:] if name == "allreduce" else arguments[1:2]
-        handed = sum(a.nbytes for a in sent if isinstance(a, np.ndarray))
+    def count(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Count a call and the bytes of its send buffers, which follow the argument `backend`."""
+        buffers = arguments[1:] if name == "allreduce" else arguments[1:2]
+        sent_bytes = sum(a.nbytes for a in buffers if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
             self.ghosts[piece.global_n] = piece.n_with_ghosts - piece.n_owned
-        for talk in (self.all, self.levels[level]):
-            talk.calls += 1
-            talk.handed += handed
+        for traffic in (self.total, self.levels[level]):
+            traffic.calls += 1
+            traffic.sent_bytes += sent_bytes
 
     def __getattribute__(self, name: str) -> Any:
-        """Return a method of the communicator that adds to its seconds."""
+        """Return an attribute. Methods in `TIMED_METHODS` add to `seconds` and to the traffic."""
         method = super().__getattribute__(name)
-        if name not in TIMED:
+        if name not in TIMED_METHODS:
             return method
 
         def timed(*arguments: Any) -> Any:
             started = time.perf_counter()
-            self.note(name, arguments)
+            self.count(name, arguments)
             try:
                 return method(*arguments)
             finally:
@@ -98,7 +97,7 @@ class Timed(MpiCommunicator):
 
 
 def level_of(frame: FrameType | None) -> tuple[Level, Any]:
-    """Return the number of vertices of the level that a call is for, its stage, and its piece."""
+    """Return the level and stage whose code made a call, and its piece, from the call stack."""
     while frame is not None:
         for stage in (PieceLevel.contract, PieceLevel.refine):
             if frame.f_code is stage.__code__:
@@ -109,7 +108,7 @@ def level_of(frame: FrameType | None) -> tuple[Level, Any]:
 
 
 def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
-    """Return this process's block of a graph."""
+    """Return the block of a graph that this process generates or reads. Collective."""
     kind, *sizes = spec.split(":")
     if kind == "cube":
         block = jetpy.distributed.cube(comm, *[int(sizes[0])] * 3)
@@ -121,61 +120,61 @@ def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
 
 
 def with_weights(comm: Any, block: Block) -> Block:
-    """Return a block with weights that depend on the numbers of vertices alone."""
+    """Return a block with weights that depend only on the global ids. Collective."""
     first = sum(
         api.communicator(comm).allgather_objects(block.n)[: 0 if comm is None else comm.rank]
     )
-    own = np.arange(first, first + block.n, dtype=np.int64)
-    tails = np.repeat(own, np.diff(block.indptr))
-    low, high = np.minimum(tails, block.indices), np.maximum(tails, block.indices)
+    global_ids = np.arange(first, first + block.n, dtype=np.int64)
+    sources = np.repeat(global_ids, np.diff(block.indptr))
+    low, high = np.minimum(sources, block.indices), np.maximum(sources, block.indices)
     edge_weights = ((low * 7919 + high * 104729) % 97 + 1).astype(np.int32)
-    vertex_weights = (own * 15485863 % 100 + 1).astype(np.int32)
+    vertex_weights = (global_ids * 15485863 % 100 + 1).astype(np.int32)
     return replace(block, edge_weights=edge_weights, vertex_weights=vertex_weights)
 
 
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, bool, int, str]]:
-    """Return graphs, whether they are weighted, numbers of parts and presets."""
+    """Yield each graph, whether it is weighted, the number of parts and the preset."""
     for spec in options.graph:
         for weights in (False, True) if options.weights else (False,):
             for k in options.k:
-                for name in options.presets:
-                    yield spec, weights, k, name
+                for preset in options.presets:
+                    yield spec, weights, k, preset
 
 
-def on_one(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Partition all cases by `jetpy.partition`."""
-    for spec, weights, k, name in cases(options):
+def run_single_process(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Partition all cases by `jetpy.partition` and yield their results."""
+    for spec, weights, k, preset in cases(options):
         block = block_of(None, spec, weights=weights)
         graph = jetpy.as_graph(
             (block.indptr, block.indices, block.edge_weights, block.vertex_weights)
         )
         results = [
             jetpy.partition(
-                graph, k, preset=name, backend=options.backend, threads=options.threads[0]
+                graph, k, preset=preset, backend=options.backend, threads=options.threads[0]
             )
             for _ in range(options.repeat)
         ]
         seconds = median(result.seconds["total"] for result in results)
         yield describe(
-            spec, weights, k, name, results[-1], checksum_of_parts(results[-1].parts), seconds
+            spec, weights, k, preset, results[-1], checksum_of_parts(results[-1].parts), seconds
         )
 
 
-def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Partition all cases together with the other processes."""
+def run_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Partition all cases by `jetpy.distributed`. Rank 0 yields the results. Collective."""
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
-    for spec, weights, k, name in cases(options):
+    for spec, weights, k, preset in cases(options):
         block = block_of(world, spec, weights=weights)
         seconds = []
         for _ in range(options.repeat):
-            comm = Timed(world)
+            comm = TimedCommunicator(world)
             result = jetpy.distributed.partition(
                 comm,
                 block,
                 k,
-                preset=name,
+                preset=preset,
                 backend=options.backend,
                 threads=options.threads[0],
                 small=options.small,
@@ -183,26 +182,26 @@ def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             seconds.append(max(world.allgather(result.seconds["total"])))
         parts = world.gather(result.parts)
         if parts is not None:
-            told = describe(
+            description = describe(
                 spec,
                 weights,
                 k,
-                name,
+                preset,
                 result,
                 checksum_of_parts(np.concatenate(parts)),
                 median(seconds),
             )
             yield {
-                **told,
-                "talk": comm.seconds / seconds[-1],
-                "calls": comm.all.calls,
-                "handed": comm.all.handed,
-                "levels": by_levels(result, comm),
+                **description,
+                "mpi_share": comm.seconds / seconds[-1],
+                "calls": comm.total.calls,
+                "sent_bytes": comm.total.sent_bytes,
+                "levels": level_rows(result, comm),
             }
 
 
-def by_levels(result: Any, comm: Timed) -> list[list[str]]:
-    """Return the rows of a table of the levels in pieces: what the first process has said."""
+def level_rows(result: Any, comm: TimedCommunicator) -> list[list[str]]:
+    """Return a table row for each distributed level, with the traffic of this process."""
     rows = []
     for level in result.levels:
         if level.n in comm.ghosts:
@@ -213,21 +212,21 @@ def by_levels(result: Any, comm: Timed) -> list[list[str]]:
                     f"{level.m:,}",
                     f"{comm.ghosts[level.n]:,}",
                     f"{coarsen.calls:,}",
-                    f"{coarsen.handed / 1e6:.2f}",
+                    f"{coarsen.sent_bytes / 1e6:.2f}",
                     str(level.iterations),
                     f"{refine.calls:,}",
-                    f"{refine.handed / 1e6:.2f}",
+                    f"{refine.sent_bytes / 1e6:.2f}",
                 ]
             )
     return rows
 
 
 def describe(
-    spec: str, weights: bool, k: int, name: str, result: Any, parts: str, seconds: float
+    spec: str, weights: bool, k: int, preset: str, result: Any, parts: str, seconds: float
 ) -> dict[str, Any]:
-    """Return a row of a table."""
+    """Return the name of a case and its results."""
     return {
-        "case": f"{Path(spec).name}{' weighted' * weights}, k = {k}, {name}",
+        "case": f"{Path(spec).name}{' weighted' * weights}, k = {k}, {preset}",
         "cut": result.cut,
         "feasible": result.feasible,
         "parts": parts,
@@ -236,7 +235,10 @@ def describe(
 
 
 def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return the rows that so many processes tell; of `jetpy.partition` for none."""
+    """Return the results of `jetpy.distributed` on `size` processes.
+
+    With `size` 0, return the results of `jetpy.partition`.
+    """
     arguments = [*options.graph, "--child", size, "--threads", threads, "--repeat", options.repeat]
     if options.small is not None:
         arguments += ["--small", options.small]
@@ -246,34 +248,46 @@ def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[st
 
 
 def main() -> None:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("graph", nargs="*", help="files, cube:SIDE, rmat:SCALE:EDGE_FACTOR")
-    parser.add_argument("--graphs", type=Path, metavar="DIR", help="all graphs of a folder")
+    """Measure all cases and print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.distributed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("graph", nargs="*", help="graph files, cube:SIDE or rmat:SCALE:EDGE_FACTOR")
+    parser.add_argument("--graphs", type=Path, metavar="DIR", help="also all graphs of a folder")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 3, 4])
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("-k", type=int, nargs="+", default=[2, 8, 64])
     parser.add_argument("--presets", nargs="+", default=["default", "fast"])
-    parser.add_argument("--weights", action="store_true")
+    parser.add_argument(
+        "--weights", action="store_true", help="also use random vertex and edge weights"
+    )
     parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--small", type=int)
-    parser.add_argument("--repeat", type=int, default=1, help="times are medians of so many runs")
-    parser.add_argument("--levels", action="store_true")
+    parser.add_argument(
+        "--small",
+        type=int,
+        metavar="N",
+        help="gather levels of at most N vertices and directed edges; with a small N, small graphs "
+        "are also partitioned in pieces (default also gathers all levels on which it runs flows)",
+    )
+    parser.add_argument("--repeat", type=int, default=1, metavar="R", help="medians of R runs")
+    parser.add_argument("--levels", action="store_true", help="also print a table of the levels")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.graphs is not None:
         options.graph += sorted(map(str, options.graphs.glob("*.graph*")))
     if options.child is not None:
         answer = answering()
-        for row in on_several(options) if options.child else on_one(options):
-            answer(row)
+        for result in (run_distributed if options.child else run_single_process)(options):
+            answer(result)
         return
-    one = {row["case"]: row for row in launch(0, max(options.threads), options)}
+    single = {row["case"]: row for row in launch(0, max(options.threads), options)}
     rows = []
     for size in options.processes:
         for threads in options.threads:
             for row in launch(size, threads, options):
-                expected = one[row["case"]]
+                expected = single[row["case"]]
                 if options.levels:
                     show(f"{row['case']}, {size} processes", LEVEL_HEADERS, row["levels"])
                 same = row["parts"] == expected["parts"]
@@ -286,15 +300,15 @@ def main() -> None:
                         "equal" if same else "DIFFERENT",
                         f"{row['seconds']:.3f}",
                         f"{row['seconds'] / expected['seconds']:.2f}",
-                        f"{row['talk']:.2f}",
+                        f"{row['mpi_share']:.2f}",
                         f"{row['calls']:,}",
-                        f"{row['handed'] / 1e6:,.1f}",
+                        f"{row['sent_bytes'] / 1e6:,.1f}",
                     ]
                 )
-    title = "Processes beside one that has the most threads"
+    title = "Several processes compared with one process and the largest number of threads"
     show(title, HEADERS, rows)
     equal = sum(row[EQUAL] == "equal" for row in rows)
-    print(f"\n{equal} of {len(rows)} partitions equal to those of `jetpy.partition`")
+    print(f"\n{equal} of {len(rows)} partitions are equal to those of `jetpy.partition`")
 
 
 if __name__ == "__main__":

@@ -1,27 +1,27 @@
-"""Cuts and times of jetpy on several processes, beside other distributed partitioners.
+"""Cuts and times of jetpy and other distributed partitioners on several processes.
 
-Each tool has processes of its own for each graph and number of processes, which partition a small
-cube to warm up, and then into all numbers of parts with all seeds. Without graphs it only prints
-the tables of what it has.
+The program starts new processes for each tool, graph and number of processes. They partition a
+small cube to warm up, then the graph into each number of parts with each seed.
+
+The program skips cases that the result file already contains. Without graphs, it only prints the
+tables.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean, median
-from subprocess import CalledProcessError
 from time import perf_counter
 from typing import Any
 
 import jetpy.distributed
-from bench.child import Absent, answers
+from bench.child import Unavailable, answers, failures_noted
 from bench.distributed import block_of
 from bench.distributed_tools import TOOLS, Job
-from bench.quality import RESULTS, read_records
-from bench.tables import note, show
+from bench.records import Record, add_results_option, append_record, by_tool, read_records
+from bench.tables import add_markdown_option, note, ratio_text, show
 from bench.tools import IMBALANCE
 from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
@@ -29,41 +29,40 @@ from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts
 
 FILE = "distributed_peers.jsonl"
-OWN = "jetpy/default", "jetpy/fast"
-OVER = ["c default", "t default", "c fast", "t fast"]
-"""Cut and time of jetpy's presets over those of a tool."""
-HEADERS = ["graph", "k", "processes", "cut", "imbalance", "s", "parts", *OVER]
-MEAN_HEADERS = ["tool", "processes", "cases", "balanced", "equal parts", *OVER]
+JETPY = "jetpy/default", "jetpy/fast"
+RATIO_HEADERS = ["c default", "t default", "c fast", "t fast"]
+"""Cuts and times of jetpy's presets divided by a tool's."""
+HEADERS = ["graph", "k", "processes", "cut", "imbalance", "s", "parts", *RATIO_HEADERS]
+MEAN_HEADERS = ["tool", "processes", "cases", "balanced", "equal parts", *RATIO_HEADERS]
 SLACK = 1e-3
-"""What the limit may be exceeded by, as others round it up."""
+"""Accepted excess over the imbalance, because other partitioners round the limit up."""
 
-Record = dict[str, Any]
 Case = tuple[str, int, int]
-"""Graph, numbers of parts and of processes."""
+"""Graph, number of parts and number of processes."""
 Results = dict[str, dict[Case, Record]]
 """Records of each tool by case."""
 
 
 def job_of(comm: Any, spec: str, libraries: Sequence[Path]) -> Job:
-    """Return this process's share of a graph."""
+    """Return the job with this process's block of a graph. Collective."""
     block = block_of(comm, spec, weights=False)
-    return Job(comm, block, tuple(libraries), hubs=spec.startswith("rmat"))
+    return Job(comm, block, tuple(libraries), is_social=spec.startswith("rmat"))
 
 
 def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> Iterator[Record]:
-    """Partition with each seed, and check the parts here."""
+    """Partition with each seed, check the parts and yield a record for each k. Collective."""
     group, host = communicator(job.comm), get_backend("cpu", 1)
     solve = TOOLS[tool](job)
     for k in ks:
         runs = []
         for seed in seeds:
-            group.allgather_objects(None)  # all begin at once
+            group.allgather_objects(None)  # start all processes at the same time
             start = perf_counter()
             parts = solve(k, seed)
             seconds = max(group.allgather_objects(perf_counter() - start))
-            told = jetpy.distributed.evaluate(job.comm, job.block, parts, k)
-            whole = checksum_of_parts(group.gather(host, parts))
-            runs.append((told.cut, round(told.imbalance, 5), round(seconds, 4), whole))
+            metrics = jetpy.distributed.evaluate(job.comm, job.block, parts, k)
+            checksum = checksum_of_parts(group.gather(host, parts))
+            runs.append((metrics.cut, round(metrics.imbalance, 5), round(seconds, 4), checksum))
         cuts, imbalances, times, digests = zip(*runs, strict=True)
         yield {
             "k": k,
@@ -78,16 +77,16 @@ def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> 
 
 
 def answer_records(options: argparse.Namespace) -> None:
-    """Answer, as one of several processes, with the records of a tool and a graph."""
+    """Measure a tool on a graph together with the other processes. Rank 0 answers with records."""
     from mpi4py import MPI
 
     answer, comm = answering(), MPI.COMM_WORLD
     [spec], [tool] = options.graph, options.tools
     try:
         list(records_of(job_of(comm, "cube:30", options.libraries), tool, [2], [0]))  # warm-up
-    except Absent as reason:
+    except Unavailable as reason:
         if comm.rank == 0:
-            answer({"absent": str(reason)})
+            answer({"unavailable": str(reason)})
         return
     job = job_of(comm, spec, options.libraries)
     for record in records_of(job, tool, options.ks, options.seeds):
@@ -96,7 +95,7 @@ def answer_records(options: argparse.Namespace) -> None:
 
 
 def measure(options: argparse.Namespace, found: Results) -> Iterator[Record]:
-    """Run what is missing; tell what is absent or fails."""
+    """Measure the missing cases. Note tools that are unavailable and cases that fail."""
     tools = list(options.tools)
     for spec in options.graph:
         for size in options.processes:
@@ -111,54 +110,50 @@ def measure(options: argparse.Namespace, found: Results) -> Iterator[Record]:
                     continue
                 arguments = [spec, "--child", "--tools", tool, "--seeds", *options.seeds]
                 arguments += ["--ks", *ks, "--libraries", *options.libraries]
-                try:
+                with failures_noted(tool, f"{spec} on {size} processes") as outcome:
                     yield from answers("bench.distributed_peers", *arguments, processes=size)
-                except Absent as reason:
-                    note(f"{tool} is left out: {reason}")
+                if outcome.unavailable:
                     tools.remove(tool)
-                except CalledProcessError as error:
-                    note(f"{spec} on {size}: {tool} failed: {error}")
 
 
 def results(records: Sequence[Record]) -> Results:
-    """Sort records by tool and case; of several about a case the last counts."""
-    found: Results = {}
-    for record in records:
-        case = record["graph"], record["k"], record["processes"]
-        found.setdefault(record["tool"], {})[case] = record
-    return found
+    """Return the last record of each tool and case."""
+    return by_tool(records, "graph", "k", "processes")
 
 
 def ratios(tool: str, found: Results) -> dict[Case, list[float]]:
-    """Return median cuts and times of jetpy's presets over those of a tool, where all have them."""
+    """Return jetpy's median cuts and times divided by a tool's, for cases that all presets have."""
     return {
         case: [
-            median(found[own][case][what]) / median(theirs[what])
-            for own in OWN
-            for what in ("cuts", "seconds")
+            median(found[preset][case][field]) / median(theirs[field])
+            for preset in JETPY
+            for field in ("cuts", "seconds")
         ]
         for case, theirs in found[tool].items()
-        if all(case in found.get(own, {}) for own in OWN)
+        if all(case in found.get(preset, {}) for preset in JETPY)
     }
 
 
 def is_balanced(record: Record) -> bool:
-    """Say whether all runs are."""
+    """Return whether all runs of a record are balanced."""
     return max(record["imbalances"]) <= IMBALANCE + SLACK
 
 
 def agreement(case: Case, records: Mapping[Case, Record]) -> str:
-    """Say whether the parts are those of all other numbers of processes, if there are any."""
+    """Return "equal" if all numbers of processes give the same parts, else "differ".
+
+    If there is only one number of processes, return "-".
+    """
     graph, k, _ = case
-    alike = [record["parts"] for other, record in records.items() if other[:2] == (graph, k)]
-    if len(alike) == 1:
+    checksums = [record["parts"] for other, record in records.items() if other[:2] == (graph, k)]
+    if len(checksums) == 1:
         return "-"
-    return "equal" if all(parts == alike[0] for parts in alike) else "differ"
+    return "equal" if all(parts == checksums[0] for parts in checksums) else "differ"
 
 
 def case_rows(tool: str, found: Results) -> list[list[str]]:
-    """Return what a tool found of each case, and how jetpy compares."""
-    over = ratios(tool, found)
+    """Return a row per case: a tool's results, and jetpy's ratios to the tool."""
+    case_ratios = ratios(tool, found)
     return [
         [
             graph,
@@ -168,27 +163,29 @@ def case_rows(tool: str, found: Results) -> list[list[str]]:
             f"{max(record['imbalances']):.4f}",
             f"{median(record['seconds']):.2f}",
             agreement((graph, k, size), found[tool]),
-            *_texts(over.get((graph, k, size))),
+            *_texts(case_ratios.get((graph, k, size))),
         ]
         for (graph, k, size), record in sorted(found[tool].items())
     ]
 
 
 def mean_rows(found: Results) -> list[list[str]]:
-    """Return geometric means of jetpy's ratios to each tool, by number of processes."""
+    """Return a row per tool and number of processes, with geometric means of jetpy's ratios."""
     rows = []
     for tool, records in found.items():
-        over = ratios(tool, found)
+        case_ratios = ratios(tool, found)
         for size in sorted({size for _, _, size in records}):
-            own = {case: record for case, record in records.items() if case[2] == size}
-            columns = zip(*(over[case] for case in own if case in over), strict=True)
+            group = {case: record for case, record in records.items() if case[2] == size}
+            columns = zip(
+                *(case_ratios[case] for case in group if case in case_ratios), strict=True
+            )
             rows.append(
                 [
                     tool,
                     str(size),
-                    str(len(own)),
-                    str(sum(map(is_balanced, own.values()))),
-                    str(sum(agreement(case, records) == "equal" for case in own)),
+                    str(len(group)),
+                    str(sum(map(is_balanced, group.values()))),
+                    str(sum(agreement(case, records) == "equal" for case in group)),
                     *_texts([geometric_mean(column) for column in columns]),
                 ]
             )
@@ -196,15 +193,16 @@ def mean_rows(found: Results) -> list[list[str]]:
 
 
 def _texts(values: Sequence[float] | None) -> list[str]:
-    return [f"{value:.3f}" for value in values] if values else ["-"] * len(OVER)
+    return [ratio_text(value) for value in values or [None] * len(RATIO_HEADERS)]
 
 
 def generated(text: str) -> str:
-    """Return the name of a graph that processes make their blocks of.
+    """Return the text if it names a graph whose blocks the processes can generate.
 
     Raises
     ------
     argparse.ArgumentTypeError
+        If it is neither a cube nor an R-MAT graph.
     """
     if text.split(":")[0] not in ("cube", "rmat"):
         raise argparse.ArgumentTypeError(f"{text} is neither cube:SIDE nor rmat:SCALE:EDGE_FACTOR")
@@ -212,7 +210,7 @@ def generated(text: str) -> str:
 
 
 def main() -> None:
-    """Run what the results file still lacks, and print the tables."""
+    """Measure the missing cases, then print the tables of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.distributed_peers", description=__doc__)
     parser.add_argument("graph", nargs="*", type=generated, help="cube:SIDE, rmat:SCALE:FACTOR")
     parser.add_argument(
@@ -221,24 +219,22 @@ def main() -> None:
         nargs="*",
         default=[],
         metavar="DIR",
-        help="folders of the other tools' libraries, looked through before the system's",
+        help="folders that contain the other tools' libraries; searched before the system's",
     )
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--ks", type=int, nargs="+", default=[8, 64])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true")
+    add_results_option(parser)
+    add_markdown_option(parser)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         answer_records(options)
         return
-    options.results.mkdir(parents=True, exist_ok=True)
     file = options.results / FILE
     for record in measure(options, results(read_records(file))):
-        with open(file, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record) + "\n")
+        append_record(file, record)
         note(
             f"{record['graph']} k={record['k']} on {record['processes']}: {record['tool']}: "
             f"cut {median(record['cuts']):,.0f}, {median(record['seconds']):.2f} s"
@@ -246,7 +242,7 @@ def main() -> None:
     found = results(read_records(file))
     for tool in found:
         show(tool, HEADERS, case_rows(tool, found), markdown=options.markdown)
-    title = "Cut and time of jetpy over those of others"
+    title = "Cuts and times of jetpy divided by those of each tool"
     show(title, MEAN_HEADERS, mean_rows(found), markdown=options.markdown)
 
 

@@ -1,7 +1,7 @@
-"""Distributed partitioners: jetpy's, and others as libraries, called through ctypes.
+"""jetpy's distributed partitioner and others, which are libraries called through ctypes.
 
-All get the same blocks of a graph without weights, in the integers that they take. Their libraries
-have to be built for the MPI library that mpi4py uses, as they get its communicator.
+All of them get the same blocks of a graph without weights, in the integer type that they require.
+The libraries must be built for the MPI library that mpi4py uses, because they get its communicator.
 """
 
 from __future__ import annotations
@@ -18,40 +18,49 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy.distributed
-from bench.child import Absent
+from bench.child import Unavailable
 from bench.tools import IMBALANCE
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import starts_of
 
 FAST_MESH, FAST_SOCIAL = 1, 4
-"""ParHIP's numbers of its modes."""
+"""ParHIP's FASTMESH and FASTSOCIAL."""
 
 Parts = npt.NDArray[Any]
 Solve = Callable[[int, int], Parts]
-"""Partitions into k parts with a seed; returns the parts of own vertices."""
+"""Called as `solve(k, seed)`; returns the parts of the owned vertices. Collective."""
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What a process gives to a tool: its block, where libraries lie, and whether there are hubs.
+    """The input of a tool in one process.
 
-    `comm` is of mpi4py, or None for a single process, which is enough for jetpy.
+    Attributes
+    ----------
+    comm
+        Communicator of mpi4py, or None for a single process, which only jetpy accepts.
+    block
+        Block of the graph that this process owns.
+    libraries
+        Folders that contain the libraries.
+    is_social
+        Whether the graph has a few vertices of very high degree, as a social network.
     """
 
     comm: Any
     block: Block
     libraries: tuple[Path, ...]
-    hubs: bool
+    is_social: bool
 
     def load(self, *names: str) -> CDLL:
-        """Load libraries, each of which may need those before it; return the last.
+        """Load libraries in this order, so that each may depend on earlier ones. Return the last.
 
-        Those that no folder has are the system's.
+        The system's folders are searched for libraries that are not in `libraries`.
 
         Raises
         ------
-        Absent
-            If one is missing, or needs what is missing.
+        Unavailable
+            If a library, or one that it depends on, is missing.
         """
         for name in names:
             found = [file for folder in self.libraries for file in folder.rglob(name)]
@@ -59,24 +68,24 @@ class Job:
             try:
                 library = CDLL(os.fspath(nearest), RTLD_GLOBAL)
             except OSError as error:
-                raise Absent(str(error)) from error
+                raise Unavailable(str(error)) from error
         return library
 
-    def rows(self, dtype: type) -> list[c_void_p]:
-        """Return pointers to the first vertices of all processes, own offsets and neighbours."""
+    def csr_pointers(self, dtype: type) -> list[c_void_p]:
+        """Return pointers to vtxdist, and to xadj and adjncy of the block, in an integer type."""
         starts = starts_of(self.comm.allgather(self.block.n))
         return [pointer(a.astype(dtype)) for a in (starts, self.block.indptr, self.block.indices)]
 
     @property
-    def address(self) -> c_void_p:
-        """Where the communicator is."""
+    def comm_address(self) -> c_void_p:
+        """Address of the communicator."""
         from mpi4py import MPI
 
         return c_void_p(MPI._addressof(self.comm))
 
 
 def pointer(array: npt.NDArray[Any]) -> c_void_p:
-    """Return where an array is; it lives as long as that."""
+    """Return a pointer to an array, which keeps the array alive."""
     return array.ctypes.data_as(c_void_p)
 
 
@@ -98,16 +107,17 @@ def _jetpy(preset: str, job: Job) -> Solve:
 
 def _parmetis(job: Job) -> Solve:
     library = job.load("libmetis.so.5", "libparmetis.so.4.0")
-    rows, none, zero, one = job.rows(np.int32), None, byref(c_int(0)), byref(c_int(1))
-    most = np.array([1 + IMBALANCE], np.float32)
+    csr, zero, one = job.csr_pointers(np.int32), byref(c_int(0)), byref(c_int(1))
+    ubvec = np.array([1 + IMBALANCE], np.float32)
 
     def solve(k: int, seed: int) -> Parts:
         parts, cut = np.empty(job.block.n, np.int32), c_int()
-        shares, options = np.full(k, 1 / k, np.float32), np.array([1, 0, seed], np.int32)
-        weights = none, none, zero
-        wanted = one, byref(c_int(k)), pointer(shares), pointer(most), pointer(options)
-        found = byref(cut), pointer(parts)
-        status = library.ParMETIS_V3_PartKway(*rows, *weights, zero, *wanted, *found, job.address)
+        tpwgts, options = np.full(k, 1 / k, np.float32), np.array([1, 0, seed], np.int32)
+        weights = None, None, zero
+        settings = one, byref(c_int(k)), pointer(tpwgts), pointer(ubvec), pointer(options)
+        status = library.ParMETIS_V3_PartKway(
+            *csr, *weights, zero, *settings, byref(cut), pointer(parts), job.comm_address
+        )
         assert status == 1
         return parts
 
@@ -123,14 +133,14 @@ def _ptscotch(job: Job) -> Solve:
     os.environ["SCOTCH_PTHREAD_NUMBER"] = "1"
     library.SCOTCH_dgraphAlloc.restype = library.SCOTCH_stratAlloc.restype = c_void_p
     graph, strategy = c_void_p(library.SCOTCH_dgraphAlloc()), c_void_p(library.SCOTCH_stratAlloc())
-    comm = c_void_p.from_address(job.address.value or 0)
-    _, indptr, indices = job.rows(np.int32)
-    own, entries, none = job.block.n, len(job.block.indices), None
+    comm = c_void_p.from_address(job.comm_address.value or 0)
+    _, indptr, indices = job.csr_pointers(np.int32)
+    n, entries = job.block.n, len(job.block.indices)
 
     def solve(k: int, seed: int) -> Parts:
-        parts = np.empty(own, np.int32)
-        vertices = own, own, indptr, none, none, none
-        edges = entries, entries, indices, none, none
+        parts = np.empty(n, np.int32)
+        vertices = n, n, indptr, None, None, None
+        edges = entries, entries, indices, None, None
         library.SCOTCH_randomSeed(seed)
         library.SCOTCH_randomReset()
         failed = (
@@ -152,13 +162,15 @@ def _ptscotch(job: Job) -> Solve:
 
 def _parhip(job: Job) -> Solve:
     library = job.load("libparhip_interface.so")
-    rows, quiet, mode = job.rows(np.uint64), c_bool(True), FAST_SOCIAL if job.hubs else FAST_MESH
+    csr, suppress_output = job.csr_pointers(np.uint64), c_bool(True)
+    mode = FAST_SOCIAL if job.is_social else FAST_MESH
 
     def solve(k: int, seed: int) -> Parts:
         parts, cut = np.empty(job.block.n, np.uint64), c_int()
-        wanted = byref(c_int(k)), byref(c_double(IMBALANCE)), quiet, seed, mode
-        found = byref(cut), pointer(parts)
-        library.ParHIPPartitionKWay(*rows, None, None, *wanted, *found, job.address)
+        settings = byref(c_int(k)), byref(c_double(IMBALANCE)), suppress_output, seed, mode
+        library.ParHIPPartitionKWay(
+            *csr, None, None, *settings, byref(cut), pointer(parts), job.comm_address
+        )
         return parts.astype(np.int32)
 
     return solve
@@ -171,4 +183,4 @@ TOOLS: dict[str, Callable[[Job], Solve]] = {
     "ptscotch": _ptscotch,
     "parhip": _parhip,
 }
-"""What gets each tool ready, which is not timed."""
+"""Preparation of each tool. It is not timed."""

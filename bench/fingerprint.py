@@ -1,4 +1,4 @@
-"""Hashes of partitions of several graphs, in a process of its own (see `bench.determinism`)."""
+"""Hashes of partitions of several graphs; `bench.determinism` starts this as a child."""
 
 from __future__ import annotations
 
@@ -13,40 +13,41 @@ from typing import Any
 import numpy as np
 
 import jetpy
+from bench.child import unavailability_answered
 from bench.modifiers import random_batch
 from jetpy.device.backends import get_backend
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 
-HEAVIEST = 9
+MAX_WEIGHT = 9
 ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)
-"""For changing graphs: the kernels of the bucket list run on the back end, not beside it."""
+"""Run the kernels of the bucket list on the back end instead of the host."""
 
 Parts = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 Engine = dict[str, Any]
-"""Back end, threads and seed."""
+"""Keyword arguments backend, threads and seed."""
 
 
 def digest(parts: Parts) -> str:
-    """First 12 digits of the SHA-256 of the parts."""
+    """Return the first 12 hexadecimal digits of the SHA-256 of the parts."""
     return checksum_of_parts(parts)[:12]
 
 
 def random_weights(graph: jetpy.Graph) -> jetpy.Graph:
-    """Give vertices and edges pseudo-random weights in 1..9, the same ones every time.
+    """Give vertices and edges pseudo-random weights in 1..9, which are the same in every run.
 
-    The weight of an edge comes from two numbers drawn for its ends, so that it is the same in
-    both directions.
+    The weight of an edge is computed from random keys of its endpoints, so that both directions
+    have the same weight.
     """
     rng = np.random.default_rng(0)
-    weights = rng.integers(1, HEAVIEST + 1, graph.n, np.int32)
-    number = rng.integers(0, 1 << 30, graph.n, np.int32)
-    ends = np.repeat(number, graph.degrees) ^ number[graph.indices]
-    return replace(graph, vertex_weights=weights, edge_weights=1 + ends % np.int32(HEAVIEST))
+    weights = rng.integers(1, MAX_WEIGHT + 1, graph.n, np.int32)
+    key = rng.integers(0, 1 << 30, graph.n, np.int32)
+    edge_keys = np.repeat(key, graph.degrees) ^ key[graph.indices]
+    return replace(graph, vertex_weights=weights, edge_weights=1 + edge_keys % np.int32(MAX_WEIGHT))
 
 
 WEIGHTS = {"unit": lambda graph: graph, "random": random_weights}
-"""What makes the weights of a graph; unit leaves them as they are."""
+"""Functions that assign the weights; unit keeps the weights of the graph."""
 
 
 def partition(k: int, preset: str, graph: jetpy.Graph, engine: Engine) -> Parts:
@@ -55,47 +56,47 @@ def partition(k: int, preset: str, graph: jetpy.Graph, engine: Engine) -> Parts:
 
 
 def mapping(hierarchy: str, method: str, graph: jetpy.Graph, engine: Engine) -> Parts:
-    """Return the PEs that the vertices of a graph are mapped to."""
+    """Return the PE of each vertex."""
     distances = [10**level for level in range(len(hierarchy.split(":")))]
     return jetpy.map_processes(graph, hierarchy, distances, method=method, **engine).pe
 
 
 def updates(k: int, modifiers: int, batches: int, graph: jetpy.Graph, engine: Engine) -> Parts:
-    """Return the parts and the cut after each batch of modifiers, one after the other."""
+    """Return the parts and the cut after each batch of modifiers, concatenated."""
     rng, found = np.random.default_rng(0), []
     live = jetpy.IncrementalPartitioner(graph, k, options=ON_BACK_END, **engine)
-    for number in range(batches):
-        live.update(random_batch(rng, live, live.graph, modifiers, near=number % 2 == 1))
+    for batch in range(batches):
+        live.update(random_batch(rng, live, live.graph, modifiers, near=batch % 2 == 1))
         found += [live.partition, np.array([live.cut], np.int32)]
     return np.concatenate(found)
 
 
 Case = tuple[str, str]
-"""Number of parts or hierarchy; and preset, modifiers in a batch, or method of mapping."""
+"""Number of parts or hierarchy, and preset, batch size or mapping method."""
 
 
 def cases(options: argparse.Namespace) -> dict[Case, Callable[[jetpy.Graph, Engine], Parts]]:
-    """What is solved, and how: partitions, then changing graphs, then mappings."""
+    """Return the function that solves each case: partitions, changing graphs, then mappings."""
     return {
         **{
-            (k, how): partial(partition, int(k), how)
-            for k, how in product(options.ks, options.presets)
+            (k, preset): partial(partition, int(k), preset)
+            for k, preset in product(options.ks, options.presets)
         },
         **{
             (k, f"{b} modifiers"): partial(updates, int(k), int(b), options.batches)
             for k, b in product(options.ks, options.modifiers)
         },
         **{
-            (what, how): partial(mapping, what, how)
-            for what, how in product(options.hierarchies, options.methods)
+            (hierarchy, method): partial(mapping, hierarchy, method)
+            for hierarchy, method in product(options.hierarchies, options.methods)
         },
     }
 
 
 def main() -> None:
-    """Answer with one hash for each graph, weights and case; or with what is absent."""
+    """Answer with one hash for each graph, weights and case."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="holds a folder of arrays for each graph")
+    parser.add_argument("folder", type=Path, help="folder with a folder of arrays for each graph")
     parser.add_argument("backend")
     parser.add_argument("threads", type=int)
     parser.add_argument("seed", type=int)
@@ -106,16 +107,13 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=1)
     options = parser.parse_args()
     answer = answering()
-    try:
+    with unavailability_answered(answer):
         get_backend(options.backend, options.threads)
-    except jetpy.BackendError as error:
-        answer({"absent": str(error)})
-        return
     engine = {"seed": options.seed, "threads": options.threads, "backend": options.backend}
     for name in options.graphs:
-        plain = load_arrays(options.folder / name)
+        loaded = load_arrays(options.folder / name)
         for weights in options.weights:
-            graph = WEIGHTS[weights](plain)
+            graph = WEIGHTS[weights](loaded)
             for case, solve in cases(options).items():
                 answer({"case": (name, weights, *case), "hash": digest(solve(graph, engine))})
 

@@ -1,8 +1,8 @@
-"""Edges from files of other fields: circuits, netlists, surfaces, finite elements, power grids.
+"""Readers of edges from circuits, netlists, surfaces, finite elements and power grids.
 
-Each reader takes the bytes of a file and returns the edges as an integer array of shape (e, 2), in
-any direction, with loops and duplicates; `simple_graph` makes a graph of them. Readers trust
-their files: the checksum of the graph tells whether these are the right ones.
+Each reader takes the bytes of a file and returns the edges as an int64 array of shape (e, 2), in
+any direction, with loops and duplicates. `simple_graph` makes a graph from them. Readers do not
+check their input, because `bench.unseen` compares the checksum of the graph.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Edges = npt.NDArray[np.int64]
 Reader = Callable[[bytes], Edges]
 
 LARGEST_CLIQUE = 10
-"""Pins of the largest nets that become cliques; larger nets are left out."""
+"""Maximum number of pins of a net that becomes a clique. Larger nets are left out."""
 
 _PAIR = re.compile(rb"^[ \t]*(\d+)[ \t,]+(\d+)", re.MULTILINE)
 _GATE = re.compile(rb"^\s*(\S+?)\s*=\s*\w+\s*\(([^)]*)\)", re.MULTILINE)
@@ -33,38 +33,38 @@ _SIDES = {
     9: ((0, 1), (1, 2), (2, 3), (3, 0)),
     10: ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)),
 }
-"""Sides of triangles, quadrilaterals and tetrahedra, by their number in VTK and SU2."""
+"""Sides of triangles, quadrilaterals and tetrahedra, by their VTK cell type, which SU2 uses."""
 
 
 def simple_graph(edges: Edges, name: str) -> Graph:
-    """Return the largest connected piece of a graph, all weights 1, rows sorted.
+    """Return the largest connected component of a graph, with unit weights and sorted rows.
 
-    Its vertices keep the order of their ids, of which there may be gaps.
+    The vertices keep the order of their ids. The ids need not be contiguous.
     """
     ids, ends = np.unique(edges, return_inverse=True)
     u, v = ends.reshape(-1, 2)[edges[:, 0] != edges[:, 1]].T
     half = sp.coo_array((np.ones(len(u), bool), (u, v)), shape=(len(ids), len(ids))).tocsr()
     matrix = (half + half.T).tocsr()
     label = csgraph.connected_components(matrix, directed=False)[1]
-    piece = np.flatnonzero(label == np.argmax(np.bincount(label)))
-    matrix = matrix[piece][:, piece]
+    component = np.flatnonzero(label == np.argmax(np.bincount(label)))
+    matrix = matrix[component][:, component]
     matrix.sort_indices()
     indptr, indices = (a.astype(np.int32) for a in (matrix.indptr, matrix.indices))
-    return Graph(indptr, indices, np.ones_like(indices), np.ones(len(piece), np.int32), name)
+    return Graph(indptr, indices, np.ones_like(indices), np.ones(len(component), np.int32), name)
 
 
 def read_pairs(data: bytes, *, sizes: bool = False) -> Edges:
-    """First two numbers of each line that starts with them; with `sizes`, not of the first one.
+    """Read the first two integers of each line that starts with two integers.
 
-    This reads edge lists and, with `sizes`, Matrix Market files: comments, names of columns, and
-    whatever follows in a line are left out.
+    This reads edge lists. With `sizes`, the first of these lines contains sizes and is skipped, as
+    in Matrix Market files. Comments, column names and the rest of each line are ignored.
     """
     numbers = np.array(list(chain.from_iterable(_PAIR.findall(data))), "S")
     return numbers.astype(np.int64).reshape(-1, 2)[int(sizes) :]
 
 
 def read_metis(data: bytes) -> Edges:
-    """METIS file without weights."""
+    """Read a METIS file without weights."""
     head, *rows = (line for line in data.split(b"\n") if not line.startswith(b"%"))
     rows = rows[: int(head.split()[0])]
     counts = [len(row.split()) for row in rows]
@@ -73,31 +73,34 @@ def read_metis(data: bytes) -> Edges:
 
 
 def read_aig(data: bytes) -> Edges:
-    """Binary AIGER file: gates and latches with what they read, but for the constant."""
+    """Read a binary AIGER file: edges from gates and latches to the signals that they read.
+
+    The constant is left out.
+    """
     lines = data.split(b"\n", 1)
     _, inputs, latches, outputs, gates = map(int, lines[0].split()[1:6])
     *head, rest = lines[1].split(b"\n", latches + outputs)
     states = np.arange(latches) + inputs + 1
-    following = np.array([line.split()[0] for line in head[:latches]], "S").astype(np.int64)
-    own = 2 * (inputs + latches + 1 + np.arange(gates, dtype=np.int64))
-    first, second = _base_128(rest, 2 * gates).reshape(-1, 2).T
-    left = own - first
+    next_states = np.array([line.split()[0] for line in head[:latches]], "S").astype(np.int64)
+    literals = 2 * (inputs + latches + 1 + np.arange(gates, dtype=np.int64))
+    first_delta, second_delta = _base_128(rest, 2 * gates).reshape(-1, 2).T
+    first_input = literals - first_delta
     edges = np.concatenate(
         (
-            np.column_stack((states, following // 2)),
-            np.column_stack((own // 2, left // 2)),
-            np.column_stack((own // 2, (left - second) // 2)),
+            np.column_stack((states, next_states // 2)),
+            np.column_stack((literals // 2, first_input // 2)),
+            np.column_stack((literals // 2, (first_input - second_delta) // 2)),
         )
     )
     return edges[edges[:, 1] > 0]
 
 
 def read_bench(data: bytes) -> Edges:
-    """ISCAS netlist (``.bench``): gates and flip-flops with what they read."""
-    number: dict[bytes, int] = {}
+    """Read an ISCAS netlist (``.bench``): edges from gates and flip-flops to their inputs."""
+    ids: dict[bytes, int] = {}
     return np.array(
         [
-            (number.setdefault(gate, len(number)), number.setdefault(pin.strip(), len(number)))
+            (ids.setdefault(gate, len(ids)), ids.setdefault(pin.strip(), len(ids)))
             for gate, pins in _GATE.findall(data)
             for pin in pins.split(b",")
         ],
@@ -106,25 +109,25 @@ def read_bench(data: bytes) -> Edges:
 
 
 def read_hgr(data: bytes, *, star: bool) -> Edges:
-    """Netlist of hMETIS without weights of nets, each of which becomes a star or a clique.
+    """Read an hMETIS file without net weights. Each net becomes a star or a clique.
 
-    The centre of a star is a vertex of its own; cliques are those of nets with at most
-    `LARGEST_CLIQUE` pins.
+    The centre of a star is an additional vertex. With cliques, nets of more than `LARGEST_CLIQUE`
+    pins are left out.
     """
     head, *lines = data.splitlines()
     nets, vertices = map(int, head.split()[:2])
     pins = [[int(pin) for pin in line.split()] for line in lines[:nets]]
     pairs: Iterable[tuple[int, int]]
     if star:
-        pairs = ((vertices + 1 + net, pin) for net, own in enumerate(pins) for pin in own)
+        pairs = ((vertices + 1 + net, pin) for net, members in enumerate(pins) for pin in members)
     else:
-        small = (own for own in pins if len(own) <= LARGEST_CLIQUE)
-        pairs = chain.from_iterable(combinations(own, 2) for own in small)
+        small = (members for members in pins if len(members) <= LARGEST_CLIQUE)
+        pairs = chain.from_iterable(combinations(members, 2) for members in small)
     return np.array(list(pairs), np.int64)
 
 
 def read_obj(data: bytes) -> Edges:
-    """Wavefront surface: vertices and the edges of faces."""
+    """Read a Wavefront surface: the edges of its faces."""
     return np.array(
         [
             (int(a.split(b"/")[0]), int(b.split(b"/")[0]))
@@ -138,7 +141,7 @@ def read_obj(data: bytes) -> Edges:
 
 
 def read_ply(data: bytes) -> Edges:
-    """Binary PLY surface of triangles whose vertices are three floats: edges of faces."""
+    """Read a binary PLY surface of triangles whose vertices are three floats: edges of faces."""
     head, body = data.split(b"end_header\n", 1)
     vertices, faces = (
         int(re.findall(rb"element %s (\d+)" % what, head)[0]) for what in (b"vertex", b"face")
@@ -149,7 +152,10 @@ def read_ply(data: bytes) -> Edges:
 
 
 def read_su2_cells(data: bytes) -> Edges:
-    """SU2 mesh: cells (triangles, quadrilaterals, tetrahedra) that share a side."""
+    """Read an SU2 mesh: edges between cells that share a side.
+
+    Cells are triangles, quadrilaterals or tetrahedra.
+    """
     lines = iter(data.splitlines())
     count = next(int(line.split(b"=")[1]) for line in lines if line.startswith(b"NELEM"))
     last: dict[tuple[int, ...], int] = {}
@@ -157,7 +163,7 @@ def read_su2_cells(data: bytes) -> Edges:
     for cell in range(count):
         kind, *nodes = map(int, next(lines).split())
         for side in _SIDES[kind]:
-            key = tuple(sorted(nodes[place] for place in side))
+            key = tuple(sorted(nodes[corner] for corner in side))
             other = last.setdefault(key, cell)
             if other != cell:
                 edges.append((other, cell))
@@ -165,23 +171,24 @@ def read_su2_cells(data: bytes) -> Edges:
 
 
 def read_matpower(data: bytes) -> Edges:
-    """MATPOWER case: buses and branches."""
+    """Read a MATPOWER case: the branches between buses."""
     found = _BRANCHES.search(data)
     assert found is not None
     return read_pairs(found[1])
 
 
 def _base_128(data: bytes, count: int) -> npt.NDArray[np.int64]:
-    """Numbers of seven bits a byte, lowest first, in all but the last of which the top bit is set.
+    """Decode the first `count` numbers of AIGER's base-128 encoding.
 
-    Returns the first `count` of them.
+    Each byte contains seven bits, lowest first. The top bit is set in all but the last byte of a
+    number.
     """
     digits = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(digits < 128)[:count]
     digits = digits[: ends[-1] + 1]
     starts = np.concatenate(([0], ends[:-1] + 1))
-    places = np.arange(len(digits)) - np.repeat(starts, ends + 1 - starts)
-    return np.add.reduceat((digits & 127).astype(np.int64) << 7 * places, starts)
+    positions = np.arange(len(digits)) - np.repeat(starts, ends + 1 - starts)
+    return np.add.reduceat((digits & 127).astype(np.int64) << 7 * positions, starts)
 
 
 READERS: dict[str, Reader] = {
@@ -197,4 +204,4 @@ READERS: dict[str, Reader] = {
     "su2 cells": read_su2_cells,
     "matpower": read_matpower,
 }
-"""Reader of each format."""
+"""Readers by the name of the format in unseen.csv."""

@@ -1,15 +1,18 @@
-"""jetpy on large graphs beside the GPU partitioners of a CSV file; goes on where it stopped."""
+"""jetpy on large graphs, compared with GPU partitioners.
+
+With --reference, the program compares jetpy with the results in a CSV file. It skips cases that the
+result file already contains. With --peer, it runs jetpy and the C++ Jet in turn.
+"""
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,28 +20,32 @@ import jetpy
 from bench import peer
 from bench.fingerprint import digest
 from bench.instances import Instance, generated_instances
-from bench.quality import RESULTS, read_records
-from bench.tables import note, show
+from bench.records import Record, add_results_option, append_record, read_records
+from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
 from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
 from jetpy.device.device_graph import upload
 from jetpy.engines.threads import available_threads
 
 OTHERS = {"jet": "jet-cpp", "def": "gpu-heipa-default", "ult": "gpu-heipa-ultra"}
-"""Tools of the reference by what their columns are called."""
+"""Tools of the reference by their abbreviation in the table."""
 
 STAGES = ("total", "coarsen", "initial", "refine")
 COLUMNS = (*STAGES, "upload")
-"""The upload of the graph is a part of coarsening, and so of the total."""
+"""Coarsening, and so the total, includes the upload of the graph."""
 
-Record = dict[str, Any]
 Case = tuple[str, int]
 """Graph and number of parts."""
 
 
 class Reference(NamedTuple):
-    """What each tool reaches in each case, as far as it was measured, and the size of each graph.
+    """Results of other partitioners.
 
-    The keys of a tool's figures are cut and total (seconds).
+    Attributes
+    ----------
+    figures
+        For each case and tool, a dictionary with the keys cut and total (seconds), if measured.
+    sizes
+        Numbers of vertices and edges of each graph.
     """
 
     figures: dict[Case, dict[str, dict[str, float]]]
@@ -58,24 +65,29 @@ def read_reference(path: Path) -> Reference:
 
 
 def generate(instances: Sequence[Instance]) -> None:
-    """Make graphs side by side; they are kept in the cache."""
+    """Generate graphs in parallel. They are stored in the cache."""
     with ProcessPoolExecutor(available_threads()) as pool:
         for line in pool.map(_generate, instances):
             note(line)
 
 
+def generate_missing(instances: Sequence[Instance], cache: Path) -> None:
+    """Generate the graphs that the cache does not contain."""
+    generate([instance for instance in instances if not (cache / f"{instance.name}.npz").exists()])
+
+
 def _generate(instance: Instance) -> str:
     start = perf_counter()
-    return f"{instance.load()!r} made in {perf_counter() - start:.1f} s"
+    return f"{instance.load()!r} generated in {perf_counter() - start:.1f} s"
 
 
-def present(options: argparse.Namespace) -> Iterator[str]:
-    """Those of the back ends asked for that work here."""
+def available_backends(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the back ends of the options that are available."""
     for backend in options.backends:
         try:
             get_backend(backend, options.threads)
         except jetpy.BackendError as error:
-            note(f"{backend} left out: {error}")
+            note(f"{backend} is left out: {error}")
         else:
             yield backend
 
@@ -83,7 +95,7 @@ def present(options: argparse.Namespace) -> Iterator[str]:
 def measure(
     graph: jetpy.Graph, k: int, backend: str, preset: str, options: argparse.Namespace
 ) -> Iterator[Record]:
-    """Partition a graph once to warm up, then several times with each seed."""
+    """Partition a graph once to warm up, then `--repeat` times with each seed."""
 
     def partition(seed: int) -> jetpy.Partition:
         return jetpy.partition(
@@ -117,7 +129,7 @@ def measure(
 
 
 def _upload_seconds(graph: jetpy.Graph, name: str) -> float:
-    """Seconds that it takes to bring a graph to a back end."""
+    """Return the seconds of uploading a graph to a back end."""
     backend = get_backend(name)
     with backend.using():
         start = perf_counter()
@@ -127,11 +139,10 @@ def _upload_seconds(graph: jetpy.Graph, name: str) -> float:
 
 
 def run(instances: Sequence[Instance], reference: Reference, options: argparse.Namespace) -> int:
-    """Measure what the results file lacks, one JSON line each; return how many cases failed."""
+    """Measure the missing cases and append each record at once. Return the number of failures."""
     path, failed = results_path(options.results), 0
-    path.parent.mkdir(parents=True, exist_ok=True)
     done = {_key(record) for record in read_records(path)}
-    backends = list(present(options))
+    backends = list(available_backends(options))
     for instance in instances:
         missing = [
             (k, backend, preset)
@@ -150,31 +161,30 @@ def run(instances: Sequence[Instance], reference: Reference, options: argparse.N
             label = f"{graph.name} k={k} {backend} {preset}"
             try:
                 for record in measure(graph, k, backend, preset, options):
-                    with open(path, "a", encoding="utf-8") as stream:
-                        stream.write(json.dumps(record) + "\n")
+                    append_record(path, record)
                     note(f"{label}: {record['total']:.4f} s, cut {record['cut']:,}")
-            except Exception:  # must not cost the time on the device that is left for the others
+            except Exception:  # one failure must not waste the device time of the other cases
                 failed += 1
                 note(f"{label} failed: {traceback.format_exc()}")
     return failed
 
 
-def run_beside_peer(options: argparse.Namespace) -> int:
-    """Run by turns with another program; return how many cases failed."""
+def run_with_peer(options: argparse.Namespace) -> int:
+    """Run jetpy and the C++ Jet in turn. Return the number of failures."""
 
     def partition(graph: jetpy.Graph, k: int, backend: str) -> peer.Run:
         seed, preset, threads = options.seeds[0], options.presets[0], options.threads
         run = jetpy.partition(graph, k, seed=seed, preset=preset, backend=backend, threads=threads)
         return peer.Run(run.seconds["total"], _upload_seconds(graph, backend), run.cut)
 
-    wanted = options.only or peer.CASES
-    instances = [i for i in generated_instances(options.generated) if i.name in wanted]
-    generate([i for i in instances if not (options.generated / f"{i.name}.npz").exists()])
-    return peer.compare(instances, list(present(options)), partition, options)
+    names = options.only or peer.CASES
+    instances = [i for i in generated_instances(options.generated) if i.name in names]
+    generate_missing(instances, options.generated)
+    return peer.compare(instances, list(available_backends(options)), partition, options)
 
 
 def results_path(folder: Path) -> Path:
-    """File of the results."""
+    """Return the result file."""
     return folder / "gpu.jsonl"
 
 
@@ -183,24 +193,24 @@ def _key(record: Record) -> tuple[Any, ...]:
 
 
 def ratios(ours: Mapping[str, float], theirs: Mapping[str, dict[str, float]]) -> list[float | None]:
-    """Time over that of each other tool, with the upload and without, then the cut.
+    """Return time, time without the upload, and cut, each divided by that of each other tool.
 
-    None where the other is not known.
+    A ratio is None if the other tool was not measured.
     """
     pairs = [
-        (own, theirs.get(tool, {}).get(quantity))
-        for own, quantity in (
+        (value, theirs.get(tool, {}).get(quantity))
+        for value, quantity in (
             (ours["total"], "total"),
             (ours["total"] - ours["upload"], "total"),
             (ours["cut"], "cut"),
         )
         for tool in OTHERS.values()
     ]
-    return [own / other if other else None for own, other in pairs]
+    return [value / other if other else None for value, other in pairs]
 
 
 def table(cases: Mapping[Case, list[Record]], reference: Reference) -> list[list[str]]:
-    """One row a case, medians over the seeds; then geometric means and largest ratios."""
+    """Return a row per case with medians over the seeds, then means and maxima of the ratios."""
     rows, found = [], []
     for (name, k), records in cases.items():
         ours = {
@@ -209,16 +219,17 @@ def table(cases: Mapping[Case, list[Record]], reference: Reference) -> list[list
         found.append(ratios(ours, reference.figures[name, k]))
         numbers = [f"{ours['cut']:.0f}", f"{ours['launches']:.0f}"]
         numbers += [f"{ours[stage]:.4f}" for stage in COLUMNS]
-        rows.append([name, str(k), *numbers, *(f"{r:.3f}" if r else "-" for r in found[-1])])
+        rows.append([name, str(k), *numbers, *(ratio_text(ratio or None) for ratio in found[-1])])
     columns = [[ratio for ratio in column if ratio] for column in zip(*found, strict=True)]
-    for label, summary in (("geometric mean", geometric_mean), ("worst", max)):
-        texts = [f"{summary(column):.3f}" if column else "-" for column in columns]
+    means = [mean_text(column) for column in columns]
+    maxima = [ratio_text(max(column, default=None)) for column in columns]
+    for label, texts in (("geometric mean", means), ("worst", maxima)):
         rows.append([label, *[""] * (len(rows[0]) - 1 - len(texts)), *texts])
     return rows
 
 
 def report(records: Sequence[Record], reference: Reference, options: argparse.Namespace) -> None:
-    """Print one table per back end and preset, then what is wrong, if anything."""
+    """Print a table per back end and preset, then infeasible and nondeterministic cases."""
     others = ", ".join(f"{tool} ({short})" for short, tool in OTHERS.items())
     headers = ["graph", "k", "cut", "launch", "total", "coarse", "init", "refine", "upload"]
     headers += [f"{quantity}/{short}" for quantity in "tdc" for short in OTHERS]
@@ -230,34 +241,41 @@ def report(records: Sequence[Record], reference: Reference, options: argparse.Na
                     cases.setdefault((record["graph"], record["k"]), []).append(record)
             if cases:
                 show(
-                    f"{backend}, {preset}: seconds; over {others}: time (t), time without "
-                    "upload (d), cut (c)",
+                    f"{backend}, {preset}: seconds; time (t), time without upload (d) and cut (c) "
+                    f"divided by those of {others}",
                     headers,
                     table(cases, reference),
                     markdown=options.markdown,
                 )
     for record in records:
         if not record["feasible"] or len(record["hashes"]) > 1:
-            what = "differ from run to run" if record["feasible"] else "are NOT feasible"
-            print(f"the parts of {_key(record)} {what}")
+            defect = "differ between runs" if record["feasible"] else "are NOT feasible"
+            print(f"the parts of {_key(record)} {defect}")
     hashes: dict[tuple[Any, ...], list[str]] = {}
     for record in records:
         case = tuple(record[name] for name in ("graph", "k", "preset", "seed"))
         hashes.setdefault(case, []).append(" ".join(record["hashes"]))
-    shared = [own for own in hashes.values() if len(own) > 1]
+    shared = [group for group in hashes.values() if len(group) > 1]
     if shared:
-        equal = sum(len(set(own)) == 1 for own in shared)
-        print(f"parts equal on all back ends: {equal} of {len(shared)} cases run on several")
+        equal = sum(len(set(group)) == 1 for group in shared)
+        print(f"{equal} of {len(shared)} cases that ran on several back ends have equal parts")
 
 
 def main() -> None:
-    """Make the graphs, measure what is missing, and print the tables."""
+    """Generate the graphs, measure the missing cases, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
-    parser.add_argument("--reference", type=Path, metavar="CSV")
-    parser.add_argument("--generated", type=Path, required=True, metavar="DIR", help="cache")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="no other graphs than these")
     parser.add_argument(
-        "--only-generate", action="store_true", help="stop once the graphs are made"
+        "--reference",
+        type=Path,
+        metavar="CSV",
+        help="results of other partitioners: columns graph, n, m, k, tool, cut and seconds",
+    )
+    parser.add_argument(
+        "--generated", type=Path, required=True, metavar="DIR", help="cache of generated graphs"
+    )
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these graphs")
+    parser.add_argument(
+        "--only-generate", action="store_true", help="stop after generating the graphs"
     )
     parser.add_argument("--presets", nargs="+", default=["default"])
     parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(ON_GPU))
@@ -265,31 +283,36 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="runs with each seed")
     parser.add_argument("--threads", type=int, help="CPU threads; all by default")
     parser.add_argument(
-        "--peer", type=Path, metavar="PROGRAM", help="run by turns with the C++ Jet's executable"
+        "--peer",
+        type=Path,
+        metavar="PROGRAM",
+        help="executable of the C++ Jet, to run in turn with jetpy",
     )
-    parser.add_argument("--rounds", type=int, default=4, help="turns of each, with --peer")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--rounds", type=int, default=4, help="rounds with --peer")
+    add_results_option(parser)
+    add_markdown_option(parser)
     options = parser.parse_args()
     if options.peer is not None:
-        failed = run_beside_peer(options)
+        failed = run_with_peer(options)
         raise SystemExit(f"{failed} cases failed" if failed else 0)
     if options.reference is None:
         parser.error("--reference or --peer is needed")
     reference = read_reference(options.reference)
-    wanted = set(options.only or reference.sizes)
-    instances = [i for i in generated_instances(options.generated) if i.name in wanted]
-    unknown = wanted - (reference.sizes.keys() & {instance.name for instance in instances})
+    names = set(options.only or reference.sizes)
+    instances = [i for i in generated_instances(options.generated) if i.name in names]
+    unknown = names - (reference.sizes.keys() & {instance.name for instance in instances})
     if unknown:
-        raise SystemExit(f"no reference or no generator of {', '.join(sorted(unknown))}")
-    generate([i for i in instances if not (options.generated / f"{i.name}.npz").exists()])
+        raise SystemExit(
+            f"these graphs lack a reference or a generator: {', '.join(sorted(unknown))}"
+        )
+    generate_missing(instances, options.generated)
     if options.only_generate:
         return
     failed = run(instances, reference, options)
     latest = {
         _key(record): record
         for record in read_records(results_path(options.results))
-        if record["graph"] in wanted
+        if record["graph"] in names
         and (record["graph"], record["k"]) in reference.figures
         and record["seed"] in options.seeds
     }

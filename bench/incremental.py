@@ -1,34 +1,30 @@
-"""Partitions that follow a changing graph, beside partitioning it anew after every batch.
+"""Incremental partitions of a changing graph, compared with partitioning it from scratch.
 
-Goes on where it stopped; without --graphs and --generated it only summarises what it has.
+The program skips cases that the result file already contains. Without --graphs and --generated, it
+only prints the tables.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
-from statistics import geometric_mean
-from typing import Any
 
 import numpy as np
 
 import jetpy
-from bench.instances import add_options, chosen
+from bench.instances import add_options, selected
 from bench.modifiers import random_batch
-from bench.quality import RESULTS, read_records
-from bench.tables import note, show
+from bench.records import Record, add_results_option, append_record, read_records
+from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
 
-Record = dict[str, Any]
 KEYS = ("graph", "k", "modifiers", "near", "preset", "backend", "threads")
-"""What tells one case from another."""
+"""Fields that identify a case."""
 
 
 def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
-    """Apply batches; partition the graph anew after every so many of them."""
+    """Apply batches. After each `every`-th batch, also partition the graph from scratch."""
     rng = np.random.default_rng(case["modifiers"])
     settings = {name: case[name] for name in ("preset", "backend", "threads")}
     live = jetpy.IncrementalPartitioner(graph, case["k"], **settings)
@@ -42,9 +38,9 @@ def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
         feasible += live.feasible
         reasons.append(f"{update.action}: {update.reason}" if update.reason else "")
         if number % every == 0:
-            now = live.graph
+            current = live.graph
             started = time.perf_counter()
-            full = jetpy.partition(now, case["k"], **settings)
+            full = jetpy.partition(current, case["k"], **settings)
             full_seconds.append(time.perf_counter() - started)
             cuts.append(update.cut)
             full_cuts.append(full.cut)
@@ -72,14 +68,14 @@ def summarise(records: list[Record], markdown: bool) -> None:
         "ends",
         "ms",
         "full, ms",
-        "speed-up",
+        "speedup",
         "cut / full",
         "worst",
     ]
     rows = []
     for r in records:
         ratios = [a / b for a, b in zip(r["cuts"], r["full_cuts"], strict=True) if b]
-        again = ", ".join(f"{count} {why}" for why, count in sorted(r["renewed"].items()))
+        renewed = ", ".join(f"{count} {reason}" for reason, count in sorted(r["renewed"].items()))
         rows.append(
             [
                 r["graph"],
@@ -89,15 +85,15 @@ def summarise(records: list[Record], markdown: bool) -> None:
                 f"{1000 * r['seconds']:.2f}",
                 f"{1000 * r['full_seconds']:.1f}",
                 f"{r['full_seconds'] / r['seconds']:.1f}",
-                f"{geometric_mean(ratios):.3f}",
-                f"{max(ratios):.3f}",
+                mean_text(ratios),
+                ratio_text(max(ratios, default=None)),
                 f"{r['feasible']} / {r['batches']}",
-                again,
+                renewed,
             ]
         )
     show("cases", [*headers, "balanced", "renewed"], rows, left=1, markdown=markdown)
     means = [[*group, *numbers] for group, numbers in _means(records)]
-    headers = ["modifiers", "ends", "cases", "speed-up", "on > 500,000 vertices", "cut / full"]
+    headers = ["modifiers", "ends", "cases", "speedup", "with > 500,000 vertices", "cut / full"]
     show("geometric means", headers, means, left=0, markdown=markdown)
 
 
@@ -107,20 +103,20 @@ def _means(records: list[Record]) -> Iterator[tuple[list[str], list[str]]]:
 
     for (modifiers, near), group in groupby(sorted(records, key=key), key):
         cases = list(group)
-        speed = [r["full_seconds"] / r["seconds"] for r in cases]
-        large = [s for s, r in zip(speed, cases, strict=True) if r["n"] > 500_000]
-        cut = [a / b for r in cases for a, b in zip(r["cuts"], r["full_cuts"], strict=True) if b]
+        speedups = [r["full_seconds"] / r["seconds"] for r in cases]
+        large = [s for s, r in zip(speedups, cases, strict=True) if r["n"] > 500_000]
+        cuts = [a / b for r in cases for a, b in zip(r["cuts"], r["full_cuts"], strict=True) if b]
         numbers = [
             str(len(cases)),
-            f"{geometric_mean(speed):.1f}",
-            f"{geometric_mean(large):.1f}" if large else "",
-            f"{geometric_mean(cut):.3f}",
+            mean_text(speedups, 1),
+            mean_text(large, 1),
+            mean_text(cuts),
         ]
         yield [str(modifiers), "near" if near else "anywhere"], numbers
 
 
 def main() -> None:
-    """Measure what the results file still lacks, and summarise."""
+    """Measure the missing cases, then print the tables of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.incremental", description=__doc__)
     add_options(parser)
     parser.add_argument("--ks", nargs="+", type=int, default=[2, 32])
@@ -130,22 +126,21 @@ def main() -> None:
         nargs="+",
         choices=["anywhere", "near"],
         default=["anywhere"],
-        help="of the edges of a new vertex: random vertices, or one and a neighbour of it",
+        help="edges of a new vertex: to two random vertices, or to a vertex and its neighbour",
     )
     parser.add_argument("--batches", type=int, default=100)
     parser.add_argument(
-        "--every", type=int, default=1, help="batches from one full run to the next"
+        "--every", type=int, default=1, metavar="N", help="partition after each N-th batch"
     )
     parser.add_argument("--preset", default="default")
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true")
+    add_results_option(parser)
+    add_markdown_option(parser)
     options = parser.parse_args()
-    options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "incremental.jsonl"
     done = {tuple(r[key] for key in KEYS) for r in read_records(path)}
-    for instance in chosen(options) if options.graphs or options.generated else ():
+    for instance in selected(options) if options.graphs or options.generated else ():
         graph = None
         for k in options.ks:
             for modifiers in options.modifiers:
@@ -163,8 +158,7 @@ def main() -> None:
                         continue
                     graph = graph or instance.load()
                     record = run(graph, case, options.batches, options.every)
-                    with open(path, "a", encoding="utf-8") as stream:
-                        stream.write(json.dumps(record) + "\n")
+                    append_record(path, record)
                     note(f"{instance.name} k={k} {modifiers} {ends}: {record['seconds']:.4f} s")
     summarise(read_records(path), options.markdown)
 

@@ -1,4 +1,4 @@
-"""The graphs that are measured: real ones from a folder, generated ones from a cache folder."""
+"""Graphs for the benchmarks: real graphs from a folder, generated graphs from a cache folder."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jetpy.io.compression import open_input, split_name
 
 MANIFEST = "MANIFEST.csv"
 KS = {"real": (2, 8, 64, 256), "generated": (2, 32, 128), "large": (32, 256)}
-"""Numbers of parts that each kind of graph is cut into."""
+"""Default numbers of parts for each kind of graph."""
 
 Recipe = tuple[str, int, Callable[[], Graph]]
-"""Class, number of vertices before small components are left out, and maker of a graph."""
+"""Class, number of vertices before small components are removed, and generator of a graph."""
 
 GENERATED: dict[str, Recipe] = {
     "grid1000": ("mesh", 1_000_000, partial(generators.grid, 1000, 1000)),
@@ -41,15 +41,15 @@ LARGE: dict[str, Recipe] = {
     "rmat20": ("R-MAT", 1 << 20, partial(generators.rmat, 20)),
     "road22": ("road", 1 << 22, partial(generators.thinned_delaunay, 1 << 22)),
 }
-"""Graphs for GPUs, measured only where they are asked for by name."""
+"""Graphs for GPUs. Benchmarks use them only if the user selects them by name."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One graph, read or generated only when `load` is called.
+    """A graph that is read or generated only when `load` is called.
 
-    `kind` is real, generated or large; `n` is the number of vertices (before small components are
-    left out of generated graphs).
+    `kind` is real, generated or large. `n` is the number of vertices; for a generated graph, it
+    includes the small components that the generator removes.
     """
 
     name: str
@@ -60,33 +60,34 @@ class Instance:
 
 
 def real_instances(folder: Path) -> Iterator[Instance]:
-    """Graphs that the MANIFEST.csv of a folder lists, each in NAME.npz or NAME.graph.xz.
+    """Yield the graphs listed in the MANIFEST.csv of a folder, stored as NAME.npz or NAME.graph.xz.
 
-    Without that file, all graphs of the folder in these formats, of the class "graph".
+    If the folder has no manifest, yield all its .npz and .graph files, also compressed ones, with
+    the class "graph".
     """
     manifest = folder / MANIFEST
     if not manifest.exists():
-        yield from _listed(folder)
+        yield from _all_files(folder)
         return
     with open(manifest, newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             archive = folder / f"{row['name']}.npz"
             file = archive if archive.exists() else folder / f"{row['name']}.graph.xz"
             load = partial(read_graph, file)
-            yield Instance(row["name"], _short(row["class"]), "real", int(row["n"]), load)
+            yield Instance(row["name"], _short_class(row["class"]), "real", int(row["n"]), load)
 
 
-def _listed(folder: Path) -> Iterator[Instance]:
+def _all_files(folder: Path) -> Iterator[Instance]:
     if not folder.is_dir():
-        raise SystemExit(f"{folder} is no folder")
+        raise SystemExit(f"{folder} is not a folder")
     for file in sorted(folder.iterdir()):
         name, suffix, _ = split_name(file)
         if suffix in (".npz", ".graph"):
-            yield Instance(name, "graph", "real", _vertices(file), partial(read_graph, file))
+            yield Instance(name, "graph", "real", _vertex_count(file), partial(read_graph, file))
 
 
-def _vertices(file: Path) -> int:
-    """Return the number of vertices of a graph, of a METIS file from its first line alone."""
+def _vertex_count(file: Path) -> int:
+    """Return the number of vertices of a graph. For a METIS file, read only the header."""
     if split_name(file)[1] != ".graph":
         return read_graph(file).n
     with open_input(file) as stream:
@@ -94,23 +95,39 @@ def _vertices(file: Path) -> int:
 
 
 def generated_instances(folder: Path) -> Iterator[Instance]:
-    """Generated graphs, kept as NAME.npz in a folder once they have been made."""
+    """Yield the generated graphs. `load` stores each of them as NAME.npz in the folder."""
     for kind, recipes in (("generated", GENERATED), ("large", LARGE)):
         for name, (cls, n, make) in recipes.items():
             yield Instance(name, cls, kind, n, partial(_cached, folder / f"{name}.npz", make))
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose graphs."""
+def add_options(parser: argparse.ArgumentParser, *, min_n: int = 0) -> None:
+    """Add the options that select graphs. `min_n` is the default of `--min-n`."""
     parser.add_argument(
-        "--graphs", type=Path, metavar="DIR", help="real graphs, all or those of its MANIFEST.csv"
+        "--graphs",
+        type=Path,
+        metavar="DIR",
+        help="folder of real graphs: those listed in its MANIFEST.csv, or all without this file",
     )
     parser.add_argument("--generated", type=Path, metavar="DIR", help="cache of generated graphs")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="no other graphs than these")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these graphs")
+    parser.add_argument(
+        "--min-n", type=int, default=min_n, metavar="N", help="leave out graphs with fewer vertices"
+    )
+    parser.add_argument(
+        "--max-n", type=int, metavar="N", help="leave out graphs with more vertices"
+    )
 
 
-def chosen(options: argparse.Namespace) -> list[Instance]:
-    """Instances that the options choose; ends the program when there are none."""
+def selected(options: argparse.Namespace) -> list[Instance]:
+    """Return the graphs that the options select.
+
+    Raises
+    ------
+    SystemExit
+        If neither `--graphs` nor `--generated` gives any graph, or a name is unknown. The list is
+        empty if all graphs are smaller than `--min-n` or larger than `--max-n`.
+    """
     instances: list[Instance] = []
     if options.graphs:
         instances.extend(real_instances(options.graphs))
@@ -125,11 +142,15 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
         instances = [instance for instance in instances if instance.kind != "large"]
     if not instances:
         raise SystemExit("no graphs: give --graphs DIR or --generated DIR")
-    return instances
+    return [
+        instance
+        for instance in instances
+        if options.min_n <= instance.n and (options.max_n is None or instance.n <= options.max_n)
+    ]
 
 
-def _short(cls: str) -> str:
-    """Class without its details: "circuit (AIG, EPFL)" and "mesh / FEM" lose all but a word."""
+def _short_class(cls: str) -> str:
+    """Remove the details of a class: "circuit (AIG, EPFL)" becomes "circuit"."""
     return cls.split(" (")[0].split(" / ")[0]
 
 

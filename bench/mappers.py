@@ -1,4 +1,4 @@
-"""Process mapping: jetpy's methods and other mappers, and the runs of one of them on one graph."""
+"""Mapping methods of jetpy and other tools, and the child process that runs one on one graph."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import Absent
-from bench.tools import IMBALANCE, Job
+from bench.child import Unavailable, unavailability_answered
+from bench.tools import IMBALANCE, Job, default_mtkahypar
 from jetpy.device.backends import get_backend
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study.answers import answering
@@ -35,19 +35,22 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Machine:
-    """A hierarchy, such as 4:8:2 (innermost level first), and the distance on each level."""
+    """A machine: its hierarchy and the distance of each level, both from the innermost level.
+
+    For example, 4:8:2 are 2 nodes with 8 processors each and 4 PEs per processor.
+    """
 
     hierarchy: str
     distance: str
 
     @property
     def sizes(self) -> list[int]:
-        """Number of units of each level within one of the next."""
+        """Number of units of each level in one unit of the next level."""
         return [int(text) for text in self.hierarchy.split(":")]
 
     @property
     def distances(self) -> list[int]:
-        """Distance between two PEs that are in different units of each level only up to it."""
+        """Distances per level: entry l applies to PEs in different units up to level l only."""
         return [int(text) for text in self.distance.split(":")]
 
     @property
@@ -55,8 +58,8 @@ class Machine:
         """Number of PEs."""
         return prod(self.sizes)
 
-    def between(self, p: npt.NDArray[Any], q: npt.NDArray[Any]) -> IntArray:
-        """Distance of each PE in p to that in q."""
+    def pairwise_distances(self, p: npt.NDArray[Any], q: npt.NDArray[Any]) -> IntArray:
+        """Return the distance between p[i] and q[i] for all i. The arrays are broadcast."""
         found = np.zeros(np.broadcast_shapes(p.shape, q.shape), np.int64)
         units = accumulate([1, *self.sizes[:-1]], mul)
         for unit, distance in zip(units, self.distances, strict=True):
@@ -65,41 +68,45 @@ class Machine:
 
 
 def cost(graph: jetpy.Graph, pe: npt.NDArray[Any], machine: Machine) -> int:
-    """Sum of weight times distance over all directed edges."""
+    """Return the sum of edge weight times distance over all directed edges."""
     total = 0
     for start, stop in graph.row_blocks():
         entries = slice(graph.indptr[start], graph.indptr[stop])
-        far = machine.between(pe[graph.sources(start, stop)], pe[graph.indices[entries]])
-        total += int(far @ graph.edge_weights[entries].astype(np.int64))
+        sources, targets = graph.sources(start, stop), graph.indices[entries]
+        distances = machine.pairwise_distances(pe[sources], pe[targets])
+        total += int(distances @ graph.edge_weights[entries].astype(np.int64))
     return total
 
 
 def limit(graph: jetpy.Graph, k: int) -> int:
-    """Largest vertex weight that a PE may hold: ceil((1 + imbalance) W / k)."""
+    """Return the maximum vertex weight of a PE: ceil((1 + imbalance) W / k)."""
     return ceil((1 + Fraction(str(IMBALANCE))) * graph.total_vertex_weight / k)
 
 
 def equivalent_imbalance(graph: jetpy.Graph, k: int) -> float:
-    """Imbalance that gives the same limit to tools that allow (1 + imbalance) ceil(W / k)."""
+    """Return the imbalance for which tools that allow (1 + imbalance) ceil(W / k) keep `limit`."""
     return (limit(graph, k) + 0.5) / -(-graph.total_vertex_weight // k) - 1
 
 
-class Mapped(NamedTuple):
-    """PE of each vertex, seconds of the mapping alone, and the cost if the mapper tells it."""
+class MappingRun(NamedTuple):
+    """The PE of each vertex, the seconds of the mapping alone, and the cost that the tool reports.
+
+    The cost is None if the tool does not report it.
+    """
 
     pe: npt.ArrayLike
     seconds: float
     cost: int | None = None
 
 
-Solve = Callable[[Machine, int], Mapped]
-"""Maps onto a machine with a seed."""
+Solve = Callable[[Machine, int], MappingRun]
+"""Called as `solve(machine, seed)`."""
 
 
 def _jetpy(method: str, job: Job, backend: str) -> Solve:
     get_backend(backend, job.threads)
 
-    def solve(machine: Machine, seed: int) -> Mapped:
+    def solve(machine: Machine, seed: int) -> MappingRun:
         mapping = jetpy.map_processes(
             job.graph,
             machine.hierarchy,
@@ -110,7 +117,7 @@ def _jetpy(method: str, job: Job, backend: str) -> Solve:
             backend=backend,
             threads=job.threads,
         )
-        return Mapped(mapping.pe, mapping.seconds["total"], mapping.cost)
+        return MappingRun(mapping.pe, mapping.seconds["total"], mapping.cost)
 
     return solve
 
@@ -118,7 +125,7 @@ def _jetpy(method: str, job: Job, backend: str) -> Solve:
 def _partition(job: Job, backend: str) -> Solve:
     get_backend(backend, job.threads)
 
-    def solve(machine: Machine, seed: int) -> Mapped:
+    def solve(machine: Machine, seed: int) -> MappingRun:
         result = jetpy.partition(
             job.graph,
             machine.k,
@@ -127,42 +134,40 @@ def _partition(job: Job, backend: str) -> Solve:
             backend=backend,
             threads=job.threads,
         )
-        return Mapped(result.parts, result.seconds["total"])
+        return MappingRun(result.parts, result.seconds["total"])
 
     return solve
 
 
 def _mtkahypar(job: Job, backend: str) -> Solve:
-    """Mt-KaHyPar onto the complete graph on all PEs, the edge weights of which are distances.
+    """Prepare Mt-KaHyPar. Its target is the complete graph on the PEs, weighted by the distances.
 
-    Mapping takes the shortest paths in it: these are the edges where distances obey the triangle
-    inequality.
+    Mt-KaHyPar uses shortest paths in the target. The edges are shortest paths, because the
+    distances of a hierarchy obey the triangle inequality.
     """
     import mtkahypar
 
-    library = mtkahypar.initialize(job.threads, False)
-    context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
-    context.logging = False
+    library, context = default_mtkahypar(job.threads)
     graph = library.graph_from_file(job.metis_file(), context)
 
-    def solve(machine: Machine, seed: int) -> Mapped:
+    def solve(machine: Machine, seed: int) -> MappingRun:
         k = machine.k
         p, q = np.triu_indices(k, 1)
         pairs = list(zip(p.tolist(), q.tolist(), strict=True))
-        distances = machine.between(p, q).tolist()
+        distances = machine.pairwise_distances(p, q).tolist()
         target = library.create_target_graph(context, k, len(pairs), pairs, distances)
         context.set_mapping_parameters(k, equivalent_imbalance(job.graph, k))
         mtkahypar.set_seed(seed)
         start = perf_counter()
         result = graph.map_onto_graph(target, context)
         seconds = perf_counter() - start
-        return Mapped(result.get_partition(), seconds)
+        return MappingRun(result.get_partition(), seconds)
 
     return solve
 
 
 def write_scotch_graph(path: Path, graph: jetpy.Graph) -> None:
-    """Write a graph in Scotch's format: per vertex its weight, degree, and weighted neighbours."""
+    """Write a graph in Scotch's format: for each vertex, its weight, degree and weighted edges."""
     entries = len(graph.indices)
     table = np.empty(2 * graph.n + 2 * entries, np.int32)
     heads = 2 * (graph.indptr[:-1].astype(np.int64) + np.arange(graph.n))
@@ -176,34 +181,35 @@ def write_scotch_graph(path: Path, graph: jetpy.Graph) -> None:
 
 
 def scotch_target(machine: Machine) -> str:
-    """Describe a machine as Scotch's tree of leaves, outermost level first.
+    """Return a machine as Scotch's `tleaf` architecture, outermost level first.
 
-    The distance of two leaves is the sum of the link costs of all levels from the one that
-    separates them down to the leaves, so that a level costs what it adds to the distance. Levels of
-    a single unit are left out, as Scotch refuses them.
+    In Scotch, the distance of two leaves is the sum of the link costs from the level that separates
+    them down to the leaves. The link cost of a level is therefore the increment of the distance.
+    Levels of a single unit are left out, because Scotch refuses them.
     """
-    links, below = [], 0
+    links, previous = [], 0
     for size, distance in zip(machine.sizes, machine.distances, strict=True):
         if size > 1:
-            links.append((size, distance - below))
-            below = distance
+            links.append((size, distance - previous))
+            previous = distance
     return " ".join(map(str, ["tleaf", len(links), *(n for link in links[::-1] for n in link)]))
 
 
 def _scotch(job: Job, backend: str) -> Solve:
-    """Scotch's program gmap with its default strategy, which favours quality.
+    """Prepare Scotch's program gmap with its default strategy, which favours quality.
 
-    It tells the seconds of the mapping alone. It takes no seed: all runs on one thread map alike.
+    gmap prints the seconds of the mapping alone. It accepts no seed: on one thread, all runs return
+    the same mapping.
     """
     program = shutil.which("scotch_gmap") or shutil.which("gmap")
     if not program:
-        raise Absent("no program gmap of Scotch")
+        raise Unavailable("Scotch's program gmap is not installed")
     source, target, mapped, log = (
         job.folder / name for name in ("scotch.grf", "scotch.tgt", "scotch.map", "scotch.log")
     )
     write_scotch_graph(source, job.graph)
 
-    def solve(machine: Machine, seed: int) -> Mapped:
+    def solve(machine: Machine, seed: int) -> MappingRun:
         target.write_text(scotch_target(machine), encoding="ascii")
         subprocess.run(
             [program, source, target, mapped, log, f"-b{IMBALANCE}", "-vt"],
@@ -215,46 +221,52 @@ def _scotch(job: Job, backend: str) -> Solve:
         pairs = np.fromfile(mapped, np.int64, sep=" ")[1:].reshape(-1, 2)
         pe = np.full(job.graph.n, -1)
         pe[pairs[:, 0]] = pairs[:, 1]
-        return Mapped(pe, float(found[1]))
+        return MappingRun(pe, float(found[1]))
 
     return solve
 
 
 @dataclass(frozen=True)
 class Mapper:
-    """A mapper: what gets it ready, and whether it is one of jetpy's."""
+    """A mapping method: its preparation, and whether it belongs to jetpy."""
 
     prepare: Callable[[Job, str], Solve]
-    own: bool
+    is_jetpy: bool
 
 
 METHODS = {
     **{
-        f"jetpy/{method}": Mapper(partial(_jetpy, method), own=True)
+        f"jetpy/{method}": Mapper(partial(_jetpy, method), is_jetpy=True)
         for method in ("im", "hm", "hm-ultra")
     },
-    "jetpy/partition": Mapper(_partition, own=True),
-    "mtkahypar": Mapper(_mtkahypar, own=False),
-    "scotch": Mapper(_scotch, own=False),
+    "jetpy/partition": Mapper(_partition, is_jetpy=True),
+    "mtkahypar": Mapper(_mtkahypar, is_jetpy=False),
+    "scotch": Mapper(_scotch, is_jetpy=False),
 }
-"""Mappers by name; each is imported only when it is to get ready."""
+"""Mapping methods by name. Each module is imported only when its method is prepared."""
 
 
 def summary(
     graph: jetpy.Graph, solve: Solve, machine: Machine, seeds: Sequence[int]
 ) -> dict[str, Any]:
-    """Map onto a machine once per seed and summarise the runs, which are checked here."""
+    """Map onto a machine with each seed, check the runs and return a summary.
+
+    Raises
+    ------
+    RuntimeError
+        If the method reports another cost than the cost of its mapping.
+    """
     costs, cuts, heaviest, seconds = [], [], [], []
     for seed in seeds:
         run = solve(machine, seed)
         pe = checked_parts(graph, run.pe, machine.k)
         costs.append(cost(graph, pe, machine))
         if run.cost not in (None, costs[-1]):
-            raise RuntimeError(f"the cost is {costs[-1]}, not {run.cost} as the mapper says")
+            raise RuntimeError(f"the method reports cost {run.cost}, but the cost is {costs[-1]}")
         cuts.append(edge_cut(graph, pe))
         heaviest.append(int(part_weights(graph, pe, machine.k).max()))
         seconds.append(round(run.seconds, 6))
-    most = limit(graph, machine.k)
+    max_weight = limit(graph, machine.k)
     return {
         "hierarchy": machine.hierarchy,
         "distance": machine.distance,
@@ -263,20 +275,20 @@ def summary(
         "median_cost": median(costs),
         "cuts": cuts,
         "median_cut": median(cuts),
-        "max_load": round(max(heaviest) / most, 5),
-        "feasible": sum(weight <= most for weight in heaviest),
+        "max_load": round(max(heaviest) / max_weight, 5),
+        "feasible": sum(weight <= max_weight for weight in heaviest),
         "seconds": seconds,
         "median_seconds": round(median(seconds), 6),
     }
 
 
 def main() -> None:
-    """Answer with a summary for each hierarchy, or with why the mapper is absent."""
+    """Answer with a summary for each hierarchy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("method", choices=METHODS)
-    parser.add_argument("folder", type=Path, help="holds the arrays of a graph")
+    parser.add_argument("folder", type=Path, help="folder with the arrays of a graph")
     parser.add_argument("threads", type=int)
-    parser.add_argument("backend", help="of jetpy")
+    parser.add_argument("backend", help="jetpy's back end")
     parser.add_argument("--hierarchies", nargs="+", required=True)
     parser.add_argument("--distance", required=True)
     parser.add_argument("--seeds", nargs="+", type=int, required=True)
@@ -285,12 +297,9 @@ def main() -> None:
     mapper = METHODS[options.method]
     machines = [Machine(hierarchy, options.distance) for hierarchy in options.hierarchies]
     job = Job(load_arrays(options.folder), options.folder, "default", options.threads)
-    try:
+    with unavailability_answered(answer):
         solve = mapper.prepare(job, options.backend)
-    except (ImportError, Absent, jetpy.BackendError) as error:
-        answer({"absent": str(error)})
-        return
-    if mapper.own:
+    if mapper.is_jetpy:
         solve(machines[0], options.seeds[0])  # warm-up
     for machine in machines:
         answer(summary(job.graph, solve, machine, options.seeds))

@@ -1,31 +1,28 @@
-"""jetpy's process mapping beside other mappers; goes on where it stopped.
+"""Process mapping with jetpy and other tools.
 
-Without --graphs and --generated it only summarises what it has.
+The program skips cases that the result file already contains. Without --graphs and --generated, it
+only prints the tables.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import geometric_mean
-from subprocess import CalledProcessError
-from typing import Any
 
-from bench.child import Absent, answers
-from bench.instances import Instance, add_options, chosen
+from bench.child import answers, failures_noted
+from bench.instances import Instance, add_options, selected
 from bench.mappers import METHODS
-from bench.quality import RESULTS, read_records
-from bench.tables import note, show
+from bench.records import Record, add_results_option, append_record, read_records
+from bench.tables import add_markdown_option, mean_text, note, show
 from jetpy.study.arrays import save_arrays
 
 HIERARCHIES = [f"4:8:{nodes}" for nodes in range(1, 7)]
 
 BETTER = "better peer"
-"""Per case the record of mtkahypar or scotch, whichever costs less, of cases that both have."""
+"""In each case that mtkahypar and scotch have, the record with the lower cost."""
 
 PAIRS = (
     ("jetpy/partition", "jetpy/im"),
@@ -37,9 +34,8 @@ PAIRS = (
         for peer in ("mtkahypar", "scotch", BETTER)
     ),
 )
-"""What the tables compare: the first method over the second."""
+"""The tables divide the first method's cost and time by the second's."""
 
-Record = dict[str, Any]
 Case = tuple[str, str]
 """Graph and hierarchy."""
 
@@ -48,22 +44,22 @@ Cases = Mapping[str, Mapping[Case, Record]]
 
 
 def results_path(folder: Path) -> Path:
-    """File of the results."""
+    """Return the result file."""
     return folder / "mapping.jsonl"
 
 
 def settings(method: str, options: argparse.Namespace) -> Record:
-    """What all records of a method have in common; only jetpy's have a back end."""
+    """Return the settings that the records of a method share. Only jetpy's have a back end."""
     return {
         "method": method,
-        "backend": options.backend if METHODS[method].own else "",
+        "backend": options.backend if METHODS[method].is_jetpy else "",
         "threads": options.threads,
         "distance": options.distance,
     }
 
 
 def latest(records: Iterable[Record], options: argparse.Namespace) -> dict[str, dict[Case, Record]]:
-    """The last record of each method and case with the settings of the options."""
+    """Return the last record of each method and case with the settings of the options."""
     found: dict[str, dict[Case, Record]] = {method: {} for method in METHODS}
     for record in records:
         if settings(record["method"], options).items() <= record.items():
@@ -72,19 +68,16 @@ def latest(records: Iterable[Record], options: argparse.Namespace) -> dict[str, 
 
 
 def covers(record: Record | None, seeds: Sequence[int]) -> bool:
-    """Whether a record is about all the seeds."""
+    """Return whether a record contains all the seeds."""
     return record is not None and set(seeds) <= set(record["seeds"])
 
 
 def run(options: argparse.Namespace, path: Path) -> int:
-    """Measure what the results file lacks; return how many processes failed."""
+    """Measure the missing cases. Return the number of failed processes."""
     done = latest(read_records(path), options)
-    absent: set[str] = set()
+    unavailable: set[str] = set()
     failed = 0
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for instance in chosen(options):
-        if instance.n < options.min_n:
-            continue
+    for instance in selected(options):
         todo = {
             method: [
                 hierarchy
@@ -94,7 +87,7 @@ def run(options: argparse.Namespace, path: Path) -> int:
             for method in options.methods
         }
         if any(todo.values()):
-            failed += measure(instance, todo, options, path, absent)
+            failed += measure(instance, todo, options, path, unavailable)
     return failed
 
 
@@ -103,11 +96,11 @@ def measure(
     todo: Mapping[str, list[str]],
     options: argparse.Namespace,
     path: Path,
-    absent: set[str],
+    unavailable: set[str],
 ) -> int:
-    """Run each method, in a process of its own, on one graph; methods found absent are added.
+    """Run each method on a graph in a new process and append each record to the file at once.
 
-    One JSON line per hierarchy is appended to the file at once. Returns how many failed.
+    Methods that are unavailable are added to the set. Return the number of failed processes.
     """
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -115,9 +108,9 @@ def measure(
         save_arrays(Path(folder), graph)
         fixed = {"graph": instance.name, "class": instance.cls, "n": graph.n, "m": graph.m}
         for method, hierarchies in todo.items():
-            if method in absent or not hierarchies:
+            if method in unavailable or not hierarchies:
                 continue
-            try:
+            with failures_noted(method, instance.name) as outcome:
                 for answer in answers(
                     "bench.mappers",
                     *(method, folder, options.threads, options.backend),
@@ -126,24 +119,20 @@ def measure(
                     threads=options.threads,
                 ):
                     record = {**fixed, **settings(method, options), **answer}
-                    with open(path, "a", encoding="utf-8") as stream:
-                        stream.write(json.dumps(record) + "\n")
+                    append_record(path, record)
                     note(
                         f"{instance.name} {record['hierarchy']} {method}: cost "
                         f"{record['median_cost']:,}, feasible {record['feasible']}"
                         f"/{len(options.seeds)}, {record['median_seconds']:.2f} s"
                     )
-            except Absent as reason:
-                note(f"{method} left out: {reason}")
-                absent.add(method)
-            except CalledProcessError as error:
-                note(f"{instance.name} {method} failed, status {error.returncode}")
-                failed += 1
+            if outcome.unavailable:
+                unavailable.add(method)
+            failed += outcome.failed
     return failed
 
 
 def with_better(cases: Cases) -> Cases:
-    """The same records and those of the better peer."""
+    """Return the records together with those of the better peer."""
     first, second = cases["mtkahypar"], cases["scotch"]
     better = {
         case: min(first[case], second[case], key=lambda record: float(record["median_cost"]))
@@ -153,14 +142,8 @@ def with_better(cases: Cases) -> Cases:
     return {**cases, BETTER: better}
 
 
-def mean(ratios: Iterable[float]) -> str:
-    """Geometric mean as text."""
-    found = list(ratios)
-    return f"{geometric_mean(found):.4f}" if found else "-"
-
-
 def ratios(cases: Cases, pair: tuple[str, str], quantity: str) -> dict[Case, float]:
-    """Median cost or seconds of one method over those of another, where neither cost is 0."""
+    """Return the ratios of the median cost or seconds of two methods, where no cost is 0."""
     first, second = (cases[method] for method in pair)
     return {
         case: first[case][quantity] / second[case][quantity]
@@ -170,20 +153,21 @@ def ratios(cases: Cases, pair: tuple[str, str], quantity: str) -> dict[Case, flo
 
 
 def mean_rows(cases: Cases, quantity: str, key: str, columns: Sequence[str]) -> list[list[str]]:
-    """One row a pair: geometric means over the cases in which `key` is each column, then all."""
+    """Return a row per pair with geometric means: for each value of `key` in `columns`, and all."""
     rows = []
     for pair in PAIRS:
         found = ratios(cases, pair, quantity)
         if not found:
             continue
         keys = {case: cases[pair[0]][case][key] for case in found}
-        means = [mean(found[case] for case in found if keys[case] == name) for name in columns]
-        rows.append([" / ".join(pair), str(len(found)), *means, mean(found.values())])
+        groups = [[found[case] for case in found if keys[case] == name] for name in columns]
+        means = [mean_text(group, 4) for group in (*groups, found.values())]
+        rows.append([" / ".join(pair), str(len(found)), *means])
     return rows
 
 
 def balance_rows(cases: Cases) -> list[list[str]]:
-    """Feasible runs of each method, and its heaviest PE over the limit."""
+    """Return a row per method: cases, runs, feasible runs, heaviest PE divided by the limit."""
     rows = []
     for method, records in cases.items():
         if records:
@@ -195,7 +179,7 @@ def balance_rows(cases: Cases) -> list[list[str]]:
 
 
 def read_reference(path: Path, distance: str) -> dict[tuple[str, str, str], Record]:
-    """Rows for a distance of a CSV file with these columns, by graph, hierarchy and method.
+    """Read the rows for a distance from a CSV file, by graph, hierarchy and method.
 
     The columns are graph, hierarchy, distance, method (im, hm, hm-ultra), cost, cut and seconds.
     """
@@ -213,7 +197,7 @@ def read_reference(path: Path, distance: str) -> dict[tuple[str, str, str], Reco
 def reference_rows(
     cases: Cases, reference: Mapping[tuple[str, str, str], Record]
 ) -> list[list[str]]:
-    """One row a case of the reference that is measured, then geometric means for each method."""
+    """Return a row per measured case of the reference, then geometric means for each method."""
     rows = []
     found: dict[str, list[tuple[float, float]]] = {}
     for (graph, hierarchy, method), theirs in reference.items():
@@ -236,14 +220,14 @@ def reference_rows(
                 method,
                 "",
                 "",
-                *(mean(column) for column in zip(*pairs, strict=True)),
+                *(mean_text(column, 4) for column in zip(*pairs, strict=True)),
             ]
         )
     return rows
 
 
 def summarise(options: argparse.Namespace, path: Path) -> None:
-    """Print the tables and name the cases in which a cost is 0."""
+    """Print the tables and the cases with a cost of 0."""
     records = [
         record
         for record in read_records(path)
@@ -272,7 +256,7 @@ def summarise(options: argparse.Namespace, path: Path) -> None:
     )
     if options.reference:
         show(
-            f"over {options.reference.name}",
+            f"compared with {options.reference.name}",
             ["graph", "hierarchy", "method", "cost", "seconds", "cost ratio", "time ratio"],
             reference_rows(cases, read_reference(options.reference, options.distance)),
             left=3,
@@ -280,33 +264,32 @@ def summarise(options: argparse.Namespace, path: Path) -> None:
         )
     zero = [
         f"{graph} {hierarchy} {method}"
-        for method, own in cases.items()
-        for (graph, hierarchy), record in own.items()
+        for method, method_records in cases.items()
+        for (graph, hierarchy), record in method_records.items()
         if not record["median_cost"]
     ]
     if zero:
-        print(f"\n{len(zero)} costs are 0 and left out of all means: {', '.join(zero)}")
+        print(f"\n{len(zero)} costs are 0 and are left out of all means: {', '.join(zero)}")
 
 
 def main() -> None:
-    """Measure what is missing, then summarise all there is."""
+    """Measure the missing cases, then print the tables of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.mapping", description=__doc__)
-    add_options(parser)
+    add_options(parser, min_n=50_000)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--hierarchies", nargs="+", default=HIERARCHIES, metavar="A1:A2:A3")
     parser.add_argument("--distance", default="1:10:100", metavar="D1:D2:D3")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--backend", default="auto", help="of jetpy")
-    parser.add_argument("--min-n", type=int, default=50_000, help="no graphs with fewer vertices")
+    parser.add_argument("--backend", default="auto", help="jetpy's back end")
     parser.add_argument(
         "--reference",
         type=Path,
         metavar="CSV",
-        help="what other programs of im, hm, hm-ultra reach",
+        help="results of other implementations of im, hm and hm-ultra",
     )
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    add_results_option(parser)
+    add_markdown_option(parser)
     options = parser.parse_args()
     path = results_path(options.results)
     failed = run(options, path) if options.graphs or options.generated else 0

@@ -1,6 +1,6 @@
-"""Time and cut of partitioners: who is on the Pareto front, on each platform.
+"""The Pareto front of time and cut on each platform.
 
-Reads what `jetpy study` has measured; prints a table and draws a figure.
+The program reads the results of `jetpy study`, prints a table and draws a figure.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple
 
-from bench.tables import note, show
+from bench.tables import add_markdown_option, note, show
 from jetpy.study.efficiency import Cell
 from jetpy.study.metrics import Values
 from jetpy.study.results import Results, read_results
 
 
 class Point(NamedTuple):
-    """Geometric means of an application's seconds and cuts over those of the baseline."""
+    """Geometric means of an application's seconds and cuts divided by the baseline's."""
 
     label: str
     time: float
@@ -26,12 +26,12 @@ class Point(NamedTuple):
 
 
 def points(results: Results, platform: str, baseline: str) -> tuple[int, list[Point]]:
-    """Return how many problems all applications on a platform have solved, and their points."""
+    """Return the number of problems that all applications on a platform solved, and the points."""
     cuts, seconds = (_on(platform, values) for values in (results.cuts, results.seconds))
     common = {
         cell
-        for cell in set.intersection(*(set(own) for own in cuts.values()))
-        if all(own[cell] for values in (cuts, seconds) for own in values.values())
+        for cell in set.intersection(*(set(cells) for cells in cuts.values()))
+        if all(cells[cell] for values in (cuts, seconds) for cells in values.values())
     }
     if baseline not in cuts or not common:
         return 0, []
@@ -43,14 +43,14 @@ def points(results: Results, platform: str, baseline: str) -> tuple[int, list[Po
 
 def _on(platform: str, values: Values) -> dict[str, dict[Cell, float]]:
     found = {
-        label: {cell: value for cell, value in own.items() if cell.platform == platform}
-        for label, own in values.items()
+        label: {cell: value for cell, value in cells.items() if cell.platform == platform}
+        for label, cells in values.items()
     }
-    return {label: own for label, own in found.items() if own}
+    return {label: cells for label, cells in found.items() if cells}
 
 
 def front(found: Sequence[Point]) -> list[Point]:
-    """Return the points that no other one is as good as in both and better in one, by time.
+    """Return the points that no other point dominates, sorted by time.
 
     >>> front([Point("a", 1, 3), Point("b", 2, 3), Point("c", 2, 1)])
     [Point(label='a', time=1, cut=3), Point(label='c', time=2, cut=1)]
@@ -68,16 +68,18 @@ def _mean(
     return geometric_mean(values[label][cell] / values[baseline][cell] for cell in cells)
 
 
-def draw(panels: Sequence[tuple[str, Sequence[Point]]], files: Sequence[Path]) -> None:
-    """Draw a panel for each platform, into each of some files."""
+def draw(
+    panels: Sequence[tuple[str, Sequence[Point]]], baseline: str, files: Sequence[Path]
+) -> None:
+    """Draw a panel for each platform and save the figure to each file."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
     figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
     row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axes, (platform, found) in zip(row, panels, strict=True):
-        best = front(found)
-        axes.plot([p.time for p in best], [p.cut for p in best], color="0.7", zorder=0)
+        optimal = front(found)
+        axes.plot([p.time for p in optimal], [p.cut for p in optimal], color="0.7", zorder=0)
         middle = geometric_mean((min(p.time for p in found), max(p.time for p in found)))
         for point in found:
             side, offset = ("left", 5) if point.time < middle else ("right", -5)
@@ -94,15 +96,15 @@ def draw(panels: Sequence[tuple[str, Sequence[Point]]], files: Sequence[Path]) -
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(ScalarFormatter())
-        axes.set(title=platform, xlabel="time over METIS's")
+        axes.set(title=platform, xlabel=f"time / {baseline}'s")
         axes.grid(alpha=0.3)
-    row[0].set_ylabel("cut over METIS's")
+    row[0].set_ylabel(f"cut / {baseline}'s")
     for file in files:
         figure.savefig(file, dpi=150)
 
 
 def _short(label: str) -> str:
-    """Return the name of an application as the figure has it.
+    """Return the name of an application in the figure.
 
     >>> _short("jetpy/fast"), _short("kaminpar")
     ('jetpy fast', 'kaminpar')
@@ -113,10 +115,12 @@ def _short(label: str) -> str:
 def main() -> None:
     """Print a table and draw a panel for each platform."""
     parser = argparse.ArgumentParser(prog="python -m bench.pareto", description=__doc__)
-    parser.add_argument("studies", nargs="+", type=Path, metavar="DIR", help="of jetpy study")
-    parser.add_argument("--platforms", nargs="+", help="all by default")
-    parser.add_argument("--baseline", default="metis")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument(
+        "studies", nargs="+", type=Path, metavar="DIR", help="folders of jetpy study"
+    )
+    parser.add_argument("--platforms", nargs="+", help="use only these platforms")
+    parser.add_argument("--baseline", default="metis", help="application to divide by")
+    add_markdown_option(parser)
     options = parser.parse_args()
     panels = []
     for results in map(read_results, options.studies):
@@ -126,22 +130,23 @@ def main() -> None:
             problems, found = points(results, platform, options.baseline)
             if len(found) <= 1:
                 continue
-            best = front(found)
+            optimal = front(found)
             panels.append((platform, found))
             show(
-                f"{platform}, {problems} problems; over {options.baseline}, geometric means",
+                f"{platform}, {problems} problems; divided by {options.baseline}'s, "
+                "geometric means",
                 ["application", "time", "cut", "front"],
                 [
-                    [p.label, f"{p.time:.3f}", f"{p.cut:.4f}", "yes" if p in best else ""]
+                    [p.label, f"{p.time:.3f}", f"{p.cut:.4f}", "yes" if p in optimal else ""]
                     for p in sorted(found, key=lambda p: p.time)
                 ],
                 markdown=options.markdown,
             )
     if not panels:
-        raise SystemExit("no problem that all applications on a platform have solved")
+        raise SystemExit("on no platform is there a problem that all applications solved")
     files = [options.studies[0] / f"pareto{suffix}" for suffix in (".png", ".svg")]
     try:
-        draw(panels, files)
+        draw(panels, options.baseline, files)
     except ImportError as error:
         note(f"no figure: {error}")
 

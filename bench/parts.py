@@ -1,4 +1,4 @@
-"""Time and memory by the number of parts, from 2 to half the number of vertices."""
+"""Time and peak memory for 2 parts up to half as many parts as vertices."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ import scipy.sparse as sp
 
 import jetpy
 from bench.child import run_module
-from bench.tables import note, show
+from bench.tables import add_markdown_option, note, show
 from jetpy.study.arrays import save_arrays
 
 
 def star(n: int) -> jetpy.Graph:
-    """Return a graph of one vertex with edges to all n - 1 others."""
+    """Return a star: one vertex that is adjacent to the n - 1 others."""
     entries = np.ones(n - 1, np.int32), (np.zeros(n - 1, np.int32), np.arange(1, n))
     half = sp.coo_array(entries, shape=(n, n))
     return jetpy.as_graph((half + half.T).tocsr(), name=f"star-{n}")
 
 
 def parts_of(n: int) -> list[int]:
-    """Return powers of ten, 2 and 16 with n / 10 and n / 2."""
+    """Return 2, 16, the powers of ten from 100 to n / 10, n / 10 and n / 2."""
     powers = [10**i for i in range(2, 9) if 10**i < n // 10]
     return sorted({2, 16, *powers, n // 10, n // 2})
 
 
 def main() -> None:
-    """Partition grids and stars into ever more parts."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Partition grids and stars into increasing numbers of parts and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.parts", description=__doc__)
     parser.add_argument("--grids", type=int, nargs="*", default=[400, 1000], metavar="SIDE")
     parser.add_argument("--stars", type=int, nargs="*", default=[80_000, 1_000_000], metavar="N")
-    parser.add_argument("--ks", type=int, nargs="*", help="instead of those from 2 to n / 2")
+    parser.add_argument(
+        "--ks", type=int, nargs="*", help="numbers of parts; by default from 2 to n / 2"
+    )
     parser.add_argument("--preset", default="default")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--markdown", action="store_true")
+    add_markdown_option(parser)
     options = parser.parse_args()
     graphs = [jetpy.generators.grid(side, side) for side in options.grids]
     graphs += [star(n) for n in options.stars]

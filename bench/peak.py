@@ -1,4 +1,4 @@
-"""Peak memory and time of one partitioning run, in a process of its own."""
+"""Peak memory and time of one run of `jetpy.partition`; other benchmarks start this as a child."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from jetpy.study.arrays import load_arrays
 
 
 def _kilobytes(field: str) -> int:
-    """Read a field of this process's memory statistics.
+    """Return a field of this process's memory statistics, in kB.
 
-    Not from `resource.getrusage`: its peak includes what the parent used before this process
-    began.
+    `resource.getrusage` is no substitute, because its peak includes the parent's memory.
     """
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
@@ -23,9 +22,9 @@ def _kilobytes(field: str) -> int:
 
 
 def main() -> None:
-    """Answer with the memory before, and the peak while, a graph is loaded and partitioned, kB."""
+    """Answer with the memory before a graph is loaded, and the peak until it is partitioned, kB."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, help="folder with the arrays of a graph")
     parser.add_argument("k", type=int)
     parser.add_argument("preset")
     parser.add_argument("threads", type=int)
@@ -38,9 +37,9 @@ def main() -> None:
             graph, k, preset=options.preset, threads=options.threads, backend=options.backend
         )
 
-    partition(jetpy.generators.grid(64, 64), 2)  # loads all kernels
+    partition(jetpy.generators.grid(64, 64), 2)  # warm-up: loads all kernels
     before = _kilobytes("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     result = partition(load_arrays(options.folder), options.k)
     answer(
         {

@@ -1,7 +1,7 @@
-"""jetpy's back ends and another program, by turns on one machine.
+"""Alternating runs of jetpy's back ends and the executable of the C++ Jet on one machine.
 
-The program is the C++ Jet: it takes a METIS file, a file of settings, and the names of two files
-that it writes, the best of its partitions and, as JSON, what each of its runs took.
+The executable reads a METIS file and a file of settings. It writes two files: the parts of its best
+run, and a JSON list with the cut and the seconds of each run.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ CASES = {
     "rmat20": (32, 256),
     "del20": (32,),
 }
-"""Graphs, and numbers of parts."""
+"""Numbers of parts of each graph."""
 IMBALANCE = 0.03
 TWO_HOP = 0
-"""The program's number of its default coarsening."""
+"""The executable's code for its default coarsening."""
 PEER = "peer"
 
 
 class Run(NamedTuple):
-    """Seconds of a partitioning, those of the graph's way to the GPU among them, and its cut.
+    """The seconds of a run, the seconds of the upload that they include, and the cut.
 
-    For the program that way is not within the seconds, so it is 0.
+    The C++ Jet's seconds do not include the upload, so its `upload` is 0.
     """
 
     seconds: float
@@ -46,35 +46,40 @@ class Run(NamedTuple):
 
 
 Runs = dict[str, list[Run]]
-"""Runs of one case by the name of a back end, or `PEER`."""
+"""Runs of one case, by the name of a back end or `PEER`."""
 
 
 def run_peer(program: Path, graph: jetpy.Graph, file: Path, k: int, times: int) -> list[Run]:
-    """Have the program partition a graph, which lies in a METIS file, several times.
+    """Run the executable once. It partitions the graph in the METIS file `times` times.
 
     Raises
     ------
     subprocess.CalledProcessError
-        If it fails.
+        If the executable fails.
     ValueError
-        If its best partition is not what it says, or not balanced.
+        If the cut of its best partition is not the cut that it reports, or if this partition is
+        not balanced.
     """
     with tempfile.TemporaryDirectory() as name:
-        settings, parts, told = (Path(name, part) for part in ("settings", "parts", "told.json"))
+        settings, parts, metrics = (
+            Path(name, file) for file in ("settings", "parts", "metrics.json")
+        )
         lines = (TWO_HOP, k, times, 1 + IMBALANCE)
         settings.write_text("".join(f"{line}\n" for line in lines))
-        command = [program, file, settings, parts, told]
+        command = [program, file, settings, parts, metrics]
         subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, check=True)
         runs = [
             Run(run["total-duration-seconds"], 0.0, round(run["edge-cut"]))
-            for run in json.loads(told.read_text())
+            for run in json.loads(metrics.read_text())
         ]
         found = jetpy.evaluate(graph, jetpy.read_parts(parts), k)
-    least = min(run.cut for run in runs)
-    if found.cut != least:
-        raise ValueError(f"{program}: the cut is {found.cut:,}, not {least:,} as it says")
+    reported = min(run.cut for run in runs)
+    if found.cut != reported:
+        raise ValueError(f"{program} reports cut {reported:,}, but the cut is {found.cut:,}")
     if found.imbalance > IMBALANCE + 1e-3:
-        raise ValueError(f"{program}: the imbalance is {found.imbalance:.4f}")
+        raise ValueError(
+            f"{program} exceeds imbalance {IMBALANCE}: the imbalance is {found.imbalance:.4f}"
+        )
     return runs
 
 
@@ -84,9 +89,9 @@ def compare(
     partition: Callable[[jetpy.Graph, int, str], Run],
     options: argparse.Namespace,
 ) -> int:
-    """Run back ends and the program by turns, print the table, return how many cases failed.
+    """Run the back ends and the executable in turn and print the table.
 
-    `partition` makes one run, given a graph, k and a back end.
+    `partition(graph, k, backend)` makes one run of jetpy. Return the number of failed cases.
     """
     found: dict[tuple[str, int], Runs] = {}
     failed = 0
@@ -94,12 +99,12 @@ def compare(
         graph = instance.load()
         file = options.generated / f"{instance.name}.graph"
         if not file.exists():
-            note(f"{file} is written")
             jetpy.write_graph(file, graph)
+            note(f"wrote {file}")
         for k in CASES[instance.name]:
 
             def peer(graph: jetpy.Graph = graph, file: Path = file, k: int = k) -> list[Run]:
-                # the first run of a process is its warm-up
+                # the first run of each process is a warm-up
                 return run_peer(options.peer, graph, file, k, options.repeat + 1)[1:]
 
             def ours(backend: str, graph: jetpy.Graph = graph, k: int = k) -> list[Run]:
@@ -110,15 +115,15 @@ def compare(
                     partition(graph, k, backend)  # warm-up
                 runs: Runs = {name: [] for name in (*backends, PEER)}
                 for _ in range(options.rounds):
-                    for name, own in runs.items():
-                        own += peer() if name == PEER else ours(name)
-            except Exception as error:  # must not cost the time on the device for the others
+                    for name, tool_runs in runs.items():
+                        tool_runs += peer() if name == PEER else ours(name)
+            except Exception as error:  # one failure must not waste the other cases' device time
                 failed += 1
                 note(f"{instance.name} k={k} failed: {error!r}")
                 continue
             found[instance.name, k] = runs
-            for name, own in runs.items():
-                note(f"{instance.name} k={k} {name}: {_summary(own)}")
+            for name, tool_runs in runs.items():
+                note(f"{instance.name} k={k} {name}: {_summary(tool_runs)}")
     if found:
         print_table(found, backends, markdown=options.markdown)
     return failed
@@ -133,25 +138,25 @@ def _summary(runs: Sequence[Run]) -> str:
 def print_table(
     found: Mapping[tuple[str, int], Runs], backends: Sequence[str], *, markdown: bool
 ) -> None:
-    """Print the medians of each case, and those of each back end over the program's."""
+    """Print the medians of each case, and each back end's divided by the executable's."""
     headers = ["graph", "k", *(f"{name} s" for name in (*backends, PEER))]
     headers += [f"{letter}/{name}" for name in backends for letter in "tdc"]
     rows, columns = [], []
     for (graph, k), runs in found.items():
         columns.append([ratio for name in backends for ratio in _ratios(runs[name], runs[PEER])])
-        seconds = [f"{median(run.seconds for run in own):.4f}" for own in runs.values()]
+        seconds = [f"{median(run.seconds for run in tool_runs):.4f}" for tool_runs in runs.values()]
         rows.append([graph, str(k), *seconds, *(f"{ratio:.3f}" for ratio in columns[-1])])
     means = [f"{geometric_mean(column):.3f}" for column in zip(*columns, strict=True)]
     rows.append(["geometric mean", *[""] * (len(headers) - 1 - len(means)), *means])
-    title = "by turns: seconds; over the peer: time (t), time without upload (d), cut (c)"
+    title = "seconds; time (t), time without upload (d) and cut (c) divided by the peer's"
     show(title, headers, rows, markdown=markdown)
 
 
-def _ratios(own: Sequence[Run], peer: Sequence[Run]) -> tuple[float, float, float]:
-    """Return time, time without the upload, and cut of runs over those of the program's."""
+def _ratios(ours: Sequence[Run], peer: Sequence[Run]) -> tuple[float, float, float]:
+    """Return time, time without the upload, and cut of jetpy's runs divided by the peer's."""
     theirs = median(run.seconds for run in peer)
     return (
-        median(run.seconds for run in own) / theirs,
-        median(run.seconds - run.upload for run in own) / theirs,
-        median(run.cut for run in own) / median(run.cut for run in peer),
+        median(run.seconds for run in ours) / theirs,
+        median(run.seconds - run.upload for run in ours) / theirs,
+        median(run.cut for run in ours) / median(run.cut for run in peer),
     )

@@ -1,31 +1,25 @@
-"""Cuts of jetpy: one JSON line per graph and k, appended to a file; goes on where it stopped."""
+"""Cuts of jetpy.
+
+The program appends one JSON line per graph and k to the result file of the preset. It skips cases
+that the file already contains.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import jetpy
-from bench.instances import KS, Instance, add_options, chosen
+from bench.instances import KS, Instance, add_options, selected
+from bench.records import Record, add_results_option, append_record, read_records
 from bench.tables import note
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def results_path(folder: Path, preset: str) -> Path:
-    """File of the results of a preset."""
+    """Return the result file of a preset."""
     return folder / f"quality-{preset}.jsonl"
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """Records of a results file; none if there is no such file."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def measure(
@@ -36,8 +30,8 @@ def measure(
     preset: str,
     threads: int,
     backend: str,
-) -> dict[str, Any]:
-    """Partition a graph once per seed and summarise the runs."""
+) -> Record:
+    """Partition a graph with each seed and return a summary of the runs."""
     runs = [
         jetpy.partition(graph, k, seed=seed, preset=preset, threads=threads, backend=backend)
         for seed in seeds
@@ -62,7 +56,7 @@ def measure(
 
 
 def main() -> None:
-    """Measure what the results files still lack."""
+    """Measure the cases that the result files do not contain."""
     parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
     add_options(parser)
     parser.add_argument("--presets", nargs="+", default=["default"])
@@ -70,13 +64,12 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    add_results_option(parser)
     options = parser.parse_args()
-    options.results.mkdir(parents=True, exist_ok=True)
     for preset in options.presets:
         path = results_path(options.results, preset)
         done = {(r["graph"], r["k"], tuple(r["seeds"])) for r in read_records(path)}
-        for instance in chosen(options):
+        for instance in selected(options):
             ks = options.ks or KS[instance.kind]
             missing = [k for k in ks if (instance.name, k, tuple(options.seeds)) not in done]
             if not missing:
@@ -86,8 +79,7 @@ def main() -> None:
                 record = measure(
                     instance, graph, k, options.seeds, preset, options.threads, options.backend
                 )
-                with open(path, "a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(record) + "\n")
+                append_record(path, record)
                 note(
                     f"{preset} {instance.name} k={k}: cut {record['median_cut']:,}, feasible "
                     f"{record['feasible']}/{len(options.seeds)}, {record['median_seconds']:.2f} s"

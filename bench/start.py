@@ -1,9 +1,10 @@
-"""Start of a process: wall and processor seconds of fresh processes.
+"""Wall and processor seconds of new processes that start jetpy.
 
-Kernels are in the cache; with `--cold` each process has an empty one.
+The kernels are in the cache. With --cold, each process has an empty cache.
 
-Each round measures every case once, so that other load meets all cases alike. Prints the medians,
-and what each case takes more than a process that imports NumPy and scipy.sparse.
+Each round measures every case once, so that other load affects all cases equally. The program
+prints medians, and the difference between each case and a process that imports NumPy and
+scipy.sparse.
 """
 
 from __future__ import annotations
@@ -17,27 +18,29 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jetpy
+from bench.child import ROOT
+from bench.tables import add_markdown_option, show
 
 BASE = "import numpy, scipy.sparse"
-"""The case that others are compared with."""
-NOTHING: Mapping[str, str] = {}
+"""The case that the other cases are compared with."""
 SHAPE = 25, 40
-"""Rows and columns of the grid that is partitioned."""
+"""Rows and columns of the grid that the cases partition."""
 K = 4
 
 
 class Seconds(NamedTuple):
-    """What a process took: wall seconds, and processor seconds of all its threads."""
+    """Wall seconds of a process, and processor seconds of all its threads."""
 
     wall: float
     processor: float
 
 
 def cases(backend: str, graph: Path) -> dict[str, list[str]]:
-    """Return the arguments of Python of each case, given the file of the grid."""
+    """Return Python's arguments for each case. `graph` is the file of the grid."""
     call = (
         "import jetpy\n"
         f"jetpy.partition(jetpy.generators.grid{SHAPE}, {K}, backend={backend!r}, threads=1)"
@@ -55,77 +58,95 @@ def cases(backend: str, graph: Path) -> dict[str, list[str]]:
 
 
 def cold_cases(backend: str, graph: Path) -> dict[str, list[str]]:
-    """Return the arguments of Python of each case that is measured with an empty cache."""
-    narrow = (
+    """Return Python's arguments for each case that is measured with an empty cache."""
+    compile_narrow = (
         "from jetpy.device.backends import get_backend, kernel_modules; "
         f"get_backend({backend!r}).compile(kernel_modules())"
     )
     return {
         "jetpy.partition": cases(backend, graph)["jetpy.partition"],
-        "compile, narrow kernels": ["-c", narrow],
+        "compile, narrow kernels": ["-c", compile_narrow],
         "jetpy compile": ["-m", "jetpy", "compile", "--backend", backend],
     }
 
 
 def measure_cold(arguments: Sequence[str]) -> Seconds:
-    """Run Python as `measure` does, with an empty cache of kernels."""
+    """Run Python with an empty cache of kernels and return its times."""
     with tempfile.TemporaryDirectory() as cache:
         return measure(arguments, {"JETPY_CACHE_DIR": cache})
 
 
-def measure(arguments: Sequence[str], environment: Mapping[str, str] = NOTHING) -> Seconds:
-    """Run Python with some arguments, and more variables of the environment; return what it took.
+def measure(
+    arguments: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})
+) -> Seconds:
+    """Run Python in the repository root with additional environment variables. Return its times.
 
     Raises
     ------
     subprocess.CalledProcessError
-        When the process fails; what it wrote on standard error has been shown.
+        If the process fails. Its error output is not captured.
     """
-    started = time.perf_counter()
+    start = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, *arguments],
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )
-    _, status, used = os.wait4(child.pid, 0)
-    wall = time.perf_counter() - started
+    _, status, usage = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, child.args)
-    return Seconds(wall, used.ru_utime + used.ru_stime)
+    return Seconds(wall, usage.ru_utime + usage.ru_stime)
 
 
-def medians(found: Sequence[Seconds]) -> Seconds:
-    """Return the medians of what several processes took."""
-    return Seconds(*(statistics.median(numbers) for numbers in zip(*found, strict=True)))
+def medians(runs: Sequence[Seconds]) -> Seconds:
+    """Return the median times of several processes."""
+    return Seconds(*(statistics.median(times) for times in zip(*runs, strict=True)))
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure all cases and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.start", description=__doc__)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--cold", action="store_true", help="with an empty cache of kernels")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--cold", action="store_true", help="give each process an empty cache of kernels"
+    )
+    add_markdown_option(parser)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         graph = Path(folder, "grid.graph")
         jetpy.write_graph(graph, jetpy.generators.grid(*SHAPE))
-        asked = cases(given.backend, graph)
-        for arguments in asked.values():  # compiles kernels, and reads files for the first time
+        todo = cases(options.backend, graph)
+        for arguments in todo.values():  # warm-up: compiles kernels and reads files
             measure(arguments)
-        if given.cold:
-            asked = {BASE: asked[BASE], **cold_cases(given.backend, graph)}
-        run = measure_cold if given.cold else measure
+        if options.cold:
+            todo = {BASE: todo[BASE], **cold_cases(options.backend, graph)}
+        run = measure_cold if options.cold else measure
         rounds = [
-            {name: run(arguments) for name, arguments in asked.items()} for _ in range(given.rounds)
+            {name: run(arguments) for name, arguments in todo.items()}
+            for _ in range(options.rounds)
         ]
-    seconds = {name: medians([found[name] for found in rounds]) for name in asked}
-    print(f"{given.backend}, medians of {given.rounds} processes, seconds; more: than `{BASE}`")
-    print(f"{'':28}{'wall':>8}{'more':>8}{'processor':>11}{'more':>8}")
+    seconds = {name: medians([times[name] for times in rounds]) for name in todo}
     base = seconds[BASE]
-    for name, (wall, processor) in seconds.items():
-        more = f"{wall - base.wall:8.3f}{processor:11.3f}{processor - base.processor:8.3f}"
-        print(f"{name:28}{wall:8.3f}{more}")
+    rows = [
+        [
+            name,
+            f"{wall:.3f}",
+            f"{wall - base.wall:.3f}",
+            f"{processor:.3f}",
+            f"{processor - base.processor:.3f}",
+        ]
+        for name, (wall, processor) in seconds.items()
+    ]
+    title = (
+        f"{options.backend}, medians of {options.rounds} processes: seconds, and difference from "
+        f"`{BASE}`"
+    )
+    headers = ["process", "wall", "difference", "processor", "difference"]
+    show(title, headers, rows, markdown=options.markdown)
 
 
 if __name__ == "__main__":

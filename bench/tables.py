@@ -1,11 +1,18 @@
-"""Tables on standard output: rich ones, or Markdown for a note."""
+"""Tables on standard output, as plain text or Markdown, and progress on standard error."""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from statistics import geometric_mean
 
 from jetpy.cli.tables import columns, stdout_console
+
+
+def add_markdown_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--markdown`."""
+    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
 
 
 def show(
@@ -16,7 +23,7 @@ def show(
     left: int = 1,
     markdown: bool = False,
 ) -> None:
-    """Print a table, the first `left` columns of which hold text and the others numbers."""
+    """Print a table. The first `left` columns contain text, the other columns numbers."""
     if not markdown:
         console = stdout_console()
         console.print(f"\n{title}", style="bold")
@@ -26,6 +33,17 @@ def show(
     print(f"\n**{title}**\n")
     for row in (headers, rule, *rows):
         print(f"| {' | '.join(row)} |")
+
+
+def ratio_text(ratio: float | None, digits: int = 3) -> str:
+    """Format a ratio; None becomes a dash."""
+    return "-" if ratio is None else f"{ratio:.{digits}f}"
+
+
+def mean_text(ratios: Iterable[float | None], digits: int = 3) -> str:
+    """Format the geometric mean of the ratios that are not None; without any, return a dash."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    return ratio_text(geometric_mean(known) if known else None, digits)
 
 
 def note(text: str) -> None:

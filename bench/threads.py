@@ -1,6 +1,6 @@
-"""Calls from several Python threads at once: the same parts, and how long they take.
+"""Concurrent calls of `jetpy.partition` from several Python threads: their cuts and times.
 
-Each round measures every case once. Prints the medians.
+Each round measures every case once. The program prints medians.
 """
 
 from __future__ import annotations
@@ -12,70 +12,85 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jetpy
+from bench.tables import add_markdown_option, show
 from jetpy.engines.threads import available_threads
 
 SWITCH_INTERVAL = 1e-5
-"""Seconds between switches of Python threads where parts are compared."""
+"""Seconds between switches of Python threads while the program compares cuts."""
 
 
-def calls(
-    graph: jetpy.Graph, k: int, options: dict[str, object], count: int, callers: int
+def seconds_of_calls(
+    graph: jetpy.Graph, k: int, engine: dict[str, object], count: int, callers: int
 ) -> float:
-    """Return the seconds that `count` calls of `jetpy.partition` from `callers` threads take."""
-    started = time.perf_counter()
+    """Return the seconds of `count` calls of `jetpy.partition` from `callers` threads."""
+    start = time.perf_counter()
     with ThreadPoolExecutor(callers) as threads:
-        list(threads.map(lambda _: jetpy.partition(graph, k, **options), range(count)))  # type: ignore[arg-type]
-    return time.perf_counter() - started
+        list(threads.map(lambda _: jetpy.partition(graph, k, **engine), range(count)))  # type: ignore[arg-type]
+    return time.perf_counter() - start
 
 
-def cuts(graph: jetpy.Graph, k: int, options: dict[str, object]) -> list[int]:
-    """Return the different cuts of 16 calls from four threads, switched every `SWITCH_INTERVAL`."""
+def cuts(graph: jetpy.Graph, k: int, engine: dict[str, object]) -> list[int]:
+    """Make 16 calls from four threads, which switch often. Return the distinct cuts."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         with ThreadPoolExecutor(4) as threads:
-            found = threads.map(lambda _: jetpy.partition(graph, k, **options).cut, range(16))  # type: ignore[arg-type]
+            found = threads.map(lambda _: jetpy.partition(graph, k, **engine).cut, range(16))  # type: ignore[arg-type]
             return sorted(set(found))
     finally:
         sys.setswitchinterval(before)
 
 
 def main() -> None:
-    """Compare, then time."""
+    """Compare the cuts, then measure the times and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.threads", description=__doc__)
-    parser.add_argument("--vertices", type=int, default=200_000, help="of a Delaunay graph")
+    parser.add_argument(
+        "--vertices", type=int, default=200_000, help="number of vertices of the Delaunay graph"
+    )
     parser.add_argument("-k", type=int, default=16)
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeat", type=int, default=1, help="comparisons of parts")
-    parser.add_argument("--only-parts", action="store_true", help="compare parts, time nothing")
-    given = parser.parse_args()
-    graph, processors = jetpy.generators.delaunay(given.vertices), available_threads()
-    options: dict[str, object] = {"backend": given.backend}
-    expected = jetpy.partition(graph, given.k, backend="cpu", threads=1).cut
-    found = [cuts(graph, given.k, options) for _ in range(given.repeat)]
-    equal = sum(one == [expected] for one in found)
-    print(f"{equal} of {given.repeat} times, 16 calls by 4 threads found the cut of one alone")
-    if equal < given.repeat:
-        raise SystemExit(f"cut {expected}, but {found}")
-    if given.only_parts:
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="how often to compare the cuts of 16 calls"
+    )
+    parser.add_argument(
+        "--only-parts", action="store_true", help="compare the cuts, but do not measure times"
+    )
+    add_markdown_option(parser)
+    options = parser.parse_args()
+    graph, processors = jetpy.generators.delaunay(options.vertices), available_threads()
+    engine: dict[str, object] = {"backend": options.backend}
+    expected = jetpy.partition(graph, options.k, backend="cpu", threads=1).cut
+    found = [cuts(graph, options.k, engine) for _ in range(options.repeat)]
+    equal = sum(distinct == [expected] for distinct in found)
+    print(
+        f"{equal} of {options.repeat} times, 16 calls by 4 threads found the cut of a single call"
+    )
+    if equal < options.repeat:
+        raise SystemExit(f"a single call finds cut {expected}, 16 calls find {found}")
+    if options.only_parts:
         return
-    one = {**options, "threads": 1} if given.backend == "cpu" else options
-    ways = {
-        "1 call": (one, 1, 1),
-        **{f"{n} calls at once": (one, n, n) for n in (2, 4) if n <= processors},
-        "16 calls in a row": (options, 16, 1),
-        "16 calls at once": (options, 16, 16),
+    single = {**engine, "threads": 1} if options.backend == "cpu" else engine
+    cases = {
+        "1 call": (single, 1, 1),
+        **{f"{n} calls at once": (single, n, n) for n in (2, 4) if n <= processors},
+        "16 calls in a row": (engine, 16, 1),
+        "16 calls at once": (engine, 16, 16),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(given.rounds):
-        for name, (how, count, callers) in ways.items():
-            seconds[name].append(calls(graph, given.k, how, count, callers))
-    medians = {name: statistics.median(found) for name, found in seconds.items()}
-    print(f"{given.backend}, {processors} processors; calls of 1 thread, 16 calls of all threads")
+    seconds: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(options.rounds):
+        for name, (case_engine, count, callers) in cases.items():
+            seconds[name].append(seconds_of_calls(graph, options.k, case_engine, count, callers))
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    rows = []
     for name, median in medians.items():
         base = medians["16 calls in a row" if name.startswith("16") else "1 call"]
-        print(f"{name:20}{median:8.3f} s{median / base:8.2f}")
+        rows.append([name, f"{median:.3f}", f"{median / base:.2f}"])
+    title = (
+        f"{options.backend}, {processors} processors: 1 to 4 calls use one thread each, "
+        "16 calls use all threads"
+    )
+    show(title, ["case", "seconds", "ratio"], rows, markdown=options.markdown)
 
 
 if __name__ == "__main__":

@@ -1,50 +1,55 @@
-"""Time beside pymetis, peak memory, and the time until a process starts to partition."""
+"""Times compared with pymetis, peak memory, and the time of a process that starts jetpy."""
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
+from types import MappingProxyType
 
 import numpy as np
 import pymetis
 
 import jetpy
-from bench.child import run_module, run_python
-from bench.instances import KS, Instance, add_options, chosen
-from bench.tables import note, show
+from bench import start
+from bench.child import run_module
+from bench.instances import KS, Instance, add_options, selected
+from bench.tables import add_markdown_option, note, show
 from jetpy.study.arrays import save_arrays
 
 TINY = "import jetpy; jetpy.partition(jetpy.generators.grid(64, 64), 2, threads={}, backend={!r})"
 
 
 def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
-    """Seconds of jetpy and pymetis for each case, and the geometric means of their ratios.
+    """Return a row per case with the seconds of jetpy and pymetis, and a row of mean ratios.
 
-    pymetis is timed twice: with the arrays that jetpy gets, which it converts to METIS's 64-bit
-    integers, and with arrays that were 64-bit before the clock started.
+    pymetis runs twice: with jetpy's 32-bit arrays, which it converts to METIS's 64-bit integers,
+    and with arrays that are converted before the clock starts.
     """
     rows: list[list[str]] = []
     ratios: list[tuple[float, float]] = []
     for instance in instances:
         graph = instance.load()
-        same = pymetis.CSRAdjacency(graph.indptr, graph.indices)
+        narrow = pymetis.CSRAdjacency(graph.indptr, graph.indices)
         wide = pymetis.CSRAdjacency(graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
         for k in _ks(instance, options):
             _jetpy_seconds(graph, k, 0, options)  # warm-up
             runs = [
                 (
                     _jetpy_seconds(graph, k, seed, options),
-                    _metis_seconds(same, k, seed),
+                    _metis_seconds(narrow, k, seed),
                     _metis_seconds(wide, k, seed),
                 )
                 for seed in options.seeds
             ]
-            ours, converted, ready = (median(seconds) for seconds in zip(*runs, strict=True))
-            ratios.append((ours / converted, ours / ready))
-            figures = (ours, converted, ready, *ratios[-1])
+            ours, with_32_bit, with_64_bit = (
+                median(seconds) for seconds in zip(*runs, strict=True)
+            )
+            ratios.append((ours / with_32_bit, ours / with_64_bit))
+            figures = (ours, with_32_bit, with_64_bit, *ratios[-1])
             rows.append([instance.name, str(k), *(f"{figure:.3f}" for figure in figures)])
             note(f"speed {' '.join(rows[-1])}")
     means = [f"{geometric_mean(column):.3f}" for column in zip(*ratios, strict=True)]
@@ -52,7 +57,7 @@ def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[l
 
 
 def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
-    """Peak memory of each case, the graph included, over the bytes of its adjacency."""
+    """Return a row per case: peak memory, graph included, and its ratio to the CSR arrays."""
     rows, ratios = [], []
     for instance in instances:
         with tempfile.TemporaryDirectory() as folder:
@@ -76,18 +81,18 @@ def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[
 
 
 def start_rows(options: argparse.Namespace) -> list[list[str]]:
-    """Wall seconds of whole processes that partition a tiny graph."""
+    """Return rows with the wall seconds of processes that partition a tiny graph."""
     code = TINY.format(options.threads, options.backend)
     rows = []
     if options.cold:
         with tempfile.TemporaryDirectory() as cache:
             first, second = (_process_seconds(code, {"JETPY_CACHE_DIR": cache}) for _ in range(2))
         rows += [["first, empty cache", f"{first:.2f}"], ["second, same cache", f"{second:.2f}"]]
-    _process_seconds(code, {})
-    warm = median(_process_seconds(code, {}) for _ in range(3))
+    _process_seconds(code)
+    warm = median(_process_seconds(code) for _ in range(3))
     rows.append(["kernels cached, median of 3", f"{warm:.2f}"])
-    python = median(_process_seconds("import numpy, scipy.sparse", {}) for _ in range(3))
-    return [*rows, ["of which importing numpy, scipy.sparse", f"{python:.2f}"]]
+    base = median(_process_seconds(start.BASE) for _ in range(3))
+    return [*rows, [f"only {start.BASE}, median of 3", f"{base:.2f}"]]
 
 
 def _ks(instance: Instance, options: argparse.Namespace) -> list[int]:
@@ -108,32 +113,31 @@ def _jetpy_seconds(graph: jetpy.Graph, k: int, seed: int, options: argparse.Name
 
 def _metis_seconds(adjacency: pymetis.CSRAdjacency, k: int, seed: int) -> float:
     settings = pymetis.Options(ufactor=30, seed=seed)
-    start = perf_counter()
+    begin = perf_counter()
     pymetis.part_graph(k, adjacency, options=settings, recursive=False)
-    return perf_counter() - start
+    return perf_counter() - begin
 
 
-def _process_seconds(code: str, env: dict[str, str]) -> float:
-    start = perf_counter()
-    run_python("-c", code, env=env)
-    return perf_counter() - start
+def _process_seconds(code: str, environment: Mapping[str, str] = MappingProxyType({})) -> float:
+    return start.measure(["-c", code], environment).wall
 
 
 def main() -> None:
-    """Print the tables that are asked for."""
+    """Print the tables that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench.timing", description=__doc__)
-    add_options(parser)
+    add_options(parser, min_n=250_000)
     parser.add_argument(
         "--what", nargs="+", choices=["speed", "memory", "start"], default=["speed", "memory"]
     )
-    parser.add_argument("--min-n", type=int, default=250_000, help="leave out smaller graphs")
     parser.add_argument("--ks", nargs="+", type=int, help=f"by default {KS}, without 256")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--preset", default="default")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--cold", action="store_true", help="start: also with an empty cache")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument(
+        "--cold", action="store_true", help="with --what start, also use an empty cache of kernels"
+    )
+    add_markdown_option(parser)
     options = parser.parse_args()
     if "start" in options.what:
         show(
@@ -144,9 +148,9 @@ def main() -> None:
         )
     if options.what == ["start"]:
         return
-    instances = [instance for instance in chosen(options) if instance.n >= options.min_n]
+    instances = selected(options)
     if not instances:
-        raise SystemExit(f"no graph has {options.min_n:,} vertices")
+        raise SystemExit(f"no graph has at least {options.min_n:,} vertices (--min-n)")
     if "speed" in options.what:
         show(
             f"seconds, preset {options.preset}, {options.threads} threads; METIS k-way, 1 thread",
@@ -156,7 +160,7 @@ def main() -> None:
         )
     if "memory" in options.what:
         show(
-            f"peak memory over that of the idle process, the graph included, {options.preset}",
+            f"peak memory above the idle process, graph included, preset {options.preset}",
             ["graph", "k", "CSR MB", "idle MB", "peak MB", "peak / CSR"],
             memory_rows(instances, options),
             markdown=options.markdown,

@@ -1,4 +1,4 @@
-"""Partitioners, jetpy's back ends among them, and the runs of one of them on one graph."""
+"""Partitioners, including jetpy's back ends, and the child process that runs one on one graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import jetpy
+from bench.child import unavailability_answered
 from jetpy.device.backends import BACKENDS
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
@@ -37,7 +37,7 @@ def _pymetis(job: Job) -> Solve:
         for name in ("indptr", "indices", "edge_weights", "vertex_weights")
     )
     adjacency = pymetis.CSRAdjacency(indptr, indices)
-    ufactor = max(1, round(1000 * job.imbalance))  # METIS takes no smaller one
+    ufactor = max(1, round(1000 * job.imbalance))  # METIS accepts no smaller value
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         options = pymetis.Options(ufactor=ufactor, seed=seed)
@@ -65,17 +65,27 @@ TOOLS = {
     "pymetis": Tool(_pymetis, threaded=False, preset="k-way"),
     **{name: PEERS[name] for name in ("kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")},
 }
-"""Tools by name; each is imported only when it is to get ready."""
+"""Tools by name. Each module is imported only when its tool is prepared."""
 
 STRONGEST = {
     "mtkahypar-highest-quality": Tool(partial(prepare_mtkahypar, "HIGHEST_QUALITY"), threaded=True),
     "kahip-strong": Tool(partial(prepare_kahip, "STRONG"), threaded=False),
 }
-"""Peers whose cuts are smallest, whatever the time."""
+"""The other partitioners' settings for the smallest cuts, regardless of time."""
+
+
+def default_mtkahypar(threads: int) -> tuple[Any, Any]:
+    """Return Mt-KaHyPar's library, and a context with its default preset and without logging."""
+    import mtkahypar
+
+    library = mtkahypar.initialize(threads, False)
+    context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
+    context.logging = False
+    return library, context
 
 
 def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
-    """Partition into k parts once per seed and summarise the runs, which are checked here."""
+    """Partition into k parts with each seed, check the parts and return a summary of the runs."""
     verdicts, seconds = [], []
     for seed in seeds:
         parts, elapsed = solve(k, seed)
@@ -95,10 +105,10 @@ def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer with a summary for each k, or with why the tool is absent."""
+    """Answer with a summary for each k."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", choices=TOOLS)
-    parser.add_argument("folder", type=Path, help="holds the arrays of a graph")
+    parser.add_argument("folder", type=Path, help="folder with the arrays of a graph")
     parser.add_argument("preset")
     parser.add_argument("threads", type=int)
     parser.add_argument("--ks", nargs="+", type=int, required=True)
@@ -113,11 +123,8 @@ def main() -> None:
         options.threads,
         options.imbalance,
     )
-    try:
+    with unavailability_answered(answer):
         solve = TOOLS[options.tool].prepare(job)
-    except (ImportError, jetpy.BackendError) as error:
-        answer({"absent": str(error)})
-        return
     solve(options.ks[0], options.seeds[0])  # warm-up
     for k in options.ks:
         answer(summary(job, solve, k, options.seeds))

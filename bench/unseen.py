@@ -1,7 +1,8 @@
-"""Makes the graphs of unseen.csv, on which nothing was tuned: NAME.npz each, and a MANIFEST.csv.
+"""Graphs that were not used for tuning: write those of unseen.csv as NAME.npz, and a MANIFEST.csv.
 
-They come from clones of public repositories, or from jetpy's generators. Graphs that the folder
-has already are only checked. What is missing or differs is told, and the status is 1.
+The graphs come from clones of public repositories or from jetpy's generators. The program checks
+existing graphs and does not write them again. If a graph is missing or differs from the list, it
+prints this and exits with status 1.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ DECOMPRESS = {".gz": gzip.decompress, ".xz": lzma.decompress}
 
 
 class Missing(Exception):
-    """A repository, or a file in it, is not there; the message says which."""
+    """A repository, or a file in a repository, does not exist."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """A graph of the list.
 
-    `path` is that of a file in the repository `source` at `commit`, in a format that
-    `bench.formats` knows. Of generated graphs, whose source is "generator", it has the arguments
-    of the function that `format` names in `jetpy.generators`. `sha256` is the `checksum`.
+    `path` is a file in the repository `source` at `commit`, in a `format` of `bench.formats`. If
+    `source` is "generator", `format` is a function of `jetpy.generators` and `path` contains its
+    arguments. `sha256` is the `checksum` of the graph.
     """
 
     name: str
@@ -59,18 +60,18 @@ def read_list(path: Path = LIST) -> list[Entry]:
 
 
 def checksum(graph: Graph) -> str:
-    """SHA-256 of indptr and indices, one after the other, as little-endian 32-bit integers."""
+    """Return the SHA-256 of indptr followed by indices, both as little-endian int32."""
     arrays = (graph.indptr, graph.indices)
     return hashlib.sha256(b"".join(a.astype("<i4").tobytes() for a in arrays)).hexdigest()
 
 
 def make(entry: Entry, clones: Path) -> Graph:
-    """Generate a graph, or read it from a clone.
+    """Generate a graph, or read it from a clone in the folder `clones`.
 
     Raises
     ------
     Missing
-        When there is no such clone, or no such file in it.
+        If the clone, or the file in the clone, does not exist.
     """
     if entry.source == GENERATOR:
         arguments = dict(argument.split("=") for argument in entry.path.split())
@@ -83,12 +84,12 @@ def make(entry: Entry, clones: Path) -> Graph:
 
 
 def contents(clone: Path, commit: str, path: str) -> bytes:
-    """Contents of a file in a bare or ordinary clone, decompressed.
+    """Return the decompressed contents of a file in a clone, which may be bare.
 
     Raises
     ------
     Missing
-        When there is no such clone, or no such file in it.
+        If the clone, or the file in the clone, does not exist.
     """
     if not clone.exists():
         raise Missing(f"no clone {clone}")
@@ -101,15 +102,15 @@ def contents(clone: Path, commit: str, path: str) -> bytes:
 
 
 def difference(entry: Entry, graph: Graph) -> str:
-    """Return what a graph has otherwise than the list says; empty if nothing."""
+    """Describe how a graph differs from the list. Return an empty text if it does not."""
     found = (graph.n, graph.m, checksum(graph))
     if found == (entry.n, entry.m, entry.sha256):
         return ""
     return "n={}, m={}, sha256 {}".format(*found) + f" instead of n={entry.n}, m={entry.m}"
 
 
-def made(entries: list[Entry], clones: Path, folder: Path) -> Iterator[Entry]:
-    """Write the graphs that a folder lacks, and yield those that are as they should be."""
+def make_missing(entries: list[Entry], clones: Path, folder: Path) -> Iterator[Entry]:
+    """Write the graphs that a folder lacks, and yield all graphs that match the list."""
     for entry in entries:
         file = folder / f"{entry.name}.npz"
         try:
@@ -117,9 +118,9 @@ def made(entries: list[Entry], clones: Path, folder: Path) -> Iterator[Entry]:
         except Missing as reason:
             note(f"{entry.name}: {reason}")
             continue
-        wrong = difference(entry, graph)
-        if wrong:
-            note(f"{entry.name}: {wrong}")
+        mismatch = difference(entry, graph)
+        if mismatch:
+            note(f"{entry.name}: {mismatch}")
             continue
         if not file.exists():
             write_graph(file, graph)
@@ -127,23 +128,31 @@ def made(entries: list[Entry], clones: Path, folder: Path) -> Iterator[Entry]:
 
 
 def main() -> None:
-    """Make the graphs and the list of those that are there."""
+    """Write the graphs and their manifest."""
     parser = argparse.ArgumentParser(prog="python -m bench.unseen", description=__doc__)
     parser.add_argument(
-        "--clones", type=Path, required=True, metavar="DIR", help="folders OWNER+NAME"
+        "--clones",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder that contains a clone of each repository, named OWNER+NAME",
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--list", type=Path, default=LIST, help="by default that beside this file")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the graphs"
+    )
+    parser.add_argument(
+        "--list", type=Path, default=LIST, metavar="CSV", help="by default bench/unseen.csv"
+    )
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     entries = read_list(options.list)
-    there = list(made(entries, options.clones, options.output))
+    written = list(make_missing(entries, options.clones, options.output))
     with open(options.output / "MANIFEST.csv", "w", newline="", encoding="utf-8") as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(["name", "n", "m", "class"])
-        rows.writerows([entry.name, entry.n, entry.m, entry.cls] for entry in there)
-    note(f"{len(there)} of {len(entries)} graphs in {options.output}")
-    if len(there) < len(entries):
+        rows.writerows([entry.name, entry.n, entry.m, entry.cls] for entry in written)
+    note(f"{options.output} contains {len(written)} of {len(entries)} graphs")
+    if len(written) < len(entries):
         raise SystemExit(1)
 
 

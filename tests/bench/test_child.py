@@ -12,7 +12,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from bench.child import ROOT, Absent, answers, run_module
+from bench.child import ROOT, Unavailable, answers, run_module
 
 ANSWERS = 'print("noise"); print(\'\\x1b[?1034h{"a": 1}\', flush=True);'
 SLEEPS = """
@@ -44,9 +44,9 @@ def test_answers_before_a_failure_are_yielded(folder: Path) -> None:
     assert error.value.returncode == 3
 
 
-def test_what_is_absent_is_raised(folder: Path) -> None:
-    (folder / "measurement.py").write_text('print(\'{"absent": "no such thing"}\')')
-    with pytest.raises(Absent, match="no such thing"):
+def test_an_unavailable_tool_is_raised(folder: Path) -> None:
+    (folder / "measurement.py").write_text('print(\'{"unavailable": "no such thing"}\')')
+    with pytest.raises(Unavailable, match="no such thing"):
         run_module("measurement")
 
 

@@ -104,7 +104,7 @@ def test_cases_above_the_limits() -> None:
     rows = comparisons.above_rows(OWN, [PEER, OTHER], found)
     assert rows == [["a", "plain", "2", PEER, "1.100"]]
     title = comparisons.above_title(OWN, [PEER, OTHER], found)
-    assert "of 2 cases 1 above 1.05, 0 above 1.10" in title
+    assert "of 2 cases, 1 above 1.05, 0 above 1.10" in title
 
 
 def test_cases_without_a_ratio() -> None:
@@ -167,4 +167,4 @@ def test_what_is_there_is_not_measured_again(
     capsys.readouterr()
     conditions.main()
     assert peers.read_text() == before
-    assert "jetpy/cpu/default/1: cut over that of" in capsys.readouterr().out
+    assert "jetpy/cpu/default/1: cut divided by the cut of" in capsys.readouterr().out

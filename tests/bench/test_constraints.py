@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import jetpy
-from bench.constraints import CONDITIONS, Task, can
+from bench.constraints import CONDITIONS, Task, supports
 from bench.deadline import best_known
 
 
@@ -30,8 +30,8 @@ def test_tasks_survive_files(tmp_path: Path) -> None:
         assert again.fixed.tolist() == task.fixed.tolist()
         assert again.graph.indices.tolist() == grid.indices.tolist()
         assert again.weights.tolist() == task.weights.tolist()
-        assert can("pymetis", name) == (task.fixed < 0).all()
-        assert can("mtkahypar", name) == (task.weights.shape[1] == 0)
+        assert supports("pymetis", name) == (task.fixed < 0).all()
+        assert supports("mtkahypar", name) == (task.weights.shape[1] == 0)
 
 
 def test_best_known(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ import pytest
 
 import jetpy
 from bench import distributed_peers as peers
-from bench.child import Absent
+from bench.child import Unavailable
 from bench.distributed_peers import Record, job_of, mean_rows, records_of, results
 from bench.distributed_tools import TOOLS, Job
 from jetpy.study.arrays import checksum_of_parts
 
-DEFAULT, FAST = peers.OWN
+DEFAULT, FAST = peers.JETPY
 
 
 def record(tool: str, processes: int, cut: int, seconds: float, **about: object) -> Record:
@@ -87,12 +87,12 @@ def test_records_are_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip"])
-def test_absent_libraries_are_told(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_raise(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str, mode: int) -> CDLL:
         raise OSError(f"{name} is not there")
 
     monkeypatch.setattr("bench.distributed_tools.CDLL", missing)
-    with pytest.raises(Absent, match="is not there"):
+    with pytest.raises(Unavailable, match="is not there"):
         TOOLS[tool](job_of(None, "cube:4", []))
 
 
@@ -117,7 +117,7 @@ def test_what_is_there_is_not_measured_again(
         tool, ks = str(words[2]), words[words.index("--ks") + 1 : words.index("--libraries")]
         asked.append((tool, processes, ks))
         if tool == "parmetis":
-            raise Absent("no such library")
+            raise Unavailable("no such library")
         for k in ks:
             yield record(tool, processes, 7, 1.0, graph=spec, k=k)
 

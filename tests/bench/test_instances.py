@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import jetpy
-from bench.instances import Instance, add_options, chosen
+from bench.instances import Instance, add_options, selected
 
 
 def found(*words: str) -> list[Instance]:
     parser = ArgumentParser()
     add_options(parser)
-    return chosen(parser.parse_args(words))
+    return selected(parser.parse_args(words))
 
 
 def test_a_folder_without_a_manifest_is_listed(tmp_path: Path) -> None:
@@ -37,6 +37,6 @@ def test_with_a_manifest_only_its_graphs_count(tmp_path: Path) -> None:
     assert (only.name, only.cls, only.n) == ("b", "mesh", 9)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="nowhere is no folder"):
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="nowhere is not a folder"):
         found("--graphs", str(tmp_path / "nowhere"))

@@ -10,7 +10,7 @@ import jetpy
 from bench import many
 
 
-def test_each_way_has_a_row(
+def test_each_variant_has_a_row(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sizes = ["--graphs", "5", "--batch", "2", "--vertices", "60", "-k", "3"]

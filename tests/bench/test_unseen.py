@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from bench.formats import READERS
-from bench.unseen import GENERATOR, Entry, checksum, contents, difference, made, make, read_list
+from bench.unseen import (
+    GENERATOR,
+    Entry,
+    checksum,
+    contents,
+    difference,
+    make,
+    make_missing,
+    read_list,
+)
 from jetpy import generators, read_graph
 
 GRID = Entry("small", "mesh", 6, 7, GENERATOR, "", "rows=2 cols=3", "grid", "")
@@ -60,7 +69,9 @@ def test_what_is_missing_or_differs_is_told(
     good = replace(GRID, sha256=checksum(generators.grid(2, 3)))
     gone = replace(GRID, name="gone", source="nobody/nothing", format="pairs")
     other = replace(GRID, name="other")
-    assert [entry.name for entry in made([gone, other, good], tmp_path, tmp_path)] == ["small"]
+    assert [entry.name for entry in make_missing([gone, other, good], tmp_path, tmp_path)] == [
+        "small"
+    ]
     told = capfd.readouterr().err
     assert "gone: no clone" in told
     assert "other: n=6, m=7, sha256" in told
@@ -68,5 +79,5 @@ def test_what_is_missing_or_differs_is_told(
     assert not (tmp_path / "other.npz").exists()
     assert not difference(good, read_graph(tmp_path / "small.npz"))
     before = (tmp_path / "small.npz").read_bytes()
-    assert list(made([good], tmp_path, tmp_path)) == [good]
+    assert list(make_missing([good], tmp_path, tmp_path)) == [good]
     assert (tmp_path / "small.npz").read_bytes() == before

@@ -1,0 +1,46 @@
+"""Result files of the benchmarks: one JSON object per line, appended as soon as it is measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+Record = dict[str, Any]
+
+
+def add_results_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--results`."""
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder of the result files; cases in these files are not measured again",
+    )
+
+
+def read_records(path: Path) -> list[Record]:
+    """Return the records of a file, or none if the file does not exist."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Append a record to a file. Create the file and its folder if they do not exist."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", encoding="utf-8") as stream:
+        stream.write(json.dumps(record) + "\n")
+
+
+def by_tool(records: Iterable[Record], *case: str) -> dict[str, dict[Any, Record]]:
+    """Return the last record of each tool and case. A case is the tuple of the values of `case`."""
+    found: dict[str, dict[Any, Record]] = {}
+    for record in records:
+        found.setdefault(record["tool"], {})[tuple(record[key] for key in case)] = record
+    return found
