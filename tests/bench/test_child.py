@@ -1,4 +1,4 @@
-"""Measurements in processes of their own, which end when the benchmark is interrupted."""
+"""Measurements in child processes, which end when the benchmark is interrupted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from bench.child import ROOT, Unavailable, answers, run_module
+from bench.child import ROOT, Unavailable, answers, failures_noted, run_module
 
 ANSWERS = 'print("noise"); print(\'\\x1b[?1034h{"a": 1}\', flush=True);'
 SLEEPS = """
@@ -48,6 +48,27 @@ def test_an_unavailable_tool_is_raised(folder: Path) -> None:
     (folder / "measurement.py").write_text('print(\'{"unavailable": "no such thing"}\')')
     with pytest.raises(Unavailable, match="no such thing"):
         run_module("measurement")
+
+
+@pytest.mark.parametrize(
+    ("code", "unavailable", "message"),
+    [
+        ("raise SystemExit(3)", False, "grid k=2: tool failed with exit status 3"),
+        ("with child: raise ImportError('not here')", True, "tool is left out: not here"),
+    ],
+)
+def test_a_child_that_fails_is_noted(
+    code: str, unavailable: bool, message: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "measurement.py").write_text(
+        "from bench.child import unavailability_answered\n"
+        "from jetpy.study.answers import answering\n"
+        f"child = unavailability_answered(answering())\n{code}\n"
+    )
+    with failures_noted("tool", "grid k=2") as outcome:
+        run_module("measurement")
+    assert (outcome.unavailable, outcome.failed) == (unavailable, not unavailable)
+    assert message in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("waits", ["for the child", "itself"])

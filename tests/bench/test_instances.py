@@ -27,6 +27,8 @@ def test_a_folder_without_a_manifest_is_listed(tmp_path: Path) -> None:
         ("a", 6, 6), ("b", 8, 8), ("c", 10, 10)
     ]  # fmt: skip
     assert [own.name for own in found("--graphs", str(tmp_path), "--only", "c")] == ["c"]
+    sizes = ("--min-n", "7", "--max-n", "8")
+    assert [own.name for own in found("--graphs", str(tmp_path), *sizes)] == ["b"]
 
 
 def test_with_a_manifest_only_its_graphs_count(tmp_path: Path) -> None:
