@@ -128,7 +128,7 @@ def failures_noted(tool: str, case: str) -> Iterator[Outcome]:
 
 @contextmanager
 def unavailability_answered(answer: Callable[[Any], None]) -> Iterator[None]:
-    """For use in a child: if a tool is not available in the block, answer that and exit.
+    """If a tool is not available in the block, answer that and exit this child process.
 
     The block raises ImportError, `Unavailable` or `BackendError` if the tool is not available.
     """

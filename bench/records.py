@@ -20,7 +20,7 @@ def add_results_option(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=RESULTS,
         metavar="DIR",
-        help="folder of the result files; cases in these files are not measured again",
+        help="folder of the result files; by default bench/results",
     )
 
 
