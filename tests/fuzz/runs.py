@@ -24,7 +24,7 @@ from tests.fuzz.files import filed
 from tests.fuzz.lists import listed
 from tests.fuzz.mappings import mapping
 from tests.fuzz.meshes import meshed
-from tests.fuzz.mistakes import mistake
+from tests.fuzz.mistakes import mistakes
 from tests.fuzz.partitions import partitioning
 from tests.fuzz.processes import spread
 from tests.fuzz.refining import refining
@@ -43,7 +43,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     filed: 4,
     meshed: 4,
     listed: 4,
-    mistake: 4,
+    mistakes: 4,
     calling: 5,
 }
 """How often each kind of problem is drawn, relative to the others."""
