@@ -1,4 +1,4 @@
-"""`jetpy.partition` and `jetpy.refine`: what holds for every graph, and what is refused."""
+"""`jetpy.partition` and `jetpy.refine`: invariants of every result, and refused arguments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refine(graph: Any, parts: Any, k: int | None = None, **options: Any) -> Part
 
 
 def check(result: Partition, graph: Graph, k: int, imbalance: float = 0.03) -> None:
-    """Check what must hold for every result, against values computed from scratch."""
+    """Check the invariants of a result against values computed from scratch."""
     assert result.parts.dtype == np.int32
     assert result.parts.shape == (graph.n,)
     assert ((result.parts >= 0) & (result.parts < k)).all()
@@ -86,7 +86,7 @@ def check(result: Partition, graph: Graph, k: int, imbalance: float = 0.03) -> N
         (100, 1, 0.01, 101),
     ],
 )
-def test_limits(n: int, k: int, imbalance: float, limit: int) -> None:
+def test_limits_follow_from_n_k_and_imbalance(n: int, k: int, imbalance: float, limit: int) -> None:
     result = partition(path(n), k, imbalance=imbalance)
     assert result.limits.tolist() == [limit] * k
 
@@ -103,10 +103,10 @@ def test_limits(n: int, k: int, imbalance: float, limit: int) -> None:
         ([5, 2, 1, 1], [0, 1, 1, 1], 0.0, True),
     ],
 )
-def test_feasible(
+def test_feasible_compares_with_the_limit(
     weights: list[int], parts: list[int], imbalance: float, is_feasible: bool
 ) -> None:
-    """These are the most balanced parts that there are."""
+    """No partition is more balanced than the given parts."""
     result = refine(path(4), parts, 2, imbalance=imbalance, vertex_weights=weights)
     assert sorted(result.part_weights.tolist()) == sorted(np.bincount(parts, weights).tolist())
     assert result.feasible is is_feasible
@@ -128,20 +128,20 @@ def weighted_torus(size: int) -> Graph:
 @pytest.mark.parametrize("preset", ["default", "fast", "gkway"])
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_small_graphs(name: str, k: int, preset: str) -> None:
+def test_small_graphs_are_partitioned(name: str, k: int, preset: str) -> None:
     graph = SMALL_GRAPHS[name]()
     check(partition(graph, k, preset=preset), graph, k)
 
 
 @pytest.mark.parametrize("name", ["empty", "two_cliques", "heavy_vertex", "weighted_random"])
-def test_small_graphs_ultra(name: str) -> None:
+def test_small_graphs_are_partitioned_by_ultra(name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     check(partition(graph, 3, preset="ultra"), graph, 3)
 
 
 @pytest.mark.parametrize("preset", ["default", "fast", "ultra"])
 @pytest.mark.parametrize("k", [2, 5, 64])
-def test_several_levels(k: int, preset: str) -> None:
+def test_hierarchies_of_several_levels_give_feasible_parts(k: int, preset: str) -> None:
     graph = weighted_torus(60)
     result = partition(graph, k, preset=preset)
     check(result, graph, k)
@@ -154,7 +154,9 @@ def test_several_levels(k: int, preset: str) -> None:
 @pytest.mark.parametrize("coarsening", COARSENINGS)
 @pytest.mark.parametrize("preset", ["default", "gkway"])
 @pytest.mark.parametrize("k", [2, 5])
-def test_any_methods_together(preset: str, coarsening: str, refinement: str, k: int) -> None:
+def test_every_combination_of_methods_gives_feasible_parts(
+    preset: str, coarsening: str, refinement: str, k: int
+) -> None:
     graph = weighted_torus(60)
     methods = {"coarsening": coarsening, "refinement": refinement}
     result = partition(graph, k, preset=preset, **methods)
@@ -162,7 +164,7 @@ def test_any_methods_together(preset: str, coarsening: str, refinement: str, k: 
     assert result.feasible
     assert (result.coarsening, result.refinement) == (coarsening, refinement)
     assert len(result.levels) > 1
-    finest, *_, coarsest = result.levels  # limits of finer levels are tighter: cuts of one may grow
+    finest, *_, coarsest = result.levels  # a finer level has tighter limits, so its cut may grow
     assert finest.cut_after <= coarsest.cut_before
 
 
@@ -176,14 +178,14 @@ AWKWARD = {
 
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("k", [2, 30])
-def test_awkward_graphs_of_several_levels(name: str, k: int) -> None:
+def test_awkward_graphs_with_several_levels_are_partitioned(name: str, k: int) -> None:
     check(partition(AWKWARD[name], k), AWKWARD[name], k)
 
 
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("coarsening", ["union-find", "constrained"])
 @pytest.mark.parametrize("k", [2, 30])
-def test_awkward_graphs_by_gkway(name: str, coarsening: str, k: int) -> None:
+def test_awkward_graphs_are_partitioned_by_gkway(name: str, coarsening: str, k: int) -> None:
     check(partition(AWKWARD[name], k, preset="gkway", coarsening=coarsening), AWKWARD[name], k)
 
 
@@ -197,7 +199,7 @@ def test_obvious_cuts_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_as_many_parts_as_vertices(name: str) -> None:
+def test_k_of_at_least_n_puts_each_vertex_into_its_own_part(name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     for k in (max(graph.n, 1), graph.n + 1, graph.n + 5):
         result = partition(graph, k)
@@ -208,14 +210,14 @@ def test_as_many_parts_as_vertices(name: str) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_graph_without_vertices(k: int) -> None:
+def test_empty_graph_has_only_empty_parts(k: int) -> None:
     result = partition(isolated(0), k)
     assert result.parts.tolist() == []
     assert (result.cut, result.imbalance, result.feasible, result.empty_parts) == (0, 0, True, k)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_vertex_heavier_than_a_part(preset: str) -> None:
+def test_vertex_heavier_than_the_limit_is_infeasible(preset: str) -> None:
     graph = heavy_vertex()
     result = partition(graph, 2, preset=preset)
     check(result, graph, 2)
@@ -223,7 +225,7 @@ def test_vertex_heavier_than_a_part(preset: str) -> None:
     assert result.part_weights.max() < graph.total_vertex_weight
 
 
-def test_vertex_heavier_than_a_part_on_several_levels() -> None:
+def test_vertex_heavier_than_the_limit_is_infeasible_on_several_levels() -> None:
     torus = weighted_torus(50)
     weights = torus.vertex_weights.copy()
     weights[1234] = weights.sum()
@@ -234,8 +236,8 @@ def test_vertex_heavier_than_a_part_on_several_levels() -> None:
     assert result.part_weights.max() < 1.1 * weights[1234]
 
 
-def test_vertex_weights_count() -> None:
-    """Ten heavy vertices at one end of a path: the cut has to lie among them."""
+def test_balance_counts_vertex_weights() -> None:
+    """The cut of a path with ten heavy vertices at one end lies among these."""
     graph = from_edges(30, [(v, v + 1) for v in range(29)], None, [100] * 10 + [1] * 20)
     result = partition(graph, 2)
     assert result.feasible
@@ -243,15 +245,15 @@ def test_vertex_weights_count() -> None:
     assert sorted(np.bincount(result.parts, minlength=2)) == [5, 25]
 
 
-def test_edge_weights_count() -> None:
-    """A cycle has to be cut at its two light edges, if balance allows it."""
+def test_cut_minimises_edge_weights() -> None:
+    """A cycle is cut at its two light edges if balance allows it."""
     edges = [(v, (v + 1) % 100) for v in range(100)]
     graph = from_edges(100, edges, [1 if v in (20, 70) else 50 for v in range(100)])
     assert partition(graph, 2).cut == 2
 
 
 @pytest.mark.parametrize("which", ["edge_weights", "vertex_weights"])
-def test_scaled_weights_scale_the_result(which: str) -> None:
+def test_multiplied_weights_multiply_the_cut(which: str) -> None:
     graph = random_graph(200, 600, 4, weighted=True)
     scaled = replace(graph, **{which: 8 * getattr(graph, which)})
     once, eight = partition(graph, 4), partition(scaled, 4)
@@ -265,15 +267,15 @@ def test_scaled_weights_scale_the_result(which: str) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 7, 32])
-def test_no_imbalance_allowed(k: int) -> None:
+def test_imbalance_of_zero_gives_perfect_balance(k: int) -> None:
     graph = jetpy.generators.delaunay(2000)
     result = partition(graph, k, imbalance=0)
     check(result, graph, k, 0)
     assert result.part_weights.max() == math.ceil(graph.n / k)
 
 
-def test_more_imbalance_is_used() -> None:
-    """Two cliques of different sizes, one edge between: only a lax limit allows that cut."""
+def test_larger_imbalance_allows_a_smaller_cut() -> None:
+    """Two cliques of different sizes share one edge: only a loose limit allows that cut."""
     pairs = [(u, v) for u in range(60) for v in range(u)]
     pairs += [(u, v) for u in range(60, 100) for v in range(60, u)]
     graph = from_edges(100, [*pairs, (0, 60)])
@@ -310,7 +312,7 @@ def test_more_imbalance_is_used() -> None:
     ],
     ids=str,
 )
-def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
+def test_bad_option_is_refused(options: dict[str, Any], words: str) -> None:
     for n in (0, 10):
         with pytest.raises(jetpy.OptionError, match=words):
             jetpy.partition(path(n), **{"k": 2, **ENGINE, **options})
@@ -329,7 +331,7 @@ def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
     ],
     ids=str,
 )
-def test_unknown_methods_are_refused(options: dict[str, Any], words: str) -> None:
+def test_unknown_method_is_refused(options: dict[str, Any], words: str) -> None:
     for n in (0, 10):
         with pytest.raises(jetpy.OptionError, match=words):
             partition(path(n), 2, **options)
@@ -355,7 +357,7 @@ def test_unknown_methods_are_refused(options: dict[str, Any], words: str) -> Non
     ],
     ids=str,
 )
-def test_bad_efforts_are_refused(options: dict[str, Any], words: str) -> None:
+def test_bad_generations_and_time_limit_are_refused(options: dict[str, Any], words: str) -> None:
     for n in (0, 10):
         for preset in ("default", "max"):
             with pytest.raises(jetpy.OptionError, match=words):
@@ -372,12 +374,12 @@ def test_extreme_options_are_accepted() -> None:
 
 
 @pytest.mark.parametrize("graph", [3, "path", None, [[0, 1], [1, 0]]], ids=str)
-def test_what_is_no_graph_is_refused(graph: Any) -> None:
+def test_input_that_is_not_a_graph_is_refused(graph: Any) -> None:
     with pytest.raises(jetpy.GraphError):
         partition(graph, 2)
 
 
-def test_repair_is_handed_on() -> None:
+def test_repair_applies_to_partition_and_refine() -> None:
     one_way = ([0, 1, 2, 2], [1, 2])
     with pytest.raises(jetpy.GraphError):
         partition(one_way, 2)
@@ -387,7 +389,7 @@ def test_repair_is_handed_on() -> None:
     assert refine(one_way, [0, 0, 1], repair=True).cut == 1
 
 
-def test_all_kinds_of_input_mean_the_same() -> None:
+def test_every_input_type_gives_the_same_parts() -> None:
     graph = random_graph(300, 1200, 6, weighted=True)
     unit = np.ones_like(graph.vertex_weights)
     csr = (graph.indptr, graph.indices, graph.edge_weights)
@@ -404,7 +406,7 @@ def test_all_kinds_of_input_mean_the_same() -> None:
 
 @pytest.mark.parametrize("writeable", [True, False])
 @pytest.mark.parametrize("size", [20, 60])
-def test_input_arrays_stay_as_they_are(size: int, writeable: bool) -> None:
+def test_input_arrays_are_unchanged(size: int, writeable: bool) -> None:
     graph = weighted_torus(size)
     parts = (np.arange(graph.n, dtype=np.int32) // 7) % 3
     arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
@@ -422,7 +424,7 @@ def test_input_arrays_stay_as_they_are(size: int, writeable: bool) -> None:
 
 
 @pytest.mark.parametrize("preset", ["default", "ultra"])
-def test_levels_tell_the_story(preset: str) -> None:
+def test_levels_describe_the_hierarchy(preset: str) -> None:
     graph = jetpy.generators.delaunay(6000)
     result = partition(graph, 4, preset=preset)
     levels = result.levels
@@ -440,7 +442,7 @@ def test_levels_tell_the_story(preset: str) -> None:
     assert levels[0].imbalance == pytest.approx(result.imbalance)
 
 
-def test_cost_is_reported() -> None:
+def test_result_reports_seconds_and_launches() -> None:
     for k in (1, 4, 5000):
         result = partition(jetpy.generators.grid(50, 50), k)
         assert set(result.seconds) == {"compile", "coarsen", "initial", "refine", "total"}
@@ -458,7 +460,7 @@ def test_cost_is_reported() -> None:
         )
 
 
-def test_progress_is_reported() -> None:
+def test_progress_is_called_with_rising_counts() -> None:
     calls: list[tuple[str, int, int]] = []
     graph = jetpy.generators.grid(60, 60)
     partition(graph, 2, progress=lambda *call: calls.append(call))
@@ -487,7 +489,7 @@ def test_result_prints_as_one_line() -> None:
 @pytest.mark.parametrize("preset", ["default", "fast", "gkway"])
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_refine_small_graphs(name: str, k: int, preset: str) -> None:
+def test_refine_keeps_invariants_on_small_graphs(name: str, k: int, preset: str) -> None:
     graph = SMALL_GRAPHS[name]()
     check(refine(graph, np.arange(graph.n) % k, k, preset=preset), graph, k)
     check(refine(graph, np.zeros(graph.n, np.int64), k, preset=preset), graph, k)
@@ -496,7 +498,7 @@ def test_refine_small_graphs(name: str, k: int, preset: str) -> None:
 @pytest.mark.parametrize("preset", ["default", "gkway"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("k", [2, 5, 16])
-def test_refine_never_worsens(k: int, seed: int, preset: str) -> None:
+def test_refine_never_increases_the_cut_or_the_overload(k: int, seed: int, preset: str) -> None:
     graph = random_graph(150, 500, seed, weighted=True)
     rng = np.random.default_rng(seed)
     for start in (rng.integers(0, k, graph.n), partition(graph, k).parts):
@@ -522,7 +524,7 @@ def test_refine_improves_a_bad_partition() -> None:
 @pytest.mark.parametrize("preset", ["default", "gkway"])
 @pytest.mark.parametrize("imbalance", [0, 0.03])
 @pytest.mark.parametrize("k", [2, 4, 40])
-def test_refine_repairs_balance(k: int, imbalance: float, preset: str) -> None:
+def test_refine_restores_balance(k: int, imbalance: float, preset: str) -> None:
     graph = jetpy.generators.delaunay(3000)
     for start in (np.zeros(graph.n, int), np.minimum(np.arange(graph.n) // 3, k - 1)):
         result = refine(graph, start, k, imbalance=imbalance, preset=preset)
@@ -530,7 +532,7 @@ def test_refine_repairs_balance(k: int, imbalance: float, preset: str) -> None:
         assert result.feasible
 
 
-def test_refine_takes_more_parts_than_given() -> None:
+def test_refine_accepts_k_above_the_number_of_given_parts() -> None:
     assert refine(path(9), [0, 0, 0, 1, 1, 1, 2, 2, 2]).k == 3
     assert refine(path(9), [0] * 9).k == 1
     result = refine(path(9), [0, 0, 0, 1, 1, 1, 2, 2, 2], 5)
@@ -556,7 +558,7 @@ def test_refine_takes_more_parts_than_given() -> None:
     ],
     ids=str,
 )
-def test_parts_that_do_not_fit_are_refused(parts: Any, k: int | None, words: str) -> None:
+def test_parts_of_wrong_shape_or_range_are_refused(parts: Any, k: int | None, words: str) -> None:
     with pytest.raises(jetpy.JetpyError, match=words):
         refine(path(10), parts, k)
 
@@ -576,7 +578,7 @@ def test_parts_that_do_not_fit_are_refused(parts: Any, k: int | None, words: str
         ({"k": 2, "objective": np.zeros(2)}, "unknown objective array"),
     ],
 )
-def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
+def test_option_of_wrong_type_is_refused(options: dict[str, Any], words: str) -> None:
     engine = {"backend": "cpu", "threads": 1}
     with pytest.raises(jetpy.OptionError, match=words):
         jetpy.partition(SMALL_GRAPHS["path"](), **{**engine, **options})
@@ -595,12 +597,12 @@ def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
         ),
     ],
 )
-def test_arguments_of_a_wrong_type(call: Callable[[], Any], words: str) -> None:
+def test_argument_of_wrong_type_is_refused(call: Callable[[], Any], words: str) -> None:
     with pytest.raises(jetpy.OptionError, match=words):
         call()
 
 
-def test_any_imbalance_is_a_number() -> None:
+def test_huge_imbalance_is_feasible() -> None:
     for imbalance in (1, 1e308, 10**300):
         options = {"imbalance": imbalance, "large_imbalance": True, **ENGINE}
         assert jetpy.partition(SMALL_GRAPHS["path"](), 2, **options).feasible

@@ -1,4 +1,4 @@
-"""`jetpy.partition_many`: many graphs at once, each with the result that it has alone."""
+"""`jetpy.partition_many`: each graph gets the result of `jetpy.partition`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAME = ("k", "seed", "preset", "coarsening", "refinement", "backend", "objective
 
 
 def check_equal(found: list[Partition], alone: list[Partition]) -> None:
-    """Compare all that does not tell how long it took, or on how many threads."""
+    """Compare everything except times and numbers of threads."""
     assert len(found) == len(alone)
     for one, other in zip(found, alone, strict=True):
         assert np.array_equal(one.parts, other.parts)
@@ -48,7 +48,7 @@ def check_equal(found: list[Partition], alone: list[Partition]) -> None:
     preset=st.sampled_from(sorted({*PRESETS} - {"max"})),
     threads=st.integers(1, 5),
 )
-def test_each_result_is_that_of_the_graph_alone(
+def test_each_result_equals_partition(
     graphs: list[Graph], k: int, seed: int, preset: Any, threads: int
 ) -> None:
     found = jetpy.partition_many(graphs, k, seed=seed, preset=preset, threads=threads)
@@ -56,21 +56,21 @@ def test_each_result_is_that_of_the_graph_alone(
 
 
 @pytest.mark.parametrize("preset", ["default", "fast"])
-def test_graphs_of_several_levels(preset: Any) -> None:
+def test_graphs_with_several_levels_equal_partition(preset: Any) -> None:
     graphs = [jetpy.generators.delaunay(700 + 400 * i, seed=i) for i in range(5)]
     graphs += [random_graph(900, 4000, 2, weighted=True), jetpy.generators.rmat(9, 6)]
     found = jetpy.partition_many(graphs, 8, preset=preset, threads=3)
     check_equal(found, [jetpy.partition(g, 8, preset=preset, threads=1) for g in graphs])
 
 
-def test_numbers_of_each_graph() -> None:
+def test_each_graph_has_its_own_k_and_seed() -> None:
     graphs, ks, seeds = [path(40), star(30), path(50)], [2, 3, 4], np.array([5, 0, 7])
     found = jetpy.partition_many(graphs, ks, seed=seeds, threads=2)  # type: ignore[arg-type]
     rows = zip(graphs, ks, seeds.tolist(), strict=True)
     check_equal(found, [jetpy.partition(g, k, seed=seed, threads=1) for g, k, seed in rows])
 
 
-def test_arrays_of_each_graph() -> None:
+def test_each_graph_has_its_own_arrays() -> None:
     graphs, rng = [random_graph(60, 150, i) for i in range(4)], np.random.default_rng(1)
     each: dict[str, list[Any]] = {
         "vertex_weights": [rng.integers(1, 9, 60), None, rng.integers(1, 9, (60, 2)), None],
@@ -98,14 +98,14 @@ def test_arrays_of_each_graph() -> None:
     ],
     ids=str,
 )
-def test_options_of_all_graphs(options: dict[str, Any]) -> None:
+def test_options_apply_to_all_graphs(options: dict[str, Any]) -> None:
     graphs = [random_graph(90, 250, i, weighted=True) for i in range(4)]
     found = jetpy.partition_many(graphs, 4, **options, threads=2)
     check_equal(found, [jetpy.partition(g, 4, **options, threads=1) for g in graphs])
 
 
-def test_graphs_of_all_kinds(tmp_path: Path) -> None:
-    """What `partition` takes, from an iterator that is gone through once."""
+def test_iterator_of_different_input_types_is_accepted(tmp_path: Path) -> None:
+    """Everything that `partition` accepts, from an iterator that can be read only once."""
     graph = random_graph(50, 120, 1)
     file = tmp_path / "a.graph"
     jetpy.write_graph(file, graph)
@@ -118,7 +118,7 @@ def test_graphs_of_all_kinds(tmp_path: Path) -> None:
         assert np.array_equal(result.parts, found[0].parts)
 
 
-def test_no_graphs() -> None:
+def test_no_graphs_give_no_results() -> None:
     assert jetpy.partition_many([], 4) == []
     assert jetpy.partition_many(iter(()), [], seed=[], fixed=[]) == []
 
@@ -132,12 +132,14 @@ def test_no_graphs() -> None:
         ("cpu", 5, 1, [5]),
     ],
 )
-def test_threads_of_each_graph(backend: Any, threads: int, count: int, expected: list[int]) -> None:
+def test_threads_are_divided_among_the_graphs(
+    backend: Any, threads: int, count: int, expected: list[int]
+) -> None:
     found = jetpy.partition_many([path(20)] * count, 2, backend=backend, threads=threads)
     assert [result.threads for result in found] == expected
 
 
-def test_on_every_back_end(backend_name: str) -> None:
+def test_results_are_equal_on_every_back_end(backend_name: str) -> None:
     graphs = [make() for make in SMALL_GRAPHS.values()]
     graphs += [random_graph(300, 900, 4, weighted=True)]
     found = jetpy.partition_many(graphs, 3, backend=backend_name)  # type: ignore[arg-type]
@@ -146,7 +148,7 @@ def test_on_every_back_end(backend_name: str) -> None:
         assert np.array_equal(one.parts, other.parts)
 
 
-def test_all_options_of_partition_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_option_of_partition_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     functions = jetpy.partition, jetpy.partition_many
     options, own = ([*signature(one).parameters.values()][1:] for one in functions)
     assert [(one.name, one.default) for one in own] == [(one.name, one.default) for one in options]
@@ -204,7 +206,7 @@ GOOD = path(6)
         ([GOOD], 2, {"progress": 3}, jetpy.OptionError, "^progress is 3; progress must be"),
     ],
 )
-def test_errors_name_the_first_graph_that_is_wrong(
+def test_error_names_the_first_wrong_graph(
     graphs: Any, k: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     for threads in (1, 2, 4):
@@ -212,7 +214,7 @@ def test_errors_name_the_first_graph_that_is_wrong(
             jetpy.partition_many(graphs, k, **{"threads": threads, **options})
 
 
-def test_an_error_that_is_no_error_of_jetpy_is_noted() -> None:
+def test_foreign_error_gets_a_note_with_the_graph() -> None:
     class Wrong:
         def __array__(self, *_: Any, **__: Any) -> Any:
             raise RuntimeError("of the caller")
@@ -222,7 +224,7 @@ def test_an_error_that_is_no_error_of_jetpy_is_noted() -> None:
     assert found.value.__notes__ == ["The error concerns graphs[1] of jetpy.partition_many."]
 
 
-def test_no_more_graphs_are_begun_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_graph_starts_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
 
     def as_graph(graph: int, **_: Any) -> None:
@@ -236,9 +238,9 @@ def test_no_more_graphs_are_begun_after_an_error(monkeypatch: pytest.MonkeyPatch
     assert len(begun) < 100_000
 
 
-def test_all_graphs_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_graphs_are_checked_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def partition_(*_: Any, **__: Any) -> None:
-        pytest.fail("it was begun")
+        pytest.fail("it was started")
 
     monkeypatch.setattr(many, "partition", partition_)
     with pytest.raises(jetpy.GraphError, match=r"graphs\[9\]"):
@@ -256,8 +258,8 @@ def endless(*_: Any, progress: Callable[[str, int, int], None], **__: Any) -> No
 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("delay", [0, 0.001, 0.01, 0.1])
-def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
-    """It would never return otherwise, nor if Ctrl-C had to end a wait, which this one does not."""
+def test_ctrl_c_ends_running_graphs(monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
+    """The runs never end by themselves, and Ctrl-C does not interrupt a wait for them."""
     begun = threading.Event()
 
     def endless_(*given: Any, **options: Any) -> None:
@@ -276,8 +278,8 @@ def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch, delay: 
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_leaves_no_lock_locked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even one that is taken in Python, where it may come before the lock is in a `with`."""
+def test_ctrl_c_releases_all_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even a lock taken in Python, where the signal may arrive before its `with` block."""
 
     class Pool(ThreadPoolExecutor):
         def submit(self, *given: Any, **options: Any) -> Any:
@@ -294,8 +296,7 @@ def test_ctrl_c_leaves_no_lock_locked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_a_handler_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no exception ends nothing."""
+def test_signal_handler_without_exception_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(many, "partition", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, lambda *given: seen.append(given))
@@ -303,7 +304,7 @@ def test_a_handler_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen
 
 
-def test_an_error_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_ends_running_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     def partition_(graph: Graph, **options: Any) -> None:
         if graph.n == 1:
             raise ZeroDivisionError
@@ -314,7 +315,7 @@ def test_an_error_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> No
         jetpy.partition_many([path(1), *[GOOD] * 50], 2, threads=3)
 
 
-def test_progress_counts_graphs_in_the_thread_of_the_call() -> None:
+def test_progress_counts_graphs_in_the_calling_thread() -> None:
     calls: list[tuple[Any, ...]] = []
     jetpy.partition_many(
         [GOOD] * 4, 2, threads=2, progress=lambda *now: calls.append((*now, threading.get_ident()))
@@ -322,7 +323,7 @@ def test_progress_counts_graphs_in_the_thread_of_the_call() -> None:
     assert calls == [("graphs", done, 4, threading.get_ident()) for done in range(1, 5)]
 
 
-def test_threads_are_gone_at_the_end() -> None:
+def test_no_thread_remains() -> None:
     before = threading.active_count()
     jetpy.partition_many([GOOD] * 9, 2, backend="cpu", threads=3)
     assert threading.active_count() == before

@@ -1,4 +1,4 @@
-"""Vertex weights that are multiples of a number get the parts of the weights divided by it."""
+"""Vertex weights with a common factor get the parts of the weights divided by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jetpy.graph.generators import delaunay
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 Found = tuple[npt.NDArray[np.int32], Any]
-"""Parts, and limits of them."""
+"""Parts and their limits."""
 
 
 def with_homes(graph: Graph, weights: np.ndarray) -> Found:
@@ -28,7 +28,7 @@ def with_homes(graph: Graph, weights: np.ndarray) -> Found:
 
 
 def with_several_weights(graph: Graph, weights: np.ndarray) -> Found:
-    """The second weight of all vertices is multiplied, the first is not."""
+    """Multiply the second weight of every vertex, but not the first."""
     both = np.stack([np.arange(graph.n) % 5, weights], axis=1)
     result = jetpy.partition(graph, 7, vertex_weights=both, preset="fast", **ENGINE)
     return result.parts, result.limits[:, 1]
@@ -59,8 +59,10 @@ def in_a_session(graph: Graph, weights: np.ndarray) -> Found:
         (in_a_session, 4, 7),
     ],
 )
-def test_multiples(call: Callable[[Graph, np.ndarray], Found], seed: int, factor: int) -> None:
-    """In these cases, limits are the same in units, too, although all are rounded down."""
+def test_common_factor_of_weights_does_not_change_parts(
+    call: Callable[[Graph, np.ndarray], Found], seed: int, factor: int
+) -> None:
+    """In these cases the limits, which are rounded down, are equal in units of the factor, too."""
     graph = delaunay(600, seed=seed)
     weights = np.random.default_rng(seed).integers(1, 9, graph.n)
     parts, limits = call(graph, weights)

@@ -1,4 +1,4 @@
-"""Wide kernels: 64 bits for offsets and weights, from the same workunits as those of 32."""
+"""Wide kernels: the same workunits with 64 bits for offsets and weights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 W = INT32_MAX
 
 
-def wide_one(backend: Backend) -> Backend:
+def wide_backend(backend: Backend) -> Backend:
     try:
         return backend.with_width(Width.WIDE)
     except BackendError as error:
@@ -38,7 +38,7 @@ def wide_one(backend: Backend) -> Backend:
 
 
 def heavy(graph: Graph, seed: int = 0) -> Graph:
-    """Weights up to 2^31 - 1, whose sums need 64 bits."""
+    """Add weights up to 2**31 - 1, whose sums need 64 bits."""
     rng = np.random.default_rng(seed)
     u, v = graph.sources(0, graph.n), graph.indices
     of_ends = rng.integers(1, W // 2, graph.n)
@@ -48,12 +48,14 @@ def heavy(graph: Graph, seed: int = 0) -> Graph:
 
 @pytest.mark.parametrize("method", ["two-hop", "constrained"])
 @pytest.mark.parametrize("make", [jetpy.generators.grid, jetpy.generators.rmat])
-def test_wide_kernels_do_what_narrow_ones_do(backend: Backend, make: Any, method: Any) -> None:
-    """Level by level: the same coarse graphs, and the same refinement of the same partition."""
+def test_wide_kernels_compute_the_same_as_narrow_ones(
+    backend: Backend, make: Any, method: Any
+) -> None:
+    """Compare coarse graphs, and the refinement of equal partitions, level by level."""
     graph = make(40, 30) if make is jetpy.generators.grid else make(10, 6)
     refinement: Any = "independent-set" if method == "constrained" else "jet"
     problem = make_problem(graph.n, 5, 0.03, 1, choose("default", method, refinement))
-    wide = wide_one(backend)
+    wide = wide_backend(backend)
     with backend.using():
         hierarchies = [
             coarsen(finest_level(engine, upload(engine, graph)), [problem], no_progress)
@@ -81,8 +83,10 @@ def test_wide_kernels_do_what_narrow_ones_do(backend: Backend, make: Any, method
 
 @settings(max_examples=50, deadline=None)
 @given(weighted_graphs(), st.integers(1, 40), st.integers(1, 40))
-def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) -> None:
-    """They keep their order and about their proportions, and their sums fit."""
+def test_narrowed_weights_keep_their_order(
+    graph: Graph, edge_factor: int, vertex_factor: int
+) -> None:
+    """Narrowed weights keep their order and nearly their ratios, and their sums fit."""
     backend = get_backend("cpu", 1)
     wide = backend.with_width(Width.WIDE)
     level = upload(wide, graph)
@@ -118,8 +122,8 @@ def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) ->
     assert abs(own.limit / problem.limit - found.vertex_weights.sum() / total) < 0.01
 
 
-def test_narrowed_weights_of_many_light_vertices() -> None:
-    """One vertex weighs nearly all; the others, which are rounded up to 1, fit as well."""
+def test_narrowed_weights_fit_with_many_light_vertices() -> None:
+    """One vertex has nearly all the weight; the others, rounded up to 1, still fit."""
     wide = get_backend("cpu", 1).with_width(Width.WIDE)
     level, light = upload(wide, path(1001)), 1000
     level.vertex_weights[0] = 2 * INT32_MAX - light
@@ -130,8 +134,10 @@ def test_narrowed_weights_of_many_light_vertices() -> None:
 
 
 @pytest.mark.parametrize("most", [300, 3000])
-def test_graphs_are_partitioned_by_both(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """As if 32 bits held no more than that: exactly what they do on small levels."""
+def test_large_graphs_use_wide_and_narrow_kernels(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Lower the limit of narrow kernels to `most`, so that small levels are narrowed."""
     monkeypatch.setattr(jetpy.graph.csr, "MAX_NARROW", most)
     graph = jetpy.generators.grid(40, 30)
     assert graph.is_large
@@ -161,7 +167,7 @@ def test_graphs_are_partitioned_by_both(monkeypatch: pytest.MonkeyPatch, most: i
     ],
     ids=lambda constraints: ", ".join(constraints) or "none",
 )
-def test_weights_beyond_32_bits(constraints: dict[str, Any]) -> None:
+def test_weight_sums_beyond_32_bits_are_exact(constraints: dict[str, Any]) -> None:
     graph = heavy(jetpy.generators.grid(24, 20))
     given = dict(constraints)
     if "fixed" in given:
@@ -198,7 +204,7 @@ def test_limits_beyond_32_bits_are_kept() -> None:
         assert result.imbalance <= max(imbalance, 0.001)
 
 
-def test_who_takes_no_large_graph_says_so() -> None:
+def test_functions_without_wide_kernels_refuse_large_graphs() -> None:
     graph = heavy(jetpy.generators.grid(4, 4))
     with pytest.raises(GraphError, match=r"map_processes needs a graph with fewer than .*--scale"):
         jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
@@ -218,7 +224,7 @@ def test_who_takes_no_large_graph_says_so() -> None:
         Narrow(1).with_width(Width.WIDE)
 
 
-def test_no_part_is_empty_whatever_edges_weigh() -> None:
+def test_heaviest_edges_leave_no_part_empty() -> None:
     grid = jetpy.generators.grid(3, 3)
     graph = jetpy.as_graph(grid, edge_weights=np.full(2 * grid.m, INT32_MAX))
     result = jetpy.partition(graph, 2, imbalance=100.0, large_imbalance=True, **ENGINE)

@@ -3,5 +3,5 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-# Behind what is installed, so that jetpy is not taken from the working tree.
+# After the installed packages, so that jetpy is not imported from the working tree.
 sys.path.append(str(Path(__file__).parents[2]))

@@ -44,7 +44,7 @@ def test_answers_before_a_failure_are_yielded(folder: Path) -> None:
     assert error.value.returncode == 3
 
 
-def test_an_unavailable_tool_is_raised(folder: Path) -> None:
+def test_unavailable_tool_raises_unavailable(folder: Path) -> None:
     (folder / "measurement.py").write_text('print(\'{"unavailable": "no such thing"}\')')
     with pytest.raises(Unavailable, match="no such thing"):
         run_module("measurement")
@@ -57,7 +57,7 @@ def test_an_unavailable_tool_is_raised(folder: Path) -> None:
         ("with child: raise ImportError('not here')", True, "tool is left out: not here"),
     ],
 )
-def test_a_child_that_fails_is_noted(
+def test_failure_of_a_child_is_recorded(
     code: str, unavailable: bool, message: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "measurement.py").write_text(

@@ -52,7 +52,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_altered_graphs_are_sound_and_always_the_same(name: str) -> None:
+def test_conditions_are_valid_and_reproducible(name: str) -> None:
     graph = generators.grid(30, 20)
     condition = CONDITIONS[name]
     altered, again = condition.apply(graph, "grid"), condition.apply(graph, "grid")
@@ -65,7 +65,7 @@ def altered(name: str) -> Graph:
     return CONDITIONS[name].apply(generators.grid(100, 100), "grid")
 
 
-def test_weights() -> None:
+def test_conditions_assign_the_documented_weights() -> None:
     assert set(altered("vertex").vertex_weights.tolist()) == set(range(1, 101))
     assert altered("vertex").edge_weights.max() == 1
     assert set(altered("edge").edge_weights.tolist()) == set(range(1, 98))
@@ -77,7 +77,7 @@ def test_weights() -> None:
     assert np.median(heavy.vertex_weights) <= 2
 
 
-def test_other_graphs_of_a_kind() -> None:
+def test_conditions_relabel_drop_and_contract() -> None:
     graph = generators.grid(100, 100)
     assert altered("relabelled").m == graph.m
     assert sorted(altered("relabelled").degrees) == sorted(graph.degrees)
@@ -90,7 +90,7 @@ def test_other_graphs_of_a_kind() -> None:
     assert contracted.total_edge_weight < graph.m
 
 
-def test_cuts() -> None:
+def test_cut_rows_compare_with_the_best_peer() -> None:
     rows = comparisons.cut_rows(OWN, [PEER, OTHER], results(RECORDS))
     assert rows == [
         ["plain", "2", "1.100", "0.500", "1.100", "1.100 a k=2"],
@@ -99,7 +99,7 @@ def test_cuts() -> None:
     ]
 
 
-def test_cases_above_the_limits() -> None:
+def test_above_rows_list_cases_with_large_ratios() -> None:
     found = results(RECORDS)
     rows = comparisons.above_rows(OWN, [PEER, OTHER], found)
     assert rows == [["a", "plain", "2", PEER, "1.100"]]
@@ -107,7 +107,7 @@ def test_cases_above_the_limits() -> None:
     assert "of 2 cases, 1 above 1.05, 0 above 1.10" in title
 
 
-def test_cases_without_a_ratio() -> None:
+def test_without_ratio_lists_cases_with_a_zero_or_missing_cut() -> None:
     more = [record(OWN, [7, 7], graph="c"), record(PEER, [8, 8], graph="c")]
     found = results([*RECORDS, *more, record(OTHER, [0, 0], graph="c")])
     assert comparisons.without_ratio(OWN, [PEER, OTHER], found) == [
@@ -120,7 +120,7 @@ def test_cases_without_a_ratio() -> None:
     ]
 
 
-def test_times_spreads_and_feasible_runs() -> None:
+def test_rows_of_times_spreads_and_feasible_runs() -> None:
     found = results(RECORDS)
     assert comparisons.time_rows(OWN, [PEER], found)[-1] == ["all", "0.500"]
     assert comparisons.spread_rows(found) == [
@@ -136,7 +136,7 @@ def test_times_spreads_and_feasible_runs() -> None:
 
 
 def _quick(module: str, tool: str, *others: object, threads: int) -> Iterator[Record]:
-    """Run other tools than jetpy, whose kernels would be compiled."""
+    """Run all tools but jetpy, which would compile its kernels."""
     if tool != "jetpy/cpu":
         yield from answers(module, tool, *others, threads=threads)
         return
@@ -144,7 +144,7 @@ def _quick(module: str, tool: str, *others: object, threads: int) -> Iterator[Re
         yield {"k": k, "cuts": [9] * 3, "balanced": [True] * 3, "seconds": [1.0] * 3}
 
 
-def test_what_is_there_is_not_measured_again(
+def test_recorded_runs_are_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_graph(tmp_path / "small.npz", generators.grid(20, 20))

@@ -1,4 +1,4 @@
-"""Tasks of the benchmark of constraints, and what deadlines are judged by."""
+"""Tasks of the benchmark of constraints, and the best known cuts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_limits_follow_the_targets() -> None:
     assert Task(grid, np.ones(3), fixed, two).limits.tolist() == [[35, 103]] * 3
 
 
-def test_tasks_survive_files(tmp_path: Path) -> None:
+def test_tasks_are_saved_and_loaded(tmp_path: Path) -> None:
     grid = jetpy.generators.grid(30, 30)
     for name, condition in CONDITIONS.items():
         task = condition(grid, np.random.default_rng(1))
@@ -34,7 +34,7 @@ def test_tasks_survive_files(tmp_path: Path) -> None:
         assert supports("mtkahypar", name) == (task.weights.shape[1] == 0)
 
 
-def test_best_known(tmp_path: Path) -> None:
+def test_best_known_reads_the_rows_of_an_imbalance(tmp_path: Path) -> None:
     file = tmp_path / "best.csv"
     file.write_text("graph,k,imbalance,best_cut\nuk,2,0.05,18\nuk,4,0.03,41\n")
     assert best_known(file, 0.05) == {("uk", 2): 18}

@@ -1,4 +1,4 @@
-"""The benchmark beside other distributed partitioners, without any of them."""
+"""The comparison with other distributed partitioners, none of which is installed here."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ RECORDS = [
 ]
 
 
-def test_means() -> None:
+def test_mean_rows_compare_each_tool_with_jetpy() -> None:
     rows = mean_rows(results([record(DEFAULT, 1, 99, 99.0), *RECORDS]))
     by_tool = {(tool, size): values for tool, size, *values in rows}
     assert by_tool["parmetis", "1"] == ["1", "1", "0", "0.800", "4.000", "0.900", "2.000"]
@@ -62,7 +62,7 @@ def test_means() -> None:
     assert by_tool["parhip", "2"] == ["1", "1", "0", *["-"] * 4]
 
 
-def test_cases() -> None:
+def test_case_rows_list_each_graph_and_number_of_processes() -> None:
     rows = peers.case_rows("parmetis", results(RECORDS))
     assert [row[:7] for row in rows] == [
         ["cube:10", "8", "2", "4", "0.0300", "4.00", "-"],
@@ -73,7 +73,7 @@ def test_cases() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_records_are_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_computed_from_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     job = job_of(None, "cube:8", [])
     striped = np.arange(512, dtype=np.int32) % 2
     monkeypatch.setitem(TOOLS, "striped", lambda job: lambda k, seed: striped)
@@ -87,7 +87,7 @@ def test_records_are_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip"])
-def test_missing_libraries_raise(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_raises_unavailable(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str, mode: int) -> CDLL:
         raise OSError(f"{name} is not there")
 
@@ -96,7 +96,9 @@ def test_missing_libraries_raise(tool: str, monkeypatch: pytest.MonkeyPatch) -> 
         TOOLS[tool](job_of(None, "cube:4", []))
 
 
-def test_the_nearest_library_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_in_the_nearest_folder_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in ("usr/lib/long", "usr/lib"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "liba.so").touch()
@@ -107,7 +109,7 @@ def test_the_nearest_library_is_taken(tmp_path: Path, monkeypatch: pytest.Monkey
     assert loaded == [str(tmp_path / "usr/lib/liba.so"), "libb.so"]
 
 
-def test_what_is_there_is_not_measured_again(
+def test_recorded_runs_are_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[tuple[str, int, list[int]]] = []
@@ -148,7 +150,7 @@ def test_folders_of_libraries_are_optional(
     assert "cube:6 k=2 on 1: jetpy/fast: cut 36" in capsys.readouterr().err
 
 
-def test_other_graphs_are_refused(
+def test_unknown_graph_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["peers", "mesh.graph"])

@@ -1,4 +1,4 @@
-"""The graphs that programs in `bench` find in folders."""
+"""The graphs that the programs in `bench` find in folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def found(*words: str) -> list[Instance]:
     return selected(parser.parse_args(words))
 
 
-def test_a_folder_without_a_manifest_is_listed(tmp_path: Path) -> None:
+def test_folder_without_manifest_lists_all_graph_files(tmp_path: Path) -> None:
     for rows, name in ((3, "a.graph"), (4, "b.npz"), (5, "c.graph.xz")):
         jetpy.write_graph(tmp_path / name, jetpy.generators.grid(rows, 2))
     (tmp_path / "README.md").write_text("No graph.")
@@ -31,7 +31,7 @@ def test_a_folder_without_a_manifest_is_listed(tmp_path: Path) -> None:
     assert [own.name for own in found("--graphs", str(tmp_path), *sizes)] == ["b"]
 
 
-def test_with_a_manifest_only_its_graphs_count(tmp_path: Path) -> None:
+def test_manifest_selects_the_graphs(tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
         jetpy.write_graph(tmp_path / name, jetpy.generators.grid(3, 3))
     (tmp_path / "MANIFEST.csv").write_text("name,n,class\nb,9,mesh / FEM\n")
@@ -39,6 +39,6 @@ def test_with_a_manifest_only_its_graphs_count(tmp_path: Path) -> None:
     assert (only.name, only.cls, only.n) == ("b", "mesh", 9)
 
 
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+def test_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="nowhere is not a folder"):
         found("--graphs", str(tmp_path / "nowhere"))

@@ -1,4 +1,4 @@
-"""`bench.many`: its table, of a few small graphs."""
+"""`bench.many`: its table for a few small graphs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_each_variant_has_a_row(
     assert all(float(row[2]) > 0 for row in rows)
 
 
-def test_other_cuts_are_an_error() -> None:
+def test_different_cuts_are_an_error() -> None:
     graph = jetpy.generators.grid(4, 4)
     todo = {many.LOOP: lambda: many.loop([graph], 2, "fast"), "wrong": lambda: [0]}
     with pytest.raises(SystemExit, match="wrong finds other cuts than loop of partition"):

@@ -17,7 +17,7 @@ def test_appended_records_are_read(tmp_path: Path) -> None:
     assert read_records(file) == records
 
 
-def test_the_last_record_of_a_case_counts() -> None:
+def test_last_record_of_a_case_counts() -> None:
     first, second = ({"tool": "a", "graph": "g", "k": 2, "cut": cut} for cut in (5, 4))
     other = {"tool": "b", "graph": "g", "k": 2, "cut": 7}
     found = by_tool([first, other, second], "graph", "k")

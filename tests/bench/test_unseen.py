@@ -23,7 +23,7 @@ GRID = Entry("small", "mesh", 6, 7, GENERATOR, "", "rows=2 cols=3", "grid", "")
 
 
 def _clone(folder: Path) -> str:
-    """Make a repository with an edge list; return its commit."""
+    """Create a repository with an edge list and return its commit."""
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
@@ -37,8 +37,8 @@ def _clone(folder: Path) -> str:
     return git("rev-parse", "HEAD")
 
 
-def test_entries_of_the_list_can_be_made() -> None:
-    """Names of files differ, and each entry has a reader or generator, and a checksum."""
+def test_every_entry_has_a_reader_or_generator_and_a_checksum() -> None:
+    """Names are unique, too."""
     entries = read_list()
     assert len({entry.name for entry in entries}) == len(entries) > 0
     for entry in entries:
@@ -46,7 +46,7 @@ def test_entries_of_the_list_can_be_made() -> None:
         assert len(bytes.fromhex(entry.sha256)) == 32
 
 
-def test_generated_graphs_take_their_arguments(tmp_path: Path) -> None:
+def test_generated_graphs_use_the_arguments_of_the_entry(tmp_path: Path) -> None:
     graph = make(GRID, tmp_path)
     assert (graph.n, graph.m) == (6, 7)
     rgg = replace(GRID, format="rgg", path="n=50 seed=3 radius=0.4")
@@ -55,7 +55,7 @@ def test_generated_graphs_take_their_arguments(tmp_path: Path) -> None:
     )
 
 
-def test_files_come_from_a_commit(tmp_path: Path) -> None:
+def test_files_are_read_from_the_commit(tmp_path: Path) -> None:
     commit = _clone(tmp_path / "me+graphs")
     (tmp_path / "me+graphs" / "edges.txt").unlink()
     entry = Entry("path", "path", 3, 2, "me/graphs", commit, "edges.txt", "pairs", "")
@@ -63,7 +63,7 @@ def test_files_come_from_a_commit(tmp_path: Path) -> None:
     assert make(entry, tmp_path).indices.tolist() == [1, 0, 2, 1]
 
 
-def test_what_is_missing_or_differs_is_told(
+def test_missing_or_different_graphs_are_reported(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     good = replace(GRID, sha256=checksum(generators.grid(2, 3)))
@@ -72,9 +72,9 @@ def test_what_is_missing_or_differs_is_told(
     assert [entry.name for entry in make_missing([gone, other, good], tmp_path, tmp_path)] == [
         "small"
     ]
-    told = capfd.readouterr().err
-    assert "gone: no clone" in told
-    assert "other: n=6, m=7, sha256" in told
+    reported = capfd.readouterr().err
+    assert "gone: no clone" in reported
+    assert "other: n=6, m=7, sha256" in reported
     assert read_graph(tmp_path / "small.npz").n == 6
     assert not (tmp_path / "other.npz").exists()
     assert not difference(good, read_graph(tmp_path / "small.npz"))

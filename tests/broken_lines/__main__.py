@@ -1,7 +1,7 @@
-"""Break lines of kernels and drivers, one at a time, and tell which the tests do not notice.
+"""Break lines of kernels and drivers, one at a time, and print which the tests do not notice.
 
-Lines are drawn from a seed. Tests run in copies of the repository: first the files that are nearest
-to the broken module, then, if none of these fails, all others that results of kernels can reach.
+The seed selects the lines. Tests run in copies of the repository: first the test files nearest to
+the broken module, then, if none fails, all other tests that depend on results of kernels.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tests.broken_lines.copies import Copy, Outcome
 from tests.broken_lines.sources import Case, draw, nearest_tests
 
 NEAREST = 6
-"""Files of tests that run first."""
+"""Number of test files that run first."""
 Verdicts = dict[int, str]
-"""Of each case by number: by which tests it was noticed, or that it survived."""
+"""Verdict by case number: the tests that noticed it, or that it survived."""
 
 
 def near(tests: Sequence[str]) -> Sequence[str]:
@@ -35,7 +35,7 @@ def others(tests: Sequence[str]) -> Sequence[str]:
 
 
 class Runner:
-    """Runs tests on cases in copies, as many at once as there are copies."""
+    """Runs tests on cases in copies, one case per copy at a time."""
 
     def __init__(self, copies: Sequence[Copy], end: float) -> None:
         self._copies, self._end = copies, end
@@ -47,7 +47,7 @@ class Runner:
     def outcomes(
         self, cases: dict[int, Case], chosen: Callable[[Sequence[str]], Sequence[str]]
     ) -> Iterator[tuple[int, Outcome | None]]:
-        """Yield each case's number and outcome, None for those that time did not suffice for."""
+        """Yield each case's number and outcome, None if the time ran out."""
         with ThreadPoolExecutor(len(self._copies)) as pool:
             found = {n: pool.submit(self._outcome, case, chosen) for n, case in cases.items()}
             try:
@@ -79,7 +79,7 @@ class Runner:
 
 
 def judge(runner: Runner, cases: dict[int, Case]) -> Verdicts:
-    """Run the nearest tests on all cases, then the others on those that survived; print each."""
+    """Run the nearest tests on all cases, then the other tests on survivors; print each outcome."""
     verdicts = dict.fromkeys(cases, "not run")
     left = cases
     for name, chosen in (("nearest", near), ("others", others)):
@@ -99,7 +99,7 @@ def judge(runner: Runner, cases: dict[int, Case]) -> Verdicts:
 
 
 def print_table(cases: dict[int, Case], verdicts: Verdicts) -> None:
-    """Print how many mutations of each kind have which verdict."""
+    """Print the number of mutations by kind and verdict."""
     counts = Counter((cases[n].mutation.kind, verdict) for n, verdict in verdicts.items())
     columns = sorted(set(verdicts.values()))
     print(f"\n{'kind':12}" + "".join(f"{column:>20}" for column in columns))

@@ -1,4 +1,4 @@
-"""Copies of the repository, in which one file is broken while tests run."""
+"""Copies of the repository in which one file is broken while tests run."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from tests.broken_lines.sources import ROOT, Case
 PYTEST = ("-m", "pytest", "-n", "0", "-x", "-v", "-p", "no:cacheprovider", "--tb=line")
 OPTIONS = "addopts=-ra --strict-markers --import-mode=importlib"
 TEST = r"tests/\S+?::[^\[\s]+(?:\[.*?\](?= |$))?"
-"""A test's name, as pytest prints it."""
+"""The name of a test, as pytest prints it."""
 SILENCE = 120.0
-"""Seconds without a test's end after which a run counts as one that hangs."""
+"""A run hangs if no test ends for this number of seconds."""
 MEMORY = 8 << 30
-"""Bytes of addresses that a process of tests may have, as what is broken may ask for any number."""
+"""Limit of the address space in bytes, because broken code may allocate any amount."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What tests made of a mutation.
+    """Outcome of the tests of a mutation.
 
     Attributes
     ----------
     noticed_by : str or None
-        The first test that failed, or how they ended; None if all passed.
+        The first test that failed, or how the run ended; None if all tests passed.
     test : str or None
-        That test alone.
+        The name of that test.
     seconds : float
     is_clear : bool
-        False if the test fails without the mutation, too.
+        False if the test also fails without the mutation.
     """
 
     noticed_by: str | None
@@ -49,7 +49,7 @@ class Outcome:
 
 
 class Copy:
-    """The repository's files in a folder, with a cache of compiled kernels of its own."""
+    """A folder with the repository's files and a separate cache of compiled kernels."""
 
     def __init__(self, folder: Path) -> None:
         self.root, self._folder = folder / "files", folder
@@ -63,17 +63,17 @@ class Copy:
         self._process: subprocess.Popen[bytes] | None = None
 
     def compile(self) -> None:
-        """Compile all kernels, so that later only those of broken modules are."""
+        """Compile all kernels, so that later runs compile only those of broken modules."""
         command = [sys.executable, "-m", "jetpy", "compile", "--backend", "cpu"]
         env = self._environment()
         subprocess.run(command, cwd=self.root, env=env, check=True, stdout=subprocess.DEVNULL)
 
     def take_kernels(self, compiled: Copy) -> None:
-        """Take the kernels that another copy has compiled."""
+        """Copy the compiled kernels of another copy."""
         shutil.copytree(compiled._folder / "cache", self._folder / "cache")
 
     def test(self, tests: Sequence[str], case: Case | None = None) -> Outcome:
-        """Run tests, up to the first failure, with a file as a case has it."""
+        """Apply a case to its file and run tests up to the first failure."""
         started, output = time.monotonic(), self._folder / "output"
         with output.open("w") as file, self._broken(case):
             process = self._process = subprocess.Popen(
@@ -93,7 +93,7 @@ class Copy:
         return outcome_of(text, process.returncode, hangs, time.monotonic() - started)
 
     def stop(self) -> None:
-        """End the tests that run, if any do."""
+        """End the running tests, if any."""
         if self._process is not None and self._process.poll() is None:
             _end(self._process)
 
@@ -116,14 +116,14 @@ class Copy:
 
 
 def _write(path: Path, text: bytes) -> None:
-    """Write a module, and forget its compiled form, which the time of writing need not tell."""
+    """Write a module and delete its bytecode, which may have the same modification time."""
     path.write_bytes(text)
     for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
         compiled.unlink()
 
 
 def _hangs(process: subprocess.Popen[bytes], output: Path) -> bool:
-    """Wait for tests, and end them if nothing is printed for long; whether they were ended so."""
+    """Wait for tests, and end them if they print nothing for long; return whether they hung."""
     size, since = 0, time.monotonic()
     try:
         while process.poll() is None:
@@ -138,14 +138,14 @@ def _hangs(process: subprocess.Popen[bytes], output: Path) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group, and what it has started."""
+    """End the process group that a process leads."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def outcome_of(text: str, status: int, hangs: bool, seconds: float) -> Outcome:
-    """Read what pytest has printed; `status` is negative if a signal ended it."""
+    """Parse the output of pytest; `status` is negative if a signal ended it."""
     if status == 0:
         return Outcome(None, None, seconds)
     if hangs or status < 0:

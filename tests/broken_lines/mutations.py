@@ -1,4 +1,4 @@
-"""Mutations of a source text: small changes at one place, found in its syntax tree."""
+"""Mutations of a source text: small changes at one position, found in its syntax tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 Signatures = Mapping[str, Sequence[str]]
-"""Annotations of the parameters of functions, by the functions' names."""
+"""Annotations of the parameters by function name."""
 _COMPARISONS: Mapping[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -28,7 +28,7 @@ _EXTREMES = {
     "atomic_fetch_max": "atomic_fetch_min",
 }
 _NO_SWAPS = {*_EXTREMES, "isinstance", "atomic_fetch_add", "atomic_fetch_or"}
-"""Functions of arguments that are in no order, or of different kinds."""
+"""Functions whose arguments have no order, or have different kinds."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Mutation:
     Attributes
     ----------
     line : int
-        Where it begins, from 1.
+        First line of the change, from 1.
     kind : str
     start, end : int
-        The bytes of the text that it replaces.
+        Range of bytes that it replaces.
     before, after : str
-        What was there, and what is there instead.
+        The text before and after the change.
     """
 
     line: int
@@ -57,12 +57,12 @@ class Mutation:
         return f"{' '.join(self.before.split())} -> {' '.join(self.after.split())}"
 
     def applied(self, text: bytes) -> bytes:
-        """Return the text with the change."""
+        """Return the text after the change."""
         return text[: self.start] + self.after.encode() + text[self.end :]
 
 
 def signatures_of(texts: Sequence[bytes]) -> Signatures:
-    """Return the annotations of all functions' parameters, of names that are there once."""
+    """Return the annotations of the parameters of all functions with a unique name."""
     found: dict[str, Sequence[str]] = {}
     twice = set()
     for node in itertools.chain.from_iterable(ast.walk(ast.parse(text)) for text in texts):
@@ -74,14 +74,14 @@ def signatures_of(texts: Sequence[bytes]) -> Signatures:
 
 
 def mutations_of(text: bytes, signatures: Signatures) -> list[Mutation]:
-    """Return all mutations of the bodies of a text's functions."""
+    """Return all mutations of the function bodies of a text."""
     source = _Source(text, signatures)
     found = itertools.chain.from_iterable(source.of(node) for node in _computing(ast.parse(text)))
     return sorted(set(found), key=lambda m: (m.start, m.end, m.kind, m.after))
 
 
 def _computing(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes of all functions' bodies, but for types, decorators and messages."""
+    """Yield the nodes of all function bodies, except types, decorators and messages."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             for statement in node.body:
@@ -100,14 +100,14 @@ def _below(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Source:
-    """A source text, and where its lines begin."""
+    """A source text and the offsets of its lines."""
 
     def __init__(self, text: bytes, signatures: Signatures) -> None:
         self._text, self._signatures = text, signatures
         self._starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
 
     def of(self, node: ast.AST) -> Iterator[Mutation]:
-        """Yield the mutations of a node itself."""
+        """Yield the mutations of a node, without those of its children."""
         match node:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
                 yield from self._operator("comparison", left, right, *_COMPARISONS[type(op)])
@@ -158,7 +158,7 @@ class _Source:
                 yield self._mutation("arguments", self._span(a)[0], self._span(b)[1], swapped)
 
     def _are_alike(self, name: str, i: int, a: ast.expr, j: int, b: ast.expr) -> bool:
-        """Whether a swap of two arguments means something else: they are of one type or form."""
+        """Return whether two arguments have the same type or form, so that a swap is a mutation."""
         if name in _NO_SWAPS or self._of_node(a) == self._of_node(b):
             return False
         types = self._signatures.get(name)
@@ -169,7 +169,7 @@ class _Source:
     def _operator(
         self, kind: str, left: ast.AST, right: ast.AST, before: str, after: str
     ) -> Iterator[Mutation]:
-        """Yield the change of the operator between two nodes."""
+        """Yield the mutation of the operator between two nodes."""
         first, last = self._span(left)[1], self._span(right)[0]
         between = re.sub(rb"#[^\n]*", lambda found: b" " * len(found[0]), self._text[first:last])
         start = between.index(before.encode()) + first
@@ -187,7 +187,7 @@ class _Source:
         return self._text[start:end].decode()
 
     def _span(self, node: ast.AST) -> tuple[int, int]:
-        """Return the bytes of a node: the first, and the one after the last."""
+        """Return the first byte of a node and the one after its last."""
         assert isinstance(node, ast.expr | ast.stmt)
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
@@ -196,7 +196,7 @@ class _Source:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the last name of a.b.c; nothing of other expressions."""
+    """Return "c" for the expression a.b.c, and "" for expressions that are not names."""
     match node:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name

@@ -1,4 +1,4 @@
-"""The modules that are broken, what is drawn from them, and the tests nearest to each."""
+"""The modules to break, the mutations drawn from them, and the tests nearest to each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BROKEN = (
     ),
     "jetpy/problem/problem.py",
 )
-"""Kernels and what launches them."""
+"""Kernels and the code that launches them."""
 LEFT_OUT = (
     "tests/engines/test_cache.py",
     "tests/engines/cuda/*",
@@ -55,12 +55,12 @@ LEFT_OUT = (
     "tests/test_recipes.py",
     "tests/test_tutorials.py",
 )
-"""Tests of files, pages, packages, other back ends and of the sources' text."""
+"""Tests of files, pages, packages, other back ends and the text of the sources."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A mutation of a module, `path` below the repository's root."""
+    """A mutation of the module at `path`, relative to the repository's root."""
 
     path: Path
     mutation: Mutation
@@ -70,15 +70,15 @@ class Case:
 
 
 def broken_files() -> list[Path]:
-    """Return the paths of the modules to break, below the repository's root."""
+    """Return the paths of the modules to break, relative to the repository's root."""
     found = (path for pattern in BROKEN for path in sorted(ROOT.glob(pattern)))
     return [path.relative_to(ROOT) for path in found]
 
 
 def draw(seed: int, count: int) -> list[Case]:
-    """Return mutations of lines, all different ones: the first `count` of a seed's order.
+    """Return the first `count` distinct mutations in the order that a seed gives.
 
-    Lines are equally likely, then the kinds of a line's mutations, then those of a kind.
+    Each line is equally likely, then each kind of its mutations, then each mutation of the kind.
     """
     rng, lines = random.Random(seed), list(_lines())
     rng.shuffle(lines)
@@ -91,7 +91,7 @@ def draw(seed: int, count: int) -> list[Case]:
 
 @cache
 def _lines() -> Sequence[tuple[Path, Sequence[Mutation]]]:
-    """Return the mutations of each line that has any, file by file."""
+    """Return the mutations of each line with at least one, file by file."""
     texts = {path: (ROOT / path).read_bytes() for path in broken_files()}
     signatures = signatures_of(list(texts.values()))
     return [
@@ -102,7 +102,7 @@ def _lines() -> Sequence[tuple[Path, Sequence[Mutation]]]:
 
 
 def nearest_tests(path: Path) -> list[str]:
-    """Return the test files by distance from a module, but first those that have its name.
+    """Return the test files by distance from a module; those with its name come first.
 
     A module is one step from each that imports it; a test is one step from the modules of the
     folder that its own mirrors. Tests that none of these steps reaches come last, and those of
@@ -130,13 +130,13 @@ def _imports() -> Mapping[Path, Set[Path]]:
 
 
 def _modules() -> Iterator[Path]:
-    """Yield the modules of jetpy and of the tests, below the repository's root."""
+    """Yield the modules of jetpy and of the tests, relative to the repository's root."""
     for pattern in ("jetpy/*.py", "jetpy/*/*.py", "jetpy/*/*/*.py", "tests/**/*.py"):
         yield from (path.relative_to(ROOT) for path in sorted(ROOT.glob(pattern)))
 
 
 def _imported(file: Path) -> Iterator[Path]:
-    """Yield what may be the modules that one imports, below the repository's root."""
+    """Yield the possible paths of imported modules, relative to the repository's root."""
     if file.parts[0] == "tests" and len(file.parts) > 2:
         folder = Path("jetpy", *file.parts[1:-1])
         yield from (path.relative_to(ROOT) for path in (ROOT / folder).glob("*.py"))

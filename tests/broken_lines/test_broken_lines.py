@@ -1,4 +1,4 @@
-"""That mutations are what they say, and that runs of tests are read right."""
+"""Mutations apply as described, and the output of test runs is parsed correctly."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ EXPECTED = {
 }
 
 
-def test_mutations_of_a_function() -> None:
+def test_mutations_of_a_function_are_complete() -> None:
     found = mutations_of(TEXT, signatures_of([TEXT]))
     assert set(map(described, found)) == EXPECTED
     jump = next(one for one in found if one.kind == "jump")
@@ -66,8 +66,8 @@ def described(mutation: Mutation) -> str:
     return f"{mutation.kind}: {mutation}"
 
 
-def test_mutations_are_python_and_change_one_place() -> None:
-    """In the files as they are now."""
+def test_mutations_are_valid_python_and_change_one_position() -> None:
+    """Check the present files."""
     for case in draw(2, 60):
         text, mutation = (ROOT / case.path).read_bytes(), case.mutation
         changed = mutation.applied(text)
@@ -78,7 +78,7 @@ def test_mutations_are_python_and_change_one_place() -> None:
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text))
 
 
-def test_draws_of_a_seed_are_always_the_same() -> None:
+def test_same_seed_draws_the_same_mutations() -> None:
     drawn = draw(3, 50)
     assert draw(3, 20) == drawn[:20]
     assert draw(4, 20) != drawn[:20]
@@ -93,7 +93,7 @@ def test_draws_of_a_seed_are_always_the_same() -> None:
         ("jetpy/multilevel/vcycle.py", "tests/multilevel/test_vcycle.py"),
     ],
 )
-def test_nearest_tests(module: str, test: str) -> None:
+def test_nearest_tests_come_first(module: str, test: str) -> None:
     found = nearest_tests(Path(module))
     assert test in found[:6]
     assert "tests/test_determinism.py" in found
@@ -131,7 +131,7 @@ RAN = "tests/test_a.py::test_all PASSED [ 10%]\ntests/b/test_b.py::test_x[lists 
         ("ImportError while loading conftest", 4, False, "no test runs: ImportError while", None),
     ],
 )
-def test_outcomes(
+def test_output_of_pytest_is_parsed(
     text: str, status: int, hangs: bool, noticed_by: str | None, test: str | None
 ) -> None:
     found = outcome_of(text, status, hangs, 1.0)
@@ -143,8 +143,10 @@ def test_outcomes(
 
 
 @pytest.mark.slow
-def test_a_copy_is_broken_while_tests_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A project of one module and one test."""
+def test_copy_is_broken_only_while_tests_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Use a project with one module and one test."""
     own, module = tmp_path / "own", Path("halves.py")
     (own / "tests").mkdir(parents=True)
     loop = "    while i < n:\n        i += 1\n        n -= min(i, 1)\n"
