@@ -18,18 +18,18 @@ ENGINE = ("--backend", "cpu", "--threads", "1")
 
 @pytest.fixture(autouse=True)
 def _interruptible(interruptible: None) -> None:
-    """Programs that tests start take an interrupt, too."""
+    """Let the programs that tests start be interrupted, too."""
 
 
 @pytest.fixture(scope="session")
 def _compiled() -> None:
-    """Kernels are compiled before, as commands tell otherwise."""
+    """Compile the kernels first, because commands print a line if they compile any."""
     get_backend("cpu", 1).compile(kernel_modules())
 
 
 @pytest.fixture
 def folder(_compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a mesh of 1200 vertices and a partition of it in 4 parts."""
+    """Enter a folder with a mesh of 1200 vertices and a partition of it into 4 parts."""
     monkeypatch.chdir(tmp_path)
     write_graph("mesh.graph", grid(40, 30))
     Path("mesh.part").write_text("".join(f"{v // 300}\n" for v in range(1200)))

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a command line: the right words, the right exit code, no new file."""
+"""Wrong command lines: the message, the exit code, and no new file."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("line", CASES)
-def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
+def test_bad_command_line_is_refused(run: Run, folder: Path, line: str) -> None:
     code, words = CASES[line]
     for name, content in FILES.items():
         Path(name).write_bytes(content)
@@ -165,14 +165,14 @@ def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
     result = run(*arguments, code=code)
     assert words in " ".join(result.stderr.split())
     assert result.stdout == ""
-    if not result.stderr.startswith("Usage: "):  # the help, where there is no command
+    if not result.stderr.startswith("Usage: "):  # without a command, click prints the help
         assert result.stderr.startswith("jetpy: error: ")
         assert result.stderr.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
-def test_no_permission(run: Run, folder: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root has all permissions")
+def test_missing_permission_is_an_error(run: Run, folder: Path) -> None:
     locked = folder / "locked"
     locked.mkdir(mode=0o500)
     words = run("generate", "grid", 3, 3, "-o", locked / "x.graph", code=1).stderr
@@ -182,8 +182,10 @@ def test_no_permission(run: Run, folder: Path) -> None:
     assert "'mesh.part' is not readable" in words
 
 
-def test_memory_too_small(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU that runs full raises a MemoryError of its own when an array is made."""
+def test_out_of_memory_is_an_error_without_traceback(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU without free memory raises its own MemoryError when an array is allocated."""
 
     class OutOfMemoryError(MemoryError):
         pass

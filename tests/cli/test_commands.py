@@ -1,4 +1,4 @@
-"""All commands but `jetpy partition`, run in this process."""
+"""Commands other than `jetpy partition`, run in this process."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ KINDS = {
 
 
 @pytest.mark.parametrize("command", ["", *main.commands])
-def test_help(run: Run, command: str) -> None:
+def test_short_help_option_equals_the_long_one(run: Run, command: str) -> None:
     arguments = [command] if command else []
     brief, long = run(*arguments, "-h").stdout, run(*arguments, "--help").stdout
     assert brief == long
     assert brief.startswith("Usage: jetpy")
 
 
-def test_help_tells_the_exit_codes(run: Run) -> None:
+def test_help_lists_the_exit_codes(run: Run) -> None:
     words = " ".join(run("--help").stdout.split())
-    for told in (
+    for code in (
         "0 success;",
         "1 an error,",
         "2 an error",
@@ -45,14 +45,14 @@ def test_help_tells_the_exit_codes(run: Run) -> None:
         "130 inter",
         "143 by",
     ):
-        assert told in words
+        assert code in words
 
 
-def test_version(run: Run) -> None:
+def test_version_is_printed(run: Run) -> None:
     assert run("--version").stdout == f"jetpy {version(DISTRIBUTION)}\n"
 
 
-def test_evaluate(run: Run) -> None:
+def test_evaluate_prints_a_summary(run: Run) -> None:
     words = run("evaluate", "mesh.graph", "mesh.part").stdout
     assert "cut                   90 (3.86 % of the edge weight)" in words
     assert "communication volume  180; part 1 sends most, 60" in words
@@ -60,7 +60,7 @@ def test_evaluate(run: Run) -> None:
     assert "part  weight  components  volume  neighbours  boundary  isolated" in words
 
 
-def test_evaluate_as_json(run: Run) -> None:
+def test_evaluate_writes_json(run: Run) -> None:
     report = json.loads(run("evaluate", "mesh.graph", "mesh.part", "-k", 5, "--json", "-").stdout)
     assert report == {
         "version": version(DISTRIBUTION),
@@ -91,7 +91,7 @@ def test_evaluate_writes_the_cut_matrix(run: Run) -> None:
     assert words == b"part,other,weight\n0,1,30\n1,2,30\n2,3,30\n"
 
 
-def test_evaluate_many_parts_without_listing_them(run: Run) -> None:
+def test_evaluate_lists_no_table_of_many_parts(run: Run) -> None:
     Path("own.part").write_text("".join(f"{v}\n" for v in range(1200)))
     words = run("evaluate", "mesh.graph", "own.part").stdout
     assert "k                     1,200" in words
@@ -99,7 +99,7 @@ def test_evaluate_many_parts_without_listing_them(run: Run) -> None:
 
 
 @pytest.mark.parametrize("kind", GENERATORS)
-def test_generate(run: Run, kind: str) -> None:
+def test_generate_writes_the_graph_of_the_generator(run: Run, kind: str) -> None:
     arguments, parameters = KINDS[kind]
     result = run("generate", kind, *arguments, "-o", "made.graph.gz")
     expected = GENERATORS[kind](**parameters)
@@ -115,7 +115,7 @@ def test_generate_explains_its_options(run: Run) -> None:
     assert "[default: 16]" in words
 
 
-def test_demo(run: Run) -> None:
+def test_demo_prints_cuts_of_jetpy_and_metis(run: Run) -> None:
     words = run("demo", "--backend", "cpu").stdout
     assert "40,000" in words
     cuts = {

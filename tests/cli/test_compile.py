@@ -41,7 +41,7 @@ llvm.compile_text = refuse
 """
 MODULES = [projection.__name__, active.__name__]
 KERNELS = 2 * sum(len(read_workunits(module)) for module in (projection, active))
-"""Of both widths."""
+"""Number of kernels of both widths."""
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def kernels_of(summary: str) -> str:
 
 
 @pytest.mark.slow
-def test_interrupted_and_resumed(cache: Path) -> None:
+def test_interrupted_compilation_resumes(cache: Path) -> None:
     process = start()
     while not list(cache.rglob("*_narrow-*.o")):
         assert process.poll() is None
@@ -88,7 +88,7 @@ def test_interrupted_and_resumed(cache: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_failure(cache: Path) -> None:
+def test_one_failure_does_not_stop_other_kernels(cache: Path) -> None:
     process = start(FAILING)
     summary, words = process.communicate(timeout=120)
     assert (process.returncode, words) == (1, "jetpy: error: line 7: no such thing as a part\n")
@@ -96,7 +96,7 @@ def test_one_failure(cache: Path) -> None:
     assert kernels_of(summary) == f"{KERNELS}: {KERNELS - wide} compiled, {wide} left"
 
 
-def test_all_are_ready(run: Run) -> None:
+def test_second_run_finds_all_kernels_in_the_cache(run: Run) -> None:
     run("compile", "--backend", "cpu")
     summary = run("compile", "--backend", "cpu").stdout
     assert kernels_of(summary) == "all found in the cache"
@@ -104,7 +104,9 @@ def test_all_are_ready(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_for_gpus_that_are_not_here(run: Run, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_compile_for_absent_gpus(
+    run: Run, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     try:
         load()
     except BackendError as error:

@@ -1,4 +1,4 @@
-"""`jetpy doctor`, told by made-up self-checks and installations."""
+"""`jetpy doctor` with fake self-checks and installations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CPU = Outcome(threads=2)
 
 
 class Machine:
-    """What the doctor finds."""
+    """The fake findings of the doctor."""
 
     def __init__(self) -> None:
         self.outcomes = {"cpu": CPU}
@@ -45,7 +45,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return made
 
 
-def test_cpu_only(run: Run, machine: Machine) -> None:
+def test_machine_with_cpu_only(run: Run, machine: Machine) -> None:
     words = run("doctor").stdout
     assert words.count("PyKokkos is missing; install [it] from its repository") == 4
     assert "cpu            works  2 threads" in words
@@ -57,7 +57,7 @@ def test_cpu_only(run: Run, machine: Machine) -> None:
     assert "docs/kokkos.md" in words
 
 
-def test_as_json(run: Run, machine: Machine) -> None:
+def test_report_as_json(run: Run, machine: Machine) -> None:
     machine.kokkos = replace(SOUND, config=MDSPAN_20)
     machine.cuda = Cuda(driver=(13, 0), nvrtc=(13, 5), architectures=(75, 90))
     machine.outcomes["kokkos-openmp"] = Outcome(wrong=["the total is 1, not 2"])
@@ -86,50 +86,50 @@ def test_as_json(run: Run, machine: Machine) -> None:
     assert json.loads(Path("facts.json").read_text()) == found
 
 
-def test_quiet(run: Run, machine: Machine) -> None:
+def test_quiet_prints_nothing(run: Run, machine: Machine) -> None:
     assert run("doctor", "--quiet").output == ""
 
 
-def test_the_cache(
+def test_cache_folders_are_described(
     run: Run, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tells(words: str) -> bool:
-        """Whether the doctor says so, wherever lines are broken."""
+    def prints(words: str) -> bool:
+        """Return whether the doctor prints the text, ignoring line breaks."""
         return "".join(words.split()) in "".join(run("doctor").stdout.split())
 
     cache, own = tmp_path / "cache", tmp_path / "home" / "jetpy"
     monkeypatch.setenv("JETPY_CACHE_DIR", str(cache))
     monkeypatch.setenv("XDG_CACHE_HOME", str(own.parent))
-    assert tells(f"cache folder {cache} (0 files of kernels, 0.0 MB)")
+    assert prints(f"cache folder {cache} (0 files of kernels, 0.0 MB)")
 
     for name in "abc":
         write_entry(Path("cpu", f"{name}.o"), b"code")
-    assert tells(f"{cache} (3 files of kernels, 0.0 MB)")
+    assert prints(f"{cache} (3 files of kernels, 0.0 MB)")
     (cache / "cpu" / "a.o").write_bytes(b"")
     (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
-    assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED; jetpy recompiles them when needed)")
+    assert prints("(4 files of kernels, 0.0 MB; 2 DAMAGED; jetpy recompiles them when needed)")
 
     monkeypatch.setattr("jetpy.engines.cache.is_writable", lambda folder: folder != cache)
-    assert tells(f"{cache}, read-only (4 files of kernels")
-    assert tells(f"for new kernels {own} (0 files of kernels")
+    assert prints(f"{cache}, read-only (4 files of kernels")
+    assert prints(f"for new kernels {own} (0 files of kernels")
     for module in ("engines.cache", "device.doctor"):
         monkeypatch.setattr(f"jetpy.{module}.is_writable", lambda folder: False)
-    assert tells(f"NOT WRITABLE {own}; every run compiles new kernels")
+    assert prints(f"NOT WRITABLE {own}; every run compiles new kernels")
 
 
-def test_a_cache_that_others_can_write(
+def test_cache_that_others_can_write_is_reported(
     run: Run, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
-    words = "".join(run("doctor").stdout.split())  # wherever lines are broken
+    words = "".join(run("doctor").stdout.split())  # ignores line breaks
     assert f"{tmp_path}:NOTUSED,jetpydoesnotload" in words
     outcome = check_apart("cpu")
     assert (outcome.threads, outcome.wrong) == (0, [])
     assert "other users can write to it" in outcome.missing
 
 
-def test_everything_works(run: Run, machine: Machine) -> None:
+def test_working_back_ends_are_listed(run: Run, machine: Machine) -> None:
     machine.kokkos = SOUND
     machine.outcomes |= {
         "kokkos-cuda": Outcome(threads=1),
@@ -146,7 +146,7 @@ def test_everything_works(run: Run, machine: Machine) -> None:
     assert "docs/kokkos.md" not in words
 
 
-def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
+def test_each_problem_has_a_fix(run: Run, machine: Machine) -> None:
     machine.kokkos = replace(SOUND, config=MDSPAN_20, gxx=(), missing=("patchelf",))
     words = " ".join(run("doctor").stdout.split())
     assert "compilers no g++, nvcc 13.0" in words
@@ -156,7 +156,7 @@ def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
     assert f"To install the Kokkos back ends, see {guide('kokkos')}" in words
 
 
-def test_what_cuda_lacks_is_told_where_there_is_a_driver(run: Run, machine: Machine) -> None:
+def test_missing_cupy_is_a_problem_only_with_a_driver(run: Run, machine: Machine) -> None:
     machine.cuda = Cuda(nvrtc=(13, 5), architectures=(75, 90))
     words = run("doctor").stdout
     assert "CUDA               no driver, no CuPy's, NVRTC 13.5 (sm_75 to sm_90)" in words
@@ -176,14 +176,14 @@ def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:
     assert result.stderr == "jetpy: error: the self-check of kokkos-cuda failed; do not use it\n"
 
 
-def test_nothing_works(run: Run, machine: Machine) -> None:
+def test_no_working_back_end_is_an_error(run: Run, machine: Machine) -> None:
     machine.outcomes["cpu"] = Outcome("there is no LLVM")
     result = run("doctor", code=1)
     assert "auto takes         nothing" in result.stdout
     assert result.stderr == "jetpy: error: no back end works\n"
 
 
-def test_what_kokkos_lacks_is_told_without_naming_the_doctor(
+def test_error_of_kokkos_does_not_mention_the_doctor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("jetpy.engines.kokkos.runtime.find_spec", lambda package: None)

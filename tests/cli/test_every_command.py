@@ -1,4 +1,4 @@
-"""What all commands have in common: help, options, completion, colours."""
+"""Properties of all commands: help, options, completion, colours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDTH = 80
 def commands(
     command: click.Command = main, *names: str
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """All commands, with the words that call them."""
+    """Yield all commands with the words that call them."""
     yield names, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -41,13 +41,13 @@ ALL = {" ".join(names): command for names, command in commands()}
 LEAVES = {name: command for name, command in ALL.items() if not isinstance(command, click.Group)}
 
 
-def test_all_commands_are_looked_at() -> None:
+def test_subcommands_are_included() -> None:
     assert {"partition", "generate rmat", "doctor"} <= LEAVES.keys()
     assert EXAMPLES.keys() == GENERATORS.keys()
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_help_is_whole(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_fits_into_80_columns(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", f"{WIDTH}")
     words = run(*name.split(), "--help").stdout
     assert max(map(len, words.splitlines())) <= WIDTH
@@ -55,7 +55,7 @@ def test_help_is_whole(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_help_has_examples_that_can_be_called(name: str, run: Run, folder: Path) -> None:
+def test_examples_of_the_help_can_be_parsed(name: str, run: Run, folder: Path) -> None:
     for file in ("mesh.npz", "changes.txt", "mesh.pe", "in.vtu", "laptop", "gpu"):
         (folder / file).touch()
     _, _, words = run(*name.split(), "--help").stdout.partition("\n  Example")
@@ -78,7 +78,7 @@ def test_help_has_examples_that_can_be_called(name: str, run: Run, folder: Path)
 def test_every_command_has_json_and_quiet(name: str) -> None:
     options = {option for p in LEAVES[name].params for option in p.opts}
     assert {"--json", "--quiet"} <= options
-    shared = {  # what options are called wherever they are
+    shared = {  # names that these options have in every command
         "output": ["-o", "--output"],
         "k": ["-k"],
         "jobs": ["-j", "--jobs"],
@@ -97,19 +97,19 @@ RUNS = {
 
 
 @pytest.mark.parametrize("line", RUNS)
-def test_json_and_quiet(line: str, run: Run) -> None:
-    told = json.loads(run(*line.split(), "--json", "-").stdout)
-    assert told | RUNS[line] == told
-    assert run(*line.split(), "--quiet", "--json", "told.json").output == ""
-    silent = json.loads(Path("told.json").read_text())
-    assert silent.keys() == told.keys()
+def test_json_goes_to_standard_output_or_a_file(line: str, run: Run) -> None:
+    printed = json.loads(run(*line.split(), "--json", "-").stdout)
+    assert printed | RUNS[line] == printed
+    assert run(*line.split(), "--quiet", "--json", "report.json").output == ""
+    silent = json.loads(Path("report.json").read_text())
+    assert silent.keys() == printed.keys()
     assert run(*line.split()).stdout != ""
 
 
-def test_demo_as_json(run: Run) -> None:
-    told = json.loads(run("demo", *ENGINE, "--json", "-").stdout)
-    assert told["jetpy"]["k"] == told["METIS"]["k"] == 8
-    assert 0 < told["jetpy"]["cut"] < 1.1 * told["METIS"]["cut"]
+def test_demo_writes_json(run: Run) -> None:
+    printed = json.loads(run("demo", *ENGINE, "--json", "-").stdout)
+    assert printed["jetpy"]["k"] == printed["METIS"]["k"] == 8
+    assert 0 < printed["jetpy"]["cut"] < 1.1 * printed["METIS"]["cut"]
     assert run("demo", *ENGINE, "--quiet").output == ""
 
 
@@ -123,7 +123,7 @@ def test_demo_as_json(run: Run) -> None:
     ],
 )
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(words: str, expected: list[str], shell: str) -> None:
+def test_completion_of_shells(words: str, expected: list[str], shell: str) -> None:
     *before, last = words.split()
     environment = {
         "_JETPY_COMPLETE": f"{shell}_complete",
@@ -138,7 +138,7 @@ def test_completion(words: str, expected: list[str], shell: str) -> None:
 
 
 @pytest.mark.parametrize("chosen", [{}, {"NO_COLOR": "1"}], ids=["colour", "NO_COLOR"])
-def test_colours(chosen: dict[str, str], folder: Path) -> None:
+def test_colours_follow_the_environment(chosen: dict[str, str], folder: Path) -> None:
     unset = {"NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"}
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= {"TERM": "xterm", **chosen}

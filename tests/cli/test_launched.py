@@ -1,4 +1,4 @@
-"""Who has started a process, and what several processes say and return; MPI is played."""
+"""Detection of MPI launchers, and messages of several processes, with a fake MPI."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.writing import check_target
 from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
 from tests.cli.conftest import Run
-from tests.distributed.threads import side_by_side
+from tests.distributed.threads import run_on_threads
 
 
 class Launcher:
-    """What a launcher tells a process, and what MPI says."""
+    """The environment of a launcher, and a fake MPI."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._patch = monkeypatch
@@ -30,8 +30,8 @@ class Launcher:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setattr(launched, "_library", lambda: "an MPI")
 
-    def tells(self, size: int | None, **environment: str) -> None:
-        """Let MPI know of so many processes, or be missing."""
+    def reports(self, size: int | None, **environment: str) -> None:
+        """Set the environment and the size that MPI reports; None if mpi4py is missing."""
 
         def world() -> SimpleNamespace:
             if size is None:
@@ -64,8 +64,10 @@ SRUN = {"SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2"}
         ({"PMIX_RANK": "0"}, 2),
     ],
 )
-def test_several(launcher: Launcher, environment: dict[str, str], size: int) -> None:
-    launcher.tells(size, **environment)
+def test_launched_processes_are_detected(
+    launcher: Launcher, environment: dict[str, str], size: int
+) -> None:
+    launcher.reports(size, **environment)
     assert are_several()
 
 
@@ -83,8 +85,10 @@ def test_several(launcher: Launcher, environment: dict[str, str], size: int) -> 
         SRUN,  # srun --mpi=none, or a shell within a job
     ],
 )
-def test_alone(launcher: Launcher, environment: dict[str, str], size: int | None) -> None:
-    launcher.tells(size, **environment)
+def test_single_process_is_detected(
+    launcher: Launcher, environment: dict[str, str], size: int | None
+) -> None:
+    launcher.reports(size, **environment)
     assert not are_several()
     assert not launcher_started_many()
 
@@ -92,23 +96,25 @@ def test_alone(launcher: Launcher, environment: dict[str, str], size: int | None
 @pytest.mark.parametrize(
     "environment", [HYDRA, OPEN_MPI, {"PMIX_RANK": "1"}, {"PMIX_RANK": "0", **SRUN}]
 )
-def test_several_of_which_mpi_does_not_know(
+def test_launcher_and_mpi_that_disagree_are_an_error(
     launcher: Launcher, environment: dict[str, str]
 ) -> None:
-    launcher.tells(None, **environment)
+    launcher.reports(None, **environment)
     with pytest.raises(BackendError, match="need mpi4py"):
         are_several()
-    launcher.tells(1, **environment)
+    launcher.reports(1, **environment)
     with pytest.raises(BackendError, match=r"different MPI libraries. mpi4py uses an MPI:"):
         are_several()
 
 
-def test_library() -> None:
+def test_mpi_library_is_named() -> None:
     pytest.importorskip("mpi4py")
     assert "MPI" in launched._library()
 
 
-def test_numbers_of_processes(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_is_read_from_the_environment(
+    launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert rank_from_environment() is None
     monkeypatch.setenv("PMIX_RANK", "7")
     assert rank_from_environment() == 7
@@ -116,16 +122,16 @@ def test_numbers_of_processes(launcher: Launcher, monkeypatch: pytest.MonkeyPatc
     assert rank_from_environment() is None
 
 
-def test_other_commands_say_that_they_are_for_one(run: Run, launcher: Launcher) -> None:
+def test_serial_command_warns_in_several_processes(run: Run, launcher: Launcher) -> None:
     words = (
         "jetpy: warning: jetpy evaluate runs in one process; here each process does all the work\n"
     )
     assert words not in run("evaluate", "mesh.graph", "mesh.part").stderr
-    launcher.tells(4, **HYDRA)
+    launcher.reports(4, **HYDRA)
     assert run("evaluate", "mesh.graph", "mesh.part").stderr == words
     assert "one process" not in run("compile", "--backend", "cpu").stderr
-    launcher.tells(4, PMI_RANK="1")
-    assert run("evaluate", "mesh.graph", "mesh.part").stderr == ""  # the first one says so
+    launcher.reports(4, PMI_RANK="1")
+    assert run("evaluate", "mesh.graph", "mesh.part").stderr == ""  # only rank 0 warns
 
 
 BROKEN = {
@@ -136,7 +142,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", MENDED)
-def test_what_mends_a_graph(what: str, compiled: None) -> None:
+def test_error_of_several_processes_names_the_file_and_repair(what: str, compiled: None) -> None:
     def work(comm: Communicator) -> None:
         indptr, indices = ([0], []) if comm.rank else BROKEN[what]
         block = np.array(indptr), np.array(indices, np.int64)
@@ -144,13 +150,13 @@ def test_what_mends_a_graph(what: str, compiled: None) -> None:
             jetpy.distributed.partition(comm, block, 2, backend="cpu", threads=1)
 
     with pytest.raises(GraphError) as error:
-        side_by_side(2, work)
+        run_on_threads(2, work)
     assert str(error.value).startswith("x.npz: ")
     assert what in str(error.value)
     assert str(error.value).endswith(REPAIR)
 
 
-def test_only_files_are_replaced(tmp_path: Path) -> None:
+def test_output_must_be_a_regular_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for there in (pipe, tmp_path):
@@ -164,7 +170,7 @@ def test_only_files_are_replaced(tmp_path: Path) -> None:
         check_target(tmp_path / "new.csv")
 
 
-def test_only_errors_about_files_name_them() -> None:
+def test_only_file_errors_name_the_file() -> None:
     for error in (JetpyError("no"), OptionError("no"), BackendError("no")):
         with pytest.raises(type(error)) as found, _naming(Path("x.npz")):
             raise error

@@ -1,4 +1,4 @@
-"""`jetpy map`, and `jetpy evaluate` given a machine, run in this process."""
+"""`jetpy map`, and `jetpy evaluate` with a machine, run in this process."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def report_of(run: Run, *arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_writes_what_the_library_finds(run: Run, method: str) -> None:
+def test_mapping_equals_that_of_the_library(run: Run, method: str) -> None:
     options = ("--method", method, "--seed", 5, "--imbalance", 0.1)
     result = run("map", "mesh.graph", *MACHINE, *options, "-o", "out.pe", *ENGINE)
     expected = jetpy.map_processes(
@@ -64,8 +64,8 @@ def test_writes_what_the_library_finds(run: Run, method: str) -> None:
     )
     assert read_parts("out.pe").tolist() == expected.pe.tolist()
     near, far = expected.cost_by_level.tolist()
-    words = " ".join(result.stdout.split())
-    for told in (
+    summary = " ".join(result.stdout.split())
+    for words in (
         "graph mesh: 1,200 vertices, 2,330 edges",
         "machine 2:4, distances 1:10, 8 PEs",
         f"run {method}, seed 5, cpu, 1 thread",
@@ -73,11 +73,11 @@ def test_writes_what_the_library_finds(run: Run, method: str) -> None:
         "limit 165; the heaviest PE weighs",
         "feasible yes",
     ):
-        assert told in words
+        assert words in summary
     assert result.stderr == ""
 
 
-def test_evaluation_agrees(run: Run) -> None:
+def test_evaluate_agrees_with_map(run: Run) -> None:
     made = report_of(run, "map", "mesh.graph", *MACHINE, "-o", "out.pe", *ENGINE)
     found = report_of(run, "evaluate", "mesh.graph", "out.pe", *MACHINE)
     for field in ("hierarchy", "distances", "cost", "cost_by_level", "cut", "part_weights", "k"):
@@ -87,8 +87,8 @@ def test_evaluation_agrees(run: Run) -> None:
     assert f"cost {made['cost']:,} cost by level {near:,} + {far:,} cut {made['cut']}" in words
 
 
-def test_evaluation_of_a_mapping_made_by_hand(run: Run) -> None:
-    """Four strips of ten rows of 30, on PEs 0 to 3: two cuts within processors, one between."""
+def test_evaluate_known_mapping(run: Run) -> None:
+    """Strips of ten rows of 30 on PEs 0 to 3: two cuts within processors, one between them."""
     found = report_of(run, "evaluate", "mesh.graph", "mesh.part", *MACHINE)
     assert (found["cost_by_level"], found["cost"]) == ([2 * 60, 2 * 300], 720)
     assert (found["k"], found["empty_parts"]) == (8, 4)
@@ -96,7 +96,7 @@ def test_evaluation_of_a_mapping_made_by_hand(run: Run) -> None:
     assert found.keys() - without.keys() == {"hierarchy", "distances", "cost", "cost_by_level"}
 
 
-def test_json_to_standard_output_is_alone(run: Run) -> None:
+def test_json_on_standard_output_replaces_the_summary(run: Run) -> None:
     report = report_of(run, "map", "mesh.graph", *MACHINE, "-o", "out.pe", *ENGINE)
     graph, pe = read_graph("mesh.graph"), read_parts("out.pe")
     assert report.keys() == FIELDS
@@ -120,25 +120,25 @@ def test_json_to_standard_output_is_alone(run: Run) -> None:
     ]
 
 
-def test_json_file_beside_the_summary(run: Run) -> None:
+def test_json_file_keeps_the_summary(run: Run) -> None:
     result = run("map", "mesh.graph", *MACHINE, "--json", "stats.json", *ENGINE)
     assert "cost by level" in result.stdout
     assert json.loads(Path("stats.json").read_text()).keys() == FIELDS
 
 
-def test_without_output_only_the_summary(run: Run, folder: Path) -> None:
+def test_no_file_is_written_without_output(run: Run, folder: Path) -> None:
     before = sorted(folder.iterdir())
     run("map", "mesh.graph", *MACHINE, *ENGINE)
     assert sorted(folder.iterdir()) == before
 
 
-def test_quiet(run: Run) -> None:
+def test_quiet_prints_nothing(run: Run) -> None:
     result = run("map", "mesh.graph", *MACHINE, "-o", "out.pe", "--quiet", *ENGINE)
     assert result.output == ""
     assert len(read_parts("out.pe")) == 1200
 
 
-def test_profile(run: Run) -> None:
+def test_profile_is_written(run: Run) -> None:
     arguments = ("map", "mesh.graph", *MACHINE, "--profile", "trace.json")
     report = report_of(run, *arguments, *ENGINE)
     assert report.keys() == {*FIELDS, "profile"}
@@ -146,7 +146,7 @@ def test_profile(run: Run) -> None:
     assert "kernel" in run(*arguments, *ENGINE).stdout
 
 
-def test_distances_that_do_not_grow_are_told(run: Run) -> None:
+def test_decreasing_distances_are_warned_about(run: Run) -> None:
     arguments = ("map", "mesh.graph", "--hierarchy", "2:4", "--distance", "10:1", *ENGINE)
     result = run(*arguments)
     assert (
@@ -165,7 +165,7 @@ def test_distances_that_do_not_grow_are_told(run: Run) -> None:
         ("10.npy", as_npy(np.asfortranarray(DISTANCES, np.uint8))),
     ],
 )
-def test_matrix_files(run: Run, name: str, content: bytes) -> None:
+def test_matrix_file_equals_the_hierarchy(run: Run, name: str, content: bytes) -> None:
     Path(name).write_bytes(content)
     matrix = ("--distance", name)
     expected = report_of(run, "map", "mesh.graph", *MACHINE, "-o", "levels.pe", *ENGINE)
@@ -183,7 +183,7 @@ def test_matrix_files(run: Run, name: str, content: bytes) -> None:
     assert report_of(run, "evaluate", "mesh.graph", "alone.pe", *matrix)["cost"] == alone["cost"]
 
 
-def test_summary_of_a_machine_without_hierarchy(run: Run) -> None:
+def test_summary_without_hierarchy(run: Run) -> None:
     Path("pes.txt").write_bytes(as_text(DISTANCES))
     words = run("map", "mesh.graph", "--distance", "pes.txt", *ENGINE).stdout
     assert "cost by level" not in words
@@ -191,7 +191,7 @@ def test_summary_of_a_machine_without_hierarchy(run: Run) -> None:
     assert machine.count("8 PEs") == 1
 
 
-def test_infeasible_is_written_and_told(run: Run) -> None:
+def test_infeasible_mapping_is_written_with_a_warning(run: Run) -> None:
     write_graph("heavy.graph", heavy_vertex())
     arguments = ("map", "heavy.graph", "--hierarchy", "2", "--distance", "1", "-o", "out.pe")
     result = run(*arguments, "--quiet", *ENGINE, code=3)
@@ -204,7 +204,7 @@ def test_infeasible_is_written_and_told(run: Run) -> None:
 
 
 @pytest.mark.parametrize("vertices", [0, 1, 5])
-def test_more_pes_than_tasks(run: Run, vertices: int) -> None:
+def test_fewer_tasks_than_pes_leave_pes_empty(run: Run, vertices: int) -> None:
     write_graph("few.graph", isolated(vertices))
     report = report_of(run, "map", "few.graph", *MACHINE, "-o", "out.pe", *ENGINE)
     assert (report["cost"], sum(report["part_weights"])) == (0, vertices)
@@ -214,8 +214,8 @@ def test_more_pes_than_tasks(run: Run, vertices: int) -> None:
     assert len(read_parts("out.pe")) == vertices
 
 
-def test_files_for_launchers(run: Run) -> None:
-    """Written with one rank on each PE, for hosts by name or from a file."""
+def test_rankfile_and_hostfile_are_written(run: Run) -> None:
+    """Use one rank per PE, with named hosts and with relative ones."""
     write_graph("ranks.graph", grid(2, 4))
     Path("nodes").write_text("# of this job\nnode7 slots=2\nnode7\nnode9\n\nnode3\nnode1\n")
     files = ("--rankfile", "ranks", "--slurm-hostfile", "lines", "-o", "out.pe")
@@ -229,7 +229,7 @@ def test_files_for_launchers(run: Run) -> None:
     assert Path("ranks").read_text().splitlines() == ranks
 
 
-def test_repair(run: Run) -> None:
+def test_repair_adds_missing_edges(run: Run) -> None:
     Path("half.graph").write_text("3 2\n2\n1 3\n\n")
     result = run("map", "half.graph", *MACHINE, *ENGINE, code=1)
     assert result.stderr.startswith("jetpy: error: half.graph: ")
@@ -354,7 +354,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("line", CASES)
-def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
+def test_bad_command_line_is_refused(run: Run, folder: Path, line: str) -> None:
     code, words = CASES[line]
     for name, content in FILES.items():
         Path(name).write_bytes(content)
@@ -368,7 +368,7 @@ def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_wrong_numbers_are_refused_before_the_graph_is_read(run: Run) -> None:
+def test_bad_hierarchy_is_refused_before_the_graph_is_read(run: Run) -> None:
     Path("bad.graph").write_text("no graph\n")
     words = run("map", "bad.graph", "--hierarchy", "2", "--distance", "1:2", code=2).stderr
     assert "the numbers of levels differ: 1 in the hierarchy, 2 in the distances" in words

@@ -1,4 +1,4 @@
-"""Files of meshes: what `jetpy mesh` reads and writes."""
+"""`jetpy mesh`: mesh files that it reads and writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mesh() -> Any:
 
 
 @pytest.mark.parametrize("suffix", [".vtu", ".vtk", ".xdmf", ".msh"])
-def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
+def test_mesh_output_has_a_part_per_cell(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
     tmp_path = tmp_path / "work"
     tmp_path.mkdir()
     meshio = pytest.importorskip("meshio")
@@ -41,10 +41,10 @@ def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, su
     source, target = tmp_path / "in.vtu", tmp_path / f"out{suffix}"
     mesh.write(source)
     words = run("mesh", source, "-k", "3", *ENGINE, "-o", target, "--json", "-").stdout
-    told = json.loads(words)
+    report = json.loads(words)
     graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
     expected = jetpy.partition(graph, 3, backend="cpu", threads=2)
-    assert (told["graph"], told["cut"]) == ("in", expected.cut)
+    assert (report["graph"], report["cut"]) == ("in", expected.cut)
     found = meshio.read(target)
     quads, cubes = (
         np.concatenate(
@@ -66,7 +66,7 @@ def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, su
 
 
 @pytest.mark.parametrize("suffix", [".part", ".txt.gz", ".npy", ".npz", ".csv", ".json"])
-def test_parts_of_all_cells_alone(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
+def test_parts_file_has_a_part_per_cell(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
     source, target = tmp_path / "in.vtu", tmp_path / f"out{suffix}"
     mesh.write(source)
     words = run("mesh", source, "-k", "3", *ENGINE, "-o", target).stdout
@@ -78,18 +78,18 @@ def test_parts_of_all_cells_alone(run: Run, mesh: Any, tmp_path: Path, suffix: s
     assert parts.tolist() == [*expected.parts[:4], *expected.parts]
     for command in ("evaluate", "report"):
         output = ("-o", "page.html") if command == "report" else ()
-        told = json.loads(run(command, source, target, *output, "--json", "-").stdout)
-        assert (told["graph"], told["n"], told["cut"]) == ("in", 36, expected.cut)
+        report = json.loads(run(command, source, target, *output, "--json", "-").stdout)
+        assert (report["graph"], report["n"], report["cut"]) == ("in", 36, expected.cut)
 
 
-def test_says_that_nothing_is_written(run: Run, mesh: Any, tmp_path: Path) -> None:
+def test_summary_without_output_suggests_an_option(run: Run, mesh: Any, tmp_path: Path) -> None:
     mesh.write(tmp_path / "in.vtu")
     words = run("mesh", "in.vtu", "-k", "3", *ENGINE).stdout
     assert words.splitlines()[-1].startswith("no output file; use -o out.vtu")
 
 
 @pytest.mark.parametrize("command", [("evaluate",), ("report", "-o", "page.html")])
-def test_parts_that_are_not_those_of_all_cells(
+def test_parts_of_other_cells_are_refused(
     run: Run, mesh: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     mesh.write(tmp_path / "in.vtu")
@@ -101,7 +101,7 @@ def test_parts_that_are_not_those_of_all_cells(
     assert "out.vtu: this is a mesh, not a file of parts; jetpy mesh -o out.part" in refused
 
 
-def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
+def test_errors_of_meshio_are_explained(run: Run, mesh: Any, tmp_path: Path) -> None:
     source = tmp_path / "in.vtu"
     mesh.write(source)
     wrong = run("mesh", source, "-k", "2", "-o", tmp_path / "out.spam", code=1)
@@ -118,7 +118,7 @@ def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
     assert "files with this suffix cannot store the part of each cell" in words
 
 
-def test_cells_that_meshio_leaves_out(run: Run, tmp_path: Path) -> None:
+def test_mesh_without_readable_cells_is_refused(run: Run, tmp_path: Path) -> None:
     meshio = pytest.importorskip("meshio")
     source = tmp_path / "in.vtu"
     corners = np.indices((2, 2, 2)).reshape(3, 8).T.astype(float)
@@ -164,11 +164,11 @@ $Elements
 6 4 5 10 9
 $EndElements
 """
-"""Four squares in a row, two of steel and two of air, in the format 4.1 of Gmsh."""
+"""Four squares in a row, two of steel and two of air, in the Gmsh format 4.1."""
 
 
 def groups_of(path: Path) -> dict[str, list[tuple[int, ...]]]:
-    """The nodes of the cells in each physical group, by name."""
+    """Return the nodes of the cells in each physical group, by name."""
     mesh = pytest.importorskip("meshio").read(path)
     return {
         name: sorted(
@@ -182,7 +182,7 @@ def groups_of(path: Path) -> dict[str, list[tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize("version", ["2.2", "4.1"])
-def test_materials_and_parts_of_gmsh(run: Run, tmp_path: Path, version: str) -> None:
+def test_gmsh_output_keeps_materials_and_adds_parts(run: Run, tmp_path: Path, version: str) -> None:
     meshio = pytest.importorskip("meshio")
     source, target, again = (tmp_path / name for name in ("two.msh", "parts.msh", "again.msh"))
     source.write_text(MATERIALS)
@@ -209,7 +209,7 @@ def test_materials_and_parts_of_gmsh(run: Run, tmp_path: Path, version: str) -> 
 
 
 @pytest.mark.parametrize("suffix", [".vtu", ".vtk"])
-def test_materials_stay_in_other_formats(run: Run, tmp_path: Path, suffix: str) -> None:
+def test_vtk_output_keeps_materials(run: Run, tmp_path: Path, suffix: str) -> None:
     meshio = pytest.importorskip("meshio")
     source, target = tmp_path / "two.msh", tmp_path / f"out{suffix}"
     source.write_text(MATERIALS)
@@ -219,7 +219,7 @@ def test_materials_stay_in_other_formats(run: Run, tmp_path: Path, suffix: str) 
     assert sorted(data) == ["bottom-steel-air", "gmsh:geometrical", "gmsh:physical", "part"]
 
 
-def test_one_number_a_cell_is_the_part(run: Run, tmp_path: Path) -> None:
+def test_format_with_one_number_per_cell_stores_the_part(run: Run, tmp_path: Path) -> None:
     meshio = pytest.importorskip("meshio")
     source, target, parts = (tmp_path / name for name in ("two.msh", "out.mesh", "out.part"))
     source.write_text(MATERIALS)
@@ -230,7 +230,7 @@ def test_one_number_a_cell_is_the_part(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "package"), [(".xdmf", "h5py"), (".med", "h5py")])
-def test_missing_packages_are_told_before_the_work(
+def test_missing_package_is_reported_before_reading(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -243,27 +243,29 @@ def test_missing_packages_are_told_before_the_work(
     assert words.endswith("without the package h5py: pip install h5py\n")
 
 
-def test_what_meshio_prints(run: Run, mesh: Any, tmp_path: Path, capfd: Any) -> None:
+def test_output_of_meshio_becomes_a_warning(
+    run: Run, mesh: Any, tmp_path: Path, capfd: Any
+) -> None:
     meshio = pytest.importorskip("meshio")
     source, target = tmp_path / "in.msh", tmp_path / "out.vtu"
     meshio.Mesh(mesh.points, mesh.cells).write(source, file_format="gmsh22")
     content = source.read_bytes().replace(b"$EndElements", b"$EndElement")
     source.write_bytes(content)
     capfd.readouterr()
-    told = run("mesh", source, "-k", "2", *ENGINE, "-o", target)
-    assert f"{source}: meshio: $Elements not closed by $EndElements." in told.stderr.splitlines()
+    result = run("mesh", source, "-k", "2", *ENGINE, "-o", target)
+    assert f"{source}: meshio: $Elements not closed by $EndElements." in result.stderr.splitlines()
     assert run("mesh", source, "-k", "2", *ENGINE, "-o", target, "--quiet").output == ""
     assert capfd.readouterr() == ("", "")
 
 
-def test_without_meshio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_meshio_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "meshio", None)
     with pytest.raises(JetpyError, match="pip install meshio"):
         files.read_mesh(tmp_path / "in.vtu")
 
 
 def case(tmp_path: Path, form: str, bits: int = 32) -> Path:
-    """A row of cells; its faces between cells come first."""
+    """Write an OpenFOAM case of six cells in a row; faces between cells come first."""
     folder = tmp_path / openfoam.POLY_MESH
     folder.mkdir(parents=True)
     labels = {"owner": [0, 1, 2, 3, 4, 0, 5, 5], "neighbour": [1, 2, 3, 4, 5]}
@@ -284,7 +286,7 @@ def case(tmp_path: Path, form: str, bits: int = 32) -> Path:
 @pytest.mark.parametrize(
     ("form", "bits"), [("ascii", 32), ("ascii.gz", 32), ("binary", 32), ("binary", 64)]
 )
-def test_cases_of_openfoam(run: Run, tmp_path: Path, form: str, bits: int) -> None:
+def test_openfoam_case_is_partitioned(run: Run, tmp_path: Path, form: str, bits: int) -> None:
     folder = case(tmp_path, form, bits)
     assert openfoam.read_case(folder).degrees.tolist() == [1, 2, 2, 2, 2, 1]
     run("mesh", folder, "-k", "2", "--quiet", *ENGINE)
@@ -304,7 +306,7 @@ def test_cases_of_openfoam(run: Run, tmp_path: Path, form: str, bits: int) -> No
 
 
 def with_points(folder: Path, form: str) -> Path:
-    """The case with points: square faces across a row of unit cubes, the last one there twice."""
+    """Add points to the case: square faces of a row of unit cubes, the last face twice."""
     points = np.array([(x, y, z) for x in range(7) for y, z in ((0, 0), (1, 0), (1, 1), (0, 1))])
     faces = [[4 * x + i for i in range(4)] for x in (1, 2, 3, 4, 5, 0, 6, 6)]
     head = HEADER.format(form, 32)
@@ -335,7 +337,7 @@ def with_points(folder: Path, form: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["ascii", "binary"])
-def test_centres_of_openfoams_cells(run: Run, tmp_path: Path, form: str) -> None:
+def test_openfoam_coordinates_are_centres_of_cells(run: Run, tmp_path: Path, form: str) -> None:
     folder = with_points(case(tmp_path, form), form)
     found = openfoam.read_case(folder).coordinates
     assert found is not None
@@ -354,7 +356,7 @@ def test_centres_of_openfoams_cells(run: Run, tmp_path: Path, form: str) -> None
         ("faces", "1\n(3(0 1 2))", "are inconsistent"),
     ],
 )
-def test_bad_points_of_openfoam(tmp_path: Path, name: str, body: str, words: str) -> None:
+def test_bad_openfoam_points_are_refused(tmp_path: Path, name: str, body: str, words: str) -> None:
     folder = with_points(case(tmp_path, "ascii"), "ascii")
     (folder / openfoam.POLY_MESH / name).write_text(HEADER.format("ascii", 32) + body)
     graph = openfoam.read_case(folder)
@@ -371,7 +373,7 @@ def test_bad_points_of_openfoam(tmp_path: Path, name: str, body: str, words: str
         (HEADER.format("binary", 32) + "2\n(abc)", "announces 2 labels, but has 1"),
     ],
 )
-def test_bad_files_of_openfoam(tmp_path: Path, content: str, words: str) -> None:
+def test_bad_openfoam_labels_are_refused(tmp_path: Path, content: str, words: str) -> None:
     folder = case(tmp_path, "ascii")
     (folder / openfoam.POLY_MESH / "owner").write_text(content)
     with pytest.raises(FileFormatError, match=words):

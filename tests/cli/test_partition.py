@@ -41,7 +41,7 @@ LEVEL_FIELDS = {
 }
 
 
-def test_writes_what_the_library_finds(run: Run) -> None:
+def test_parts_equal_those_of_the_library(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--seed", 5, "-o", "out.part", *ENGINE)
     expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, seed=5, backend="cpu", threads=1)
     assert read_parts("out.part").tolist() == expected.parts.tolist()
@@ -55,13 +55,15 @@ def test_writes_what_the_library_finds(run: Run) -> None:
     assert result.stderr == ""
 
 
-def test_without_output_only_the_summary(run: Run, folder: Path) -> None:
+def test_no_file_is_written_without_output(run: Run, folder: Path) -> None:
     before = sorted(folder.iterdir())
     assert "feasible            yes" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
     assert sorted(folder.iterdir()) == before
 
 
-def test_kernels_are_compiled_or_loaded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summary_distinguishes_loaded_and_compiled_kernels(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
     assert ", load kernels " in words
     assert "compile" not in words
@@ -74,18 +76,18 @@ def test_kernels_are_compiled_or_loaded(run: Run, monkeypatch: pytest.MonkeyPatc
     assert ", compile 20.00" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
 
 
-def test_migration_needs_a_home(run: Run) -> None:
+def test_migration_without_home_is_refused(run: Run) -> None:
     words = run("partition", "mesh.graph", "-k", 2, "--migration", 3, *ENGINE, code=2).stderr
     assert "--migration needs --home" in words
 
 
-def test_quiet(run: Run) -> None:
+def test_quiet_prints_nothing(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 2, "-o", "out.part", "--quiet", *ENGINE)
     assert result.output == ""
     assert len(read_parts("out.part")) == 1200
 
 
-def test_json_to_standard_output_is_alone(run: Run) -> None:
+def test_json_on_standard_output_replaces_the_summary(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
     report = json.loads(result.stdout)
     assert report.keys() == FIELDS
@@ -102,14 +104,14 @@ def test_json_to_standard_output_is_alone(run: Run) -> None:
     assert (report["feasible"], report["backend"], report["graph"]) == (True, "cpu", "mesh")
 
 
-def test_json_file_beside_the_summary(run: Run) -> None:
+def test_json_file_keeps_the_summary(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--json", "stats.json", *ENGINE)
     assert "cut" in result.stdout
     assert json.loads(Path("stats.json").read_text()).keys() == FIELDS
 
 
 @pytest.mark.parametrize("name", ["out.npy", "out.npz.xz", "out.csv", "out.json"])
-def test_writes_parts_as_the_suffix_says(run: Run, name: str) -> None:
+def test_suffix_selects_the_format_of_parts(run: Run, name: str) -> None:
     run("partition", "mesh.graph", "-k", 4, "-o", name, "--quiet", *ENGINE)
     report = json.loads(run("evaluate", "mesh.graph", name, "-k", 4, "--json", "-").stdout)
     expected = jetpy.partition(read_graph("mesh.graph"), 4, backend="cpu", threads=1)
@@ -119,14 +121,14 @@ def test_writes_parts_as_the_suffix_says(run: Run, name: str) -> None:
     )
 
 
-def test_a_large_imbalance_is_asked_for(run: Run) -> None:
+def test_large_imbalance_needs_its_option(run: Run) -> None:
     options = ("--imbalance", 1.5, "--large-imbalance", "--json", "-")
     report = json.loads(run("partition", "mesh.graph", "-k", 4, *options, *ENGINE).stdout)
     assert report["limit"] == 750
 
 
 @pytest.mark.parametrize("targets", ["2:1:1", "shares.txt"])
-def test_targets(run: Run, targets: str) -> None:
+def test_targets_from_text_and_file(run: Run, targets: str) -> None:
     Path("shares.txt").write_text("2\n1\n1\n")
     options = ("--targets", targets, "-o", "parts.txt", "--json", "report.json")
     result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE)
@@ -152,12 +154,12 @@ def test_targets(run: Run, targets: str) -> None:
         ),
     ],
 )
-def test_bad_targets(run: Run, options: tuple[str, ...], message: str) -> None:
+def test_bad_targets_are_refused(run: Run, options: tuple[str, ...], message: str) -> None:
     result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=2)
     assert message in result.stderr
 
 
-def test_fixed_and_home(run: Run) -> None:
+def test_fixed_and_home_equal_the_library(run: Run) -> None:
     n = read_graph("mesh.graph").n
     home = np.arange(n) * 4 // n
     fixed = np.where(np.arange(n) % 9 == 0, (home + 1) % 4, -1)
@@ -195,7 +197,9 @@ def test_fixed_and_home(run: Run) -> None:
         (("--home", "many.txt", "--session", "live.npz"), 2, "--session cannot be combined with"),
     ],
 )
-def test_bad_places(run: Run, options: tuple[str, ...], code: int, message: str) -> None:
+def test_bad_fixed_or_home_file_is_refused(
+    run: Run, options: tuple[str, ...], code: int, message: str
+) -> None:
     Path("short.txt").write_text("0\n1\n")
     Path("many.txt").write_text("7\n" * 1200)
     Path("minus.txt").write_text("-2\n" * 1200)
@@ -205,7 +209,7 @@ def test_bad_places(run: Run, options: tuple[str, ...], code: int, message: str)
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_vertex_weights(run: Run, columns: int) -> None:
+def test_vertex_weights_are_read_from_a_file(run: Run, columns: int) -> None:
     weights = np.random.default_rng(0).integers(1, 9, (1200, columns))
     lines = "\n".join(" ".join(map(str, row)) for row in weights.tolist())
     Path("weights.txt").write_text(lines + "\n")
@@ -231,7 +235,7 @@ def test_vertex_weights(run: Run, columns: int) -> None:
         assert sum(report["part_weights"]) == weights.sum()
 
 
-def test_vertex_weights_by_scale(run: Run) -> None:
+def test_fractional_vertex_weights_need_scale(run: Run) -> None:
     Path("weights.txt").write_text("0.5\n" * 1199 + "1.5\n")
     options = ("--vertex-weights", "weights.txt", *ENGINE)
     refused = run("partition", "mesh.graph", "-k", 3, *options, code=1).stderr
@@ -241,7 +245,7 @@ def test_vertex_weights_by_scale(run: Run) -> None:
     assert sum(json.loads(words)["part_weights"]) == 1202
 
 
-def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
+def test_fractional_matrix_needs_pattern_or_scale(run: Run) -> None:
     head = "%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n"
     Path("a.mtx").write_text(head + "1 1 9.5\n2 1 0.5\n3 2 1.5\n4 3 0.5\n")
     refused = run("partition", "a.mtx", "-k", 2, *ENGINE, code=1)
@@ -259,14 +263,14 @@ def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
     assert quiet.stderr.splitlines() == [scale]
 
 
-def test_threads_do_not_matter(run: Run) -> None:
+def test_parts_do_not_depend_on_threads(run: Run) -> None:
     for threads in (1, 2):
         engine = ("--backend", "cpu", "--threads", threads)
         run("partition", "mesh.graph", "-k", 8, "-o", f"{threads}.part", *engine)
     assert Path("1.part").read_bytes() == Path("2.part").read_bytes()
 
 
-def test_generations(run: Run) -> None:
+def test_generations_equal_the_library(run: Run) -> None:
     asked = ("partition", "mesh.graph", "-k", 4, "--seed", 2, *ENGINE)
     result = run(*asked, "--generations", 5, "-o", "five.part", "--json", "five.json")
     assert "preset default, 5 generations, cpu" in result.stdout
@@ -279,7 +283,7 @@ def test_generations(run: Run) -> None:
     assert report["cut"] == expected.cut
 
 
-def test_time_limit(run: Run) -> None:
+def test_time_limit_equals_its_number_of_generations(run: Run) -> None:
     limited = ("--preset", "max", "--time-limit", 1.5, "--session", "mesh.npz")
     asked = ("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
     report = json.loads(run(*asked, *limited).stdout)
@@ -291,14 +295,14 @@ def test_time_limit(run: Run) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_presets(run: Run, preset: str) -> None:
+def test_every_preset_is_feasible(run: Run, preset: str) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--preset", preset, "--json", "-", *ENGINE)
     report = json.loads(result.stdout)
     assert report["preset"] == preset
     assert report["feasible"]
 
 
-def test_methods_other_than_the_preset(run: Run) -> None:
+def test_methods_override_the_preset(run: Run) -> None:
     methods = ("--coarsening", "constrained", "--refinement", "independent-set")
     arguments = ("partition", "mesh.graph", "-k", 4, "-o", "out.part", *ENGINE)
     words = run(*arguments, *methods).stdout
@@ -319,14 +323,14 @@ def test_methods_other_than_the_preset(run: Run) -> None:
 
 
 @pytest.mark.parametrize("vertices", [0, 1, 5])
-def test_more_parts_than_vertices(run: Run, vertices: int) -> None:
+def test_more_parts_than_vertices_leave_parts_empty(run: Run, vertices: int) -> None:
     write_graph("few.graph", isolated(vertices))
     report = json.loads(run("partition", "few.graph", "-k", 6, "--json", "-", *ENGINE).stdout)
     assert (report["empty_parts"], report["cut"], report["levels"]) == (6 - vertices, 0, [])
     assert "cut                 0\n" in run("partition", "few.graph", "-k", 6, *ENGINE).stdout
 
 
-def test_infeasible_is_written_and_told(run: Run) -> None:
+def test_infeasible_partition_is_written_with_a_warning(run: Run) -> None:
     write_graph("heavy.graph", heavy_vertex())
     arguments = ("partition", "heavy.graph", "-k", 2, "-o", "out.part", "--quiet", *ENGINE)
     result = run(*arguments, code=3)
@@ -336,21 +340,21 @@ def test_infeasible_is_written_and_told(run: Run) -> None:
     assert len(read_parts("out.part")) == 6
 
 
-def test_repair(run: Run) -> None:
+def test_repair_adds_missing_edges(run: Run) -> None:
     Path("half.graph").write_text("3 2\n2\n1 3\n\n")
     result = run("partition", "half.graph", "-k", 2, *ENGINE, code=1)
     assert result.stderr.startswith("jetpy: error: half.graph: ")
     run("partition", "half.graph", "-k", 2, "--repair", *ENGINE)
 
 
-def test_old_output_stays_when_the_work_fails(run: Run) -> None:
+def test_failed_run_keeps_the_old_output(run: Run) -> None:
     Path("bad.graph").write_text("3 2\n2\n")
     Path("out.part").write_text("old\n")
     run("partition", "bad.graph", "-k", 2, "-o", "out.part", *ENGINE, code=1)
     assert Path("out.part").read_text() == "old\n"
 
 
-def test_profile(run: Run) -> None:
+def test_profile_is_printed_and_written(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--profile", "trace.json", *ENGINE)
     assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 4, cpu"
     words = " ".join(result.stdout.split())
@@ -361,7 +365,7 @@ def test_profile(run: Run) -> None:
     assert total.split()[3] == f"{expected.launches:,}"
 
 
-def test_profile_beside_json(run: Run) -> None:
+def test_profile_is_part_of_the_json(run: Run) -> None:
     arguments = ("partition", "mesh.graph", "-k", 4, "--json", "-", "--profile", "trace.json.gz")
     report = json.loads(run(*arguments, *ENGINE).stdout)
     assert report.keys() == {*FIELDS, "profile"}
@@ -372,17 +376,17 @@ def test_profile_beside_json(run: Run) -> None:
     assert Path("trace.json.gz").exists()
 
 
-def test_quiet_profile_of_nothing(run: Run) -> None:
+def test_profile_of_a_trivial_run(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 1, "--profile", "trace", "--quiet", *ENGINE)
     assert result.output == ""
     assert len(json.loads(Path("trace").read_text())["traceEvents"]) == 2
     run("partition", "mesh.graph", "-k", 1, "--profile", "trace", *ENGINE)
 
 
-def test_what_libraries_print_is_no_result(
+def test_output_of_c_libraries_goes_to_standard_error(
     run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """METIS says so where it is asked for more than it can do: where C prints, that is."""
+    """METIS prints such a line, from C, if it cannot bisect a graph."""
     found = coarsest.METHODS["bisection"]
 
     def start(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Command lines run as programs of their own, as a shell runs them."""
+"""Command lines run as separate programs, as by a shell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTITION = [*PROGRAM, "partition", "mesh.graph", "-k", "4", *ENGINE]
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_success() -> None:
+def test_success_prints_json_only() -> None:
     command = [*PARTITION, "-o", "out.part", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["feasible"]
@@ -29,7 +29,7 @@ def test_success() -> None:
     assert len(Path("out.part").read_text().split()) == 1200
 
 
-def test_failure() -> None:
+def test_failure_prints_one_line() -> None:
     command = [*PROGRAM, "partition", "mesh.part", "-k", "2", *ENGINE]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
@@ -38,7 +38,7 @@ def test_failure() -> None:
 
 
 @pytest.mark.slow
-def test_progress_bars_only_where_somebody_looks() -> None:
+def test_terminal_shows_progress_bars_unless_quiet() -> None:
     shown = shown_on_a_terminal([*PARTITION, "--json", "out.json"])
     assert "Reading" in shown
     assert "Refining" in shown
@@ -46,7 +46,7 @@ def test_progress_bars_only_where_somebody_looks() -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["summary", "json"])
-def test_nobody_reads_the_output(options: list[str]) -> None:
+def test_closed_output_is_a_silent_failure(options: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part", *options]
@@ -56,7 +56,7 @@ def test_nobody_reads_the_output(options: list[str]) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["summary", "json"])
-def test_no_space_for_the_output(options: list[str]) -> None:
+def test_full_disk_is_an_error(options: list[str]) -> None:
     command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part", *options]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
@@ -66,13 +66,13 @@ def test_no_space_for_the_output(options: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_interrupted_while_reading(folder: Path) -> None:
+def test_interrupt_while_reading_leaves_no_file(folder: Path) -> None:
     os.mkfifo("endless.graph")
     before = sorted(folder.iterdir())
     command = [*PROGRAM, "partition", "endless.graph", "-k", "2", "-o", "out.part", *ENGINE]
     with (
         subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
-        open("endless.graph", "wb", buffering=0) as stream,  # opens when it is read
+        open("endless.graph", "wb", buffering=0) as stream,  # blocks until the program opens it
     ):
         stream.write(b"1000 2000\n")
         time.sleep(0.2)
@@ -83,7 +83,7 @@ def test_interrupted_while_reading(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_interrupted_while_writing(folder: Path) -> None:
+def test_interrupt_while_writing_leaves_no_file(folder: Path) -> None:
     before = sorted(folder.iterdir())
     command = [*PROGRAM, "generate", "grid", "700", "700", "-o", "large.graph.xz"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -97,12 +97,12 @@ def test_interrupted_while_writing(folder: Path) -> None:
 
 
 def _written(folder: Path, name: str) -> bool:
-    """Whether much of a file has been written, under whatever name."""
+    """Return whether a file whose name contains `name` has more than 4096 bytes."""
     sizes = [entry.stat().st_size for entry in os.scandir(folder) if name in entry.name]
     return max(sizes, default=0) > 4096
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_does_not_import_llvmlite_or_rich() -> None:
     code = (
         "import sys; from jetpy.cli.main import main; main(['--help'], standalone_mode=False); "
         "print(sorted({'llvmlite', 'rich'} & sys.modules.keys()))"
@@ -122,7 +122,7 @@ main(prog_name="jetpy")
 
 
 @pytest.mark.slow
-def test_one_line_tells_that_kernels_are_compiled_unless_quiet() -> None:
+def test_compilation_is_announced_in_one_line_unless_quiet() -> None:
     command = [sys.executable, "-c", COMPILING, "partition", "mesh.graph", "-k", "4", *ENGINE]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == (

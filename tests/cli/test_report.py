@@ -1,4 +1,4 @@
-"""`jetpy report`: pages read back, and compared with what they are about."""
+"""`jetpy report`: pages are read back and compared with their partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_BYTES = 1_000_000
 
 
 def page(path: str | Path = "page.html") -> Page:
-    """Read a page, and check what holds of all of them."""
+    """Read a page and check the properties that every page has."""
     text = Path(path).read_text("utf-8")
     assert len(text.encode()) < MAX_BYTES
     found = Page(text)
@@ -39,29 +39,29 @@ def number(text: str) -> int:
     return int(text.partition(" ")[0].replace(",", ""))
 
 
-def test_as_json(run: Run) -> None:
+def test_report_as_json(run: Run) -> None:
     words = "report", "mesh.graph", "-o", "page.html", "--json"
-    told = json.loads(run(*words, "-", "-k", 4, *ENGINE).stdout)
-    assert told["page"] == "page.html"
-    assert told["bytes"] == Path("page.html").stat().st_size
-    assert told["feasible"]
-    assert run(*words, "told.json", "--quiet", "mesh.part").output == ""
-    assert json.loads(Path("told.json").read_text())["cut"] == 90
+    shown = json.loads(run(*words, "-", "-k", 4, *ENGINE).stdout)
+    assert shown["page"] == "page.html"
+    assert shown["bytes"] == Path("page.html").stat().st_size
+    assert shown["feasible"]
+    assert run(*words, "report.json", "--quiet", "mesh.part").output == ""
+    assert json.loads(Path("report.json").read_text())["cut"] == 90
 
 
-def test_a_run(run: Run) -> None:
+def test_page_of_a_run(run: Run) -> None:
     graph = delaunay(3000, 1)
     jetpy.write_graph("mesh.npz", graph)
     words = run("report", "mesh.npz", "-k", 6, "--seed", 3, "-o", "page.html", *ENGINE).stdout
     size = Path("page.html").stat().st_size
     assert words == f"wrote page.html: mesh: 6 parts, {size / 1e3:.0f} kB\n"
-    told = page()
+    shown = page()
     result = jetpy.partition(graph, 6, seed=3, backend="cpu", threads=1, profile=True)
     found = jetpy.evaluate(graph, result.parts, 6)
     heaviest = max(result.part_weights)
-    assert f"heaviest part weighs {heaviest} of {result.limit} allowed." in told.said("p")
-    assert told.facts["graph"] == "3,000 vertices, 8,975 edges"
-    assert told.facts["parts"] == "k = 6, seed 3, preset default, cpu, 1 thread"
+    assert f"heaviest part weighs {heaviest} of {result.limit} allowed." in shown.said("p")
+    assert shown.facts["graph"] == "3,000 vertices, 8,975 edges"
+    assert shown.facts["parts"] == "k = 6, seed 3, preset default, cpu, 1 thread"
     for name, value in (
         ("cut", found.cut),
         ("communication volume", found.communication_volume),
@@ -69,29 +69,29 @@ def test_a_run(run: Run) -> None:
         ("empty parts", 0),
         ("disconnected parts", found.disconnected_parts),
     ):
-        assert number(told.facts[name]) == value
-    assert told.table("part") == [list(row) for row in part_rows(found)]
+        assert number(shown.facts[name]) == value
+    assert shown.table("part") == [list(row) for row in part_rows(found)]
     expected = [row[:-1] for row in level_rows(reversed(result.levels))]
-    assert [tuple(row[:-1]) for row in told.table("level")] == expected
+    assert [tuple(row[:-1]) for row in shown.table("level")] == expected
     assert result.profile is not None
     calls = {(row[0], row[2]) for row in kernel_rows(result.profile)}
-    assert {(row[0], row[2]) for row in told.table("kernel")} == calls
-    assert "It found the same parts." in told.said("p")
+    assert {(row[0], row[2]) for row in shown.table("kernel")} == calls
+    assert "It found the same parts." in shown.said("p")
     command = "jetpy report mesh.npz -k 6 --seed 3 -o page.html --backend cpu --threads 1"
-    assert told.said("pre") == command
-    assert told.facts["jetpy-partitioner"] == jetpy.__version__
-    assert "The area around each vertex" in told.said("figcaption")
-    numbers = {word for words in told.words["text"] for word in words.split()}
+    assert shown.said("pre") == command
+    assert shown.facts["jetpy-partitioner"] == jetpy.__version__
+    assert "The area around each vertex" in shown.said("figcaption")
+    numbers = {word for words in shown.words["text"] for word in words.split()}
     assert {str(part) for part in range(6)} <= numbers
 
 
-def test_metis_does_something_else_with_each_seed() -> None:
+def test_metis_baseline_depends_on_the_seed() -> None:
     graph = jetpy.generators.delaunay(2000)
     found = [metis_baseline.metis(graph, 8, 260, seed).parts.tobytes() for seed in range(4)]
     assert len(set(found)) == 4
 
 
-def test_metis_is_beside(run: Run) -> None:
+def test_page_compares_with_metis(run: Run) -> None:
     run("report", "mesh.graph", "-k", 5, "--imbalance", 0.1, "-o", "page.html", *ENGINE)
     table = {row[0]: row[1:] for row in page().table("")}
     limit = int(1.1 * 240)
@@ -105,31 +105,31 @@ def test_metis_is_beside(run: Run) -> None:
     assert table["largest volume"][1] == f"{found.largest_volume}"
 
 
-def test_given_parts(run: Run) -> None:
+def test_page_of_given_parts(run: Run) -> None:
     Path("mesh.graph").rename("<b>&.graph")
     run("report", "<b>&.graph", "mesh.part", "-o", "page.html", "--quiet")
-    told = page()
-    assert told.said("h1") == "<b>&: 4 parts"
-    assert told.said("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
-    assert told.facts["parts"] == "4, from mesh.part"
-    assert number(told.facts["cut"]) == 90
-    assert told.said("h2") == "Parts Between parts Comparison with METIS How this page was made"
-    assert "The quotient graph" in told.said("figcaption")
-    assert "Balanced: the heaviest part weighs 300 of 309 allowed." in told.said("p")
-    assert told.table("")[0][1] == "90"
+    shown = page()
+    assert shown.said("h1") == "<b>&: 4 parts"
+    assert shown.said("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
+    assert shown.facts["parts"] == "4, from mesh.part"
+    assert number(shown.facts["cut"]) == 90
+    assert shown.said("h2") == "Parts Between parts Comparison with METIS How this page was made"
+    assert "The quotient graph" in shown.said("figcaption")
+    assert "Balanced: the heaviest part weighs 300 of 309 allowed." in shown.said("p")
+    assert shown.table("")[0][1] == "90"
 
 
-def test_given_parts_beyond_the_limit(run: Run) -> None:
+def test_page_of_unbalanced_parts(run: Run) -> None:
     Path("lame.part").write_text("0\n" * 800 + "1\n" * 400)
     run("report", "mesh.graph", "lame.part", "-k", 3, "-o", "page.html")
-    told = page()
+    shown = page()
     words = "Not balanced: 1 part of 3 above the limit of 412; the heaviest part weighs 800."
-    assert words in told.said("p")
-    assert [row[:2] for row in told.marked] == [["0", "800"]]
-    assert told.facts["empty parts"] == "1"
+    assert words in shown.said("p")
+    assert [row[:2] for row in shown.marked] == [["0", "800"]]
+    assert shown.facts["empty parts"] == "1"
 
 
-def test_a_run_without_balance(run: Run) -> None:
+def test_infeasible_run_has_exit_code_3(run: Run) -> None:
     square = grid(2, 2)
     arrays = square.indptr, square.indices, square.edge_weights
     jetpy.write_graph("heavy.graph", Graph(*arrays, np.array([9, 1, 1, 1], np.int32)))
@@ -138,7 +138,7 @@ def test_a_run_without_balance(run: Run) -> None:
     assert "Not balanced: 1 part of 2" in page().said("p")
 
 
-def test_coordinates(run: Run) -> None:
+def test_coordinates_draw_the_partition(run: Run) -> None:
     places = grid(40, 30).coordinates
     assert places is not None
     np.savetxt("mesh.xy", places / 7, fmt="%.4f")
@@ -148,7 +148,7 @@ def test_coordinates(run: Run) -> None:
     assert "Lines are edges; heavy lines are cut edges." in words
 
 
-def test_a_mesh(run: Run) -> None:
+def test_page_of_a_mesh(run: Run) -> None:
     meshio = pytest.importorskip("meshio")
     corners = np.stack(np.meshgrid(*map(np.arange, (9, 9, 9)), indexing="ij"), -1).reshape(-1, 3)
     origins = np.flatnonzero((corners < 8).all(axis=1))
@@ -156,23 +156,23 @@ def test_a_mesh(run: Run) -> None:
     cells = origins[:, None] + np.array(steps)
     meshio.Mesh(corners.astype(float), [("hexahedron", cells)]).write("block.vtu")
     run("report", "block.vtu", "-k", 4, "-o", "page.html", *ENGINE)
-    told = page()
-    assert told.facts["graph"] == "512 vertices, 1,344 edges"
-    assert "Vertices behind others are hidden" in told.said("figcaption")
+    shown = page()
+    assert shown.facts["graph"] == "512 vertices, 1,344 edges"
+    assert "Vertices behind others are hidden" in shown.said("figcaption")
 
 
-def test_many_parts(run: Run) -> None:
+def test_page_of_many_parts_lists_the_heaviest(run: Run) -> None:
     graph = grid(60, 60)
     jetpy.write_graph("grid.npz", graph)
     parts = np.random.default_rng(0).integers(0, 500, graph.n)
     jetpy.write_parts("noise.part", parts)
     run("report", "grid.npz", "noise.part", "-k", 500, "-o", "page.html")
-    told = page()
-    assert "The table lists the 400 heaviest of 500 parts." in told.said("p")
+    shown = page()
+    assert "The table lists the 400 heaviest of 500 parts." in shown.said("p")
     weights = np.sort(np.bincount(parts, minlength=500))[::-1]
-    assert [number(row[1]) for row in told.table("part")] == weights[:400].tolist()
-    assert "most adjacent parts have different colours" in told.said("figcaption")
-    assert "each row and column stands for 2 parts" in told.said("figcaption")
+    assert [number(row[1]) for row in shown.table("part")] == weights[:400].tolist()
+    assert "most adjacent parts have different colours" in shown.said("figcaption")
+    assert "each row and column stands for 2 parts" in shown.said("figcaption")
 
 
 @pytest.mark.parametrize(
@@ -180,20 +180,22 @@ def test_many_parts(run: Run) -> None:
     [(isolated(0), 3), (isolated(5), 1), (isolated(5), 8), (two_cliques(4), 3)],
     ids=["empty", "one part", "more parts than vertices", "two pieces"],
 )
-def test_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
+def test_page_of_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
     jetpy.write_graph("awkward.graph", graph)
     run("report", "awkward.graph", "-k", k, "-o", "page.html", *ENGINE)
-    told = page()
+    shown = page()
     result = jetpy.partition(graph, k, backend="cpu", threads=1)
-    assert number(told.facts["cut"]) == result.cut
-    assert number(told.facts["empty parts"]) == result.empty_parts
-    assert ("METIS did not run" in told.said("p")) == bool(
+    assert number(shown.facts["cut"]) == result.cut
+    assert number(shown.facts["empty parts"]) == result.empty_parts
+    assert ("METIS did not run" in shown.said("p")) == bool(
         metis_baseline.unsupported_reason(graph, k)
     )
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_without_the_extra(run: Run, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_explained(
+    run: Run, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     words = run("report", "mesh.graph", "-k", 2, "-o", "page.html", code=1).stderr
     expected = f"pages and figures need {package}: pip install 'jetpy-partitioner[report]'"
@@ -241,7 +243,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_mistakes(run: Run, folder: Path, line: str) -> None:
+def test_bad_command_line_is_refused(run: Run, folder: Path, line: str) -> None:
     code, words = MISTAKES[line]
     Path("short.part").write_text("0\n1\n")
     Path("few.xy").write_text("0 1\n2 3\n")

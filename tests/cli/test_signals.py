@@ -1,6 +1,6 @@
-"""Signals end the program at any moment: soon, in one line, with nothing left behind.
+"""Signals end the program at any moment: soon, with one line of output and no new file.
 
-Set ``JETPY_SIGNALS`` to a number for so many random moments.
+``JETPY_SIGNALS`` sets the number of random moments.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import pytest
 from tests.cli.conftest import ENGINE
 
 if not Path("/proc/self/status").exists():
-    pytest.skip("this system does not tell what processes do", allow_module_level=True)
+    pytest.skip("this system has no /proc/self/status", allow_module_level=True)
 
 MOMENTS = int(os.environ.get("JETPY_SIGNALS", "6"))
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SLACK = 4
-"""Seconds beside the one that it may take: the tests share the machine."""
+"""Seconds added to the allowed one, because the tests share the machine."""
 
 MAIN = "from jetpy.cli.signals import main; main()"
 IN_A_KERNEL = """
@@ -49,11 +49,11 @@ def compile(self, modules, *, jobs, progress):
     return sum(map(len, compile_in_parallel("time:sleep", [[(60,)], [(60,)]], jobs)))
 CpuBackend.compile = compile
 """
-"""Two processes that compile for a minute, as for Kokkos."""
+"""Two processes that compile for a minute, as with Kokkos."""
 
 
 def start(*arguments: object, before: str = "", ignored: bool = False) -> subprocess.Popen[str]:
-    """Start the program, also where the tests run without Ctrl-C, as with `nohup`."""
+    """Start the program with default signal handlers, or with ignored signals as `nohup` does."""
     action = "SIG_IGN" if ignored else "SIG_DFL"
     before += f"import signal\nfor n in {[*map(int, CODES)]}: signal.signal(n, signal.{action})\n"
     return subprocess.Popen(
@@ -70,27 +70,27 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
         time.sleep(0.005)
 
 
-def is_in_charge(process: subprocess.Popen[str]) -> bool:
-    """Whether the program handles the last signal that it does."""
-    return is_among("SigCgt", max(CODES), process)
+def has_handlers(process: subprocess.Popen[str]) -> bool:
+    """Return whether the program has installed all its signal handlers."""
+    return has_signal_state("SigCgt", max(CODES), process)
 
 
-def is_among(kind: str, number: int, process: subprocess.Popen[str]) -> bool:
-    """Whether a process treats a signal in some way: caught (SigCgt) or ignored (SigIgn)."""
+def has_signal_state(kind: str, number: int, process: subprocess.Popen[str]) -> bool:
+    """Return whether a process catches (SigCgt) or ignores (SigIgn) a signal."""
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     (signals,) = (int(line.split()[1], 16) for line in lines if line.startswith(kind))
     return bool(signals >> (number - 1) & 1)
 
 
 def size_of(folder: Path) -> int:
-    """How many bytes there are in the files of a folder."""
-    with suppress(FileNotFoundError):  # one has vanished meanwhile
+    """Return the total size of the files in a folder in bytes."""
+    with suppress(FileNotFoundError):  # a file was removed meanwhile
         return sum(path.stat().st_size for path in folder.iterdir())
     return 0
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str, str]:
-    """Send a signal and return the exit code and what the program said."""
+    """Send a signal and return the exit code, standard output and standard error."""
     started = time.monotonic()
     process.send_signal(number)
     said, words = process.communicate(timeout=60)
@@ -99,7 +99,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, st
 
 
 @pytest.mark.parametrize("number", CODES)
-def test_in_a_compiled_kernel(tmp_path: Path, number: signal.Signals) -> None:
+def test_signal_ends_a_compiled_kernel(tmp_path: Path, number: signal.Signals) -> None:
     command = ("generate", "grid", 3, 3, "-o", tmp_path / "x.graph")
     with start(*command, before=IN_A_KERNEL) as process:
         wait_until(lambda: size_of(tmp_path) > 0, process)
@@ -113,7 +113,7 @@ exec("def part_graph(*_, **__): raise RuntimeError('unknown')", vars(pymetis))
 """
 
 
-def test_metis_takes_sigterm_for_an_error(folder: Path) -> None:
+def test_sigterm_inside_metis_is_not_an_error(folder: Path) -> None:
     words = ("partition", "mesh.graph", "-k", 4, "--preset", "gkway", *ENGINE)
     with start(*words, before=IN_METIS) as process:
         _, said = process.communicate(timeout=60)
@@ -122,7 +122,7 @@ def test_metis_takes_sigterm_for_an_error(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(MOMENTS))
-def test_at_any_moment(folder: Path, moment: int) -> None:
+def test_signal_at_any_moment_leaves_no_file(folder: Path, moment: int) -> None:
     rng = random.Random(moment)
     number = rng.choice(list(CODES))
     before = sorted(folder.iterdir())
@@ -137,14 +137,14 @@ def test_at_any_moment(folder: Path, moment: int) -> None:
         "t.json",
     )
     with start("partition", "mesh.graph", "-k", 4, *files, *ENGINE) as process:
-        wait_until(lambda: is_in_charge(process), process)
+        wait_until(lambda: has_handlers(process), process)
         time.sleep(rng.uniform(0, 1.2))
         code, _, words = end(process, number)
     left = {path.name for path in folder.iterdir() if path not in before}
     written = {"out.npy", "out.json.gz", "out.npz", "t.json"}
     if (code, words) == (CODES[number], "jetpy: interrupted\n"):
         assert left <= written
-    else:  # in time, or as Python ends, when signals have their usual effect again
+    else:  # by a handler, or at the end of Python, when the default handlers are back
         assert (code, words) in ((0, ""), (-number, ""))
         assert left == written
 
@@ -153,7 +153,9 @@ def test_at_any_moment(folder: Path, moment: int) -> None:
 def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
     command = ("generate", "grid", 300, 300, "-o", tmp_path / "x.graph")
     with start(*command, ignored=True) as process:
-        wait_until(lambda: all(is_among("SigIgn", number, process) for number in CODES), process)
+        wait_until(
+            lambda: all(has_signal_state("SigIgn", number, process) for number in CODES), process
+        )
         for _ in range(10):
             for number in CODES:
                 process.send_signal(number)
@@ -168,7 +170,7 @@ def children_of(pid: int) -> list[int]:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended meanwhile
             continue
         if int(parent) == pid and state != "Z":
             found.append(int(stat.parent.name))
@@ -177,7 +179,7 @@ def children_of(pid: int) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_compiling_processes_end_too(
+def test_signal_ends_compiling_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
@@ -190,8 +192,8 @@ def test_compiling_processes_end_too(
     assert not any(Path(f"/proc/{child}/cmdline").exists() for child in children)
 
 
-def test_the_entry_imports_next_to_nothing() -> None:
-    """Until it is in charge, Ctrl-C would print a traceback."""
+def test_entry_point_imports_few_modules() -> None:
+    """Until its handlers are installed, Ctrl-C would print a traceback."""
     import jetpy.cli.signals
 
     code = (

@@ -1,4 +1,4 @@
-"""`jetpy study`: runs, what is kept of them, and how a study goes on."""
+"""`jetpy study`: runs, the files that it keeps, and how it resumes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.cli.test_report import page
 
 WORDS = ("-k", "2", "--tools", "metis", "--threads", "1,2", "--machine", "box", "-o", "study")
 RUNS = 4
-"""By two applications, on two numbers of threads."""
+"""Runs of two applications with two numbers of threads."""
 
 
 @pytest.fixture(scope="session")
@@ -45,10 +45,10 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def made(_made: Path, run: Run) -> Path:
-    """A copy of a study of `mesh.graph`, made once."""
+    """Copy a study of `mesh.graph`, which is run only once."""
     if not _made.exists():
-        told = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
-        assert told == (
+        output = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
+        assert output == (
             "wrote study/report.html: 4 runs on 2 platforms; the same parts in all of 1 "
             "partition, each found 2 times\n"
         )
@@ -62,7 +62,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def test_runs_are_told_as_they_were(made: Path) -> None:
+def test_rows_describe_the_runs(made: Path) -> None:
     graph = grid(40, 30)
     found = rows(made)
     assert len(found) == RUNS
@@ -80,14 +80,14 @@ def test_runs_are_told_as_they_were(made: Path) -> None:
     assert len({(r["application"], r["problem"], r["platform"]) for r in found}) == RUNS
 
 
-def test_serial_tools_are_run_once_for_all_threads(made: Path) -> None:
+def test_serial_tools_run_once_for_all_numbers_of_threads(made: Path) -> None:
     metis = [row for row in rows(made) if row["tool"] == "metis"]
     assert [row["platform"] for row in metis] == ["box cpu-1", "box cpu-2"]
     assert [row["measured_threads"] for row in metis] == ["1", "1"]
     assert metis[0]["seconds"] == metis[1]["seconds"]
 
 
-def test_details(made: Path) -> None:
+def test_kernels_and_machine_are_recorded(made: Path) -> None:
     runs, kernels = rows(made), KERNELS.read(made)
     assert len({row["parts_sha"] for row in runs if row["tool"] == "jetpy"}) == 1
     assert sum(int(row["kernels"] or 0) for row in runs) == len(kernels)
@@ -95,13 +95,13 @@ def test_details(made: Path) -> None:
     facts = json.loads((made / FILE).read_text())["machines"]["box"]
     assert facts["facts"]["processor"]
     assert facts["roofs"].keys() == {"cpu/1", "cpu/2"}
-    told = page(made / "report.html")
-    assert told.facts["runs"] == f"{RUNS}"
+    html = page(made / "report.html")
+    assert html.facts["runs"] == f"{RUNS}"
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What is run from now on."""
+    """Record the runs from now on."""
     found: list[object] = []
     whole = runner.run_apart
 
@@ -114,7 +114,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 @pytest.mark.slow
-def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object]) -> None:
+def test_study_runs_only_missing_rows(made: Path, run: Run, ran: list[object]) -> None:
     before = rows(made)
     PERFORMANCE.write(made, [row for row in before if row["tool"] != "metis"])
     assert "4 runs" in run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
@@ -123,9 +123,7 @@ def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object
 
 
 @pytest.mark.slow
-def test_runs_that_were_not_repeated_so_often_are_made_again(
-    made: Path, run: Run, ran: list[object]
-) -> None:
+def test_more_repeats_run_again(made: Path, run: Run, ran: list[object]) -> None:
     words = "study", "mesh.graph", "--backends", "cpu", *WORDS
     assert "Each run was made once" in page(made / "report.html").text
     for _ in range(2):
@@ -140,21 +138,21 @@ def test_runs_that_were_not_repeated_so_often_are_made_again(
         stages = [float(row[f"{s}_seconds"] or 0) for s in ("coarsen", "initial", "refine")]
         if row["tool"] == "jetpy":
             assert sum(stages) == pytest.approx(float(row["seconds"]), abs=1e-5)
-    told = page(made / "report.html").text
-    assert "Each run was made 2 times, and its time is the median" in told
+    output = page(made / "report.html").text
+    assert "Each run was made 2 times, and its time is the median" in output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "kept"), [(KERNELS, 0.5), (PERFORMANCE, 0)])
-def test_what_is_lost_is_made_again(
+def test_lost_rows_are_run_again(
     kept: float, table: Table, made: Path, run: Run, ran: list[object]
 ) -> None:
     before = [rows(made), KERNELS.read(made)]
     file = made / table.name
     whole = file.read_bytes()
     file.write_bytes(whole[: int(kept * len(whole))])
-    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
-    assert "4 runs on 2 platforms; the same parts in all of 1 partition, each found 2" in told
+    output = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
+    assert "4 runs on 2 platforms; the same parts in all of 1 partition, each found 2" in output
     assert 0 < len(ran) <= 3
 
     def essence(runs: list[dict[str, str]], kernels: list[dict[str, str]]) -> set[tuple[str, ...]]:
@@ -168,47 +166,47 @@ def test_what_is_lost_is_made_again(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("status", "tried"), [("failed with code 1", 1), ("time limit", 0)])
-def test_runs_that_failed_are_tried_again(
+def test_failed_runs_are_tried_again_unless_late(
     status: str, tried: int, made: Path, run: Run, ran: list[object]
 ) -> None:
     before = rows(made)
     failed = {"status": status, "feasible": "no", "fom": "", "seconds": "", "cut": ""}
     spoilt = [{**row, **failed} if row["tool"] == "metis" else row for row in before]
     PERFORMANCE.write(made, spoilt)
-    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
+    output = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
     assert len(ran) == tried
-    assert ("2 runs without feasible parts" in told) == (tried == 0)
+    assert ("2 runs without feasible parts" in output) == (tried == 0)
 
 
 @pytest.mark.slow
-def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None:
+def test_too_many_threads_are_warned_about(made: Path, run: Run) -> None:
     words = ("-k", "2", "--backends", "cpu", "--tools", "none", "--machine", "box", "-o", "study")
     there = available_threads()
-    told = run("study", "mesh.graph", *words, "--threads", there + 1).stderr
-    assert f"{there + 1} threads, but this process may use {there}; times" in told
+    output = run("study", "mesh.graph", *words, "--threads", there + 1).stderr
+    assert f"{there + 1} threads, but this process may use {there}; times" in output
 
 
-def test_parts_that_differ_fail(made: Path, run: Run) -> None:
+def test_different_parts_are_an_error(made: Path, run: Run) -> None:
     [first, *others] = rows(made)
     assert first["tool"] == "jetpy"
     PERFORMANCE.write(made, [{**first, "parts_sha": "0"}, *others])
-    told = run("study", "--merge", "study", "-o", "all", code=1)
-    assert "parts differ on mesh, k = 2, default, seed 0, which is a defect" in told.stderr
+    output = run("study", "--merge", "study", "-o", "all", code=1)
+    assert "parts differ on mesh, k = 2, default, seed 0, which is a defect" in output.stderr
     assert page("all/report.html").said("p").startswith("DIFFERENT PARTS")
 
 
-def test_merged_as_json(made: Path, run: Run) -> None:
-    told = json.loads(run("study", "--merge", "study", "-o", "all", "--json", "-").stdout)
-    assert told["runs"] == RUNS
-    assert told["unequal"] == []
-    metric = told["performance_portability"]
+def test_merged_study_as_json(made: Path, run: Run) -> None:
+    output = json.loads(run("study", "--merge", "study", "-o", "all", "--json", "-").stdout)
+    assert output["runs"] == RUNS
+    assert output["unequal"] == []
+    metric = output["performance_portability"]
     assert metric["cut"].keys() == {"jetpy/default", "metis"}
     assert metric["bandwidth"].keys() == {"jetpy/default"}
     assert all(0 < value <= 1 for own in metric.values() for value in own.values())
 
 
 def renumbered() -> jetpy.Graph:
-    """The mesh, its first vertex the last."""
+    """Return the mesh with its first vertex moved to the end."""
     mesh = grid(40, 30)
     matrix = csr_array((mesh.edge_weights, mesh.indices, mesh.indptr))
     order = np.roll(np.arange(matrix.shape[0]), -1)
@@ -216,30 +214,32 @@ def renumbered() -> jetpy.Graph:
 
 
 @pytest.mark.parametrize("other", [grid(3, 3), renumbered()])
-def test_another_graph_of_the_name_is_refused(other: jetpy.Graph, made: Path, run: Run) -> None:
+def test_different_graph_of_the_same_name_is_refused(
+    other: jetpy.Graph, made: Path, run: Run
+) -> None:
     jetpy.write_graph("mesh.graph", other)
-    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
-    assert "runs of a different graph with the name mesh" in told.stderr
+    output = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
+    assert "runs of a different graph with the name mesh" in output.stderr
 
 
-def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None:
+def test_study_of_another_version_is_refused(made: Path, run: Run) -> None:
     setting = json.loads((made / FILE).read_text())
     setting["machines"]["box"]["facts"]["version"] = "0.0.1"
     (made / FILE).write_text(json.dumps(setting))
-    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
-    assert "study has runs of jetpy 0.0.1, but" in told.stderr
+    output = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
+    assert "study has runs of jetpy 0.0.1, but" in output.stderr
 
 
 @pytest.mark.slow
-def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
+def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) -> None:
     graph = grid(300, 300)
     jetpy.write_graph("large.npz", graph)
-    told = run(
+    output = run(
         "study", "large.npz", "-k", "900", "--backends", "cpu", "--tools", "none", "--threads",
         "1", "--machine", "box", "--time-limit", "0.001", "-o", "study",
     )  # fmt: skip
-    assert "large k=900 seed=0, jetpy/default: time limit" in told.stderr
-    assert "5 runs on 2 platforms, 1 run without feasible parts (jetpy/default);" in told.stdout
+    assert "large k=900 seed=0, jetpy/default: time limit" in output.stderr
+    assert "5 runs on 2 platforms, 1 run without feasible parts (jetpy/default);" in output.stdout
     assert rows(made)[-1]["fom"] == ""
     assert np.all([row["status"] == "done" for row in rows(made)[:-1]])
 
@@ -277,7 +277,9 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
         (("--merge", "."), 1, "performance.csv is missing"),
     ],
 )
-def test_bad_input(words: tuple[str, ...], code: int, message: str, run: Run) -> None:
+def test_bad_command_line_is_refused(
+    words: tuple[str, ...], code: int, message: str, run: Run
+) -> None:
     result = run("study", *words, "-o", "bad", code=code)
     assert message in result.stderr
     assert not Path("bad/report.html").exists()

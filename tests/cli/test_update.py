@@ -22,7 +22,7 @@ def session(run: Run) -> Path:
     return Path("mesh.npz")
 
 
-def test_applies_batches_and_writes_the_session_back(run: Run, session: Path) -> None:
+def test_update_applies_batches_and_writes_the_session(run: Run, session: Path) -> None:
     Path("changes.txt").write_text("+v 2\n+e 1200 0\n+e 1200 40 3\n---\n-v 17\n-e 0 1\n")
     result = run("update", session, "changes.txt", "-o", "out.part", *ENGINE)
     graph = read_graph("mesh.graph")
@@ -42,13 +42,13 @@ def test_applies_batches_and_writes_the_session_back(run: Run, session: Path) ->
 
 
 @pytest.mark.parametrize("name", ["out.npy", "out.npz", "out.csv.gz", "out.json"])
-def test_writes_parts_as_the_suffix_says(run: Run, session: Path, name: str) -> None:
+def test_suffix_selects_the_format_of_parts(run: Run, session: Path, name: str) -> None:
     Path("changes.txt").write_text("+v\n")
     run("update", session, "changes.txt", "-o", name, "--quiet", *ENGINE)
     assert jetpy.read_parts(name, 1201).tolist()[:1200] == jetpy.read_parts("mesh.part").tolist()
 
 
-def test_reports_as_json(run: Run, session: Path) -> None:
+def test_update_writes_json(run: Run, session: Path) -> None:
     Path("changes.txt").write_text("+v\n---\n+e 0 1200\n")
     report = json.loads(run("update", session, "changes.txt", "--json", "-", *ENGINE).stdout)
     live = jetpy.IncrementalPartitioner.load(session, **LIVE)
@@ -61,7 +61,7 @@ def test_reports_as_json(run: Run, session: Path) -> None:
     assert report["updates"][0]["action"] == "placed"
 
 
-def test_save_leaves_the_session_as_it_was(run: Run, session: Path) -> None:
+def test_save_keeps_the_old_session(run: Run, session: Path) -> None:
     before = session.read_bytes()
     Path("changes.txt").write_text("-v 5\n")
     run("update", session, "changes.txt", "--save", "new.npz", "--quiet", *ENGINE)
@@ -69,7 +69,7 @@ def test_save_leaves_the_session_as_it_was(run: Run, session: Path) -> None:
     assert jetpy.IncrementalPartitioner.load("new.npz", **LIVE).n == 1199
 
 
-def test_a_wrong_modifier_writes_nothing(run: Run, session: Path) -> None:
+def test_bad_modifier_writes_nothing(run: Run, session: Path) -> None:
     before = session.read_bytes()
     Path("changes.txt").write_text("-v 5\n---\n-v 5\n")
     result = run("update", session, "changes.txt", "-o", "out.part", *ENGINE, code=1)
@@ -81,32 +81,32 @@ def test_a_wrong_modifier_writes_nothing(run: Run, session: Path) -> None:
 CHANGES = "+v 2\n+e 1200 0\n+e 1200 40 3\n-v 17\n-v 18\n"
 
 
-def test_sessions_are_evaluated(run: Run, session: Path) -> None:
+def test_evaluate_and_report_read_sessions(run: Run, session: Path) -> None:
     Path("changes.txt").write_text(CHANGES)
     run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)
     live = jetpy.IncrementalPartitioner.load(session, **LIVE)
     expected = jetpy.evaluate(live.graph, live.partition[live.vertices], 4)
     for parts in ((), ("out.part",)):
-        told = json.loads(run("evaluate", session, *parts, "--json", "-").stdout)
-        assert (told["graph"], told["n"], told["k"]) == ("mesh", 1199, 4)
-        assert told["cut"] == expected.cut == live.cut
-        assert told["part_volumes"] == expected.part_volumes.tolist()
+        report = json.loads(run("evaluate", session, *parts, "--json", "-").stdout)
+        assert (report["graph"], report["n"], report["k"]) == ("mesh", 1199, 4)
+        assert report["cut"] == expected.cut == live.cut
+        assert report["part_volumes"] == expected.part_volumes.tolist()
         words = "report", session, *parts, "-o", "page.html", "--json", "-"
         assert json.loads(run(*words).stdout)["cut"] == live.cut
     words = run("report", session, "--preset", "fast", "-o", "p.html", code=2).stderr
     assert "--preset needs -k; without -k, jetpy report shows the parts" in words
-    told = json.loads(run("report", session, "-k", 3, "-o", "p.html", "--json", "-").stdout)
-    assert (told["k"], told["n"]) == (3, 1199)
+    report = json.loads(run("report", session, "-k", 3, "-o", "p.html", "--json", "-").stdout)
+    assert (report["k"], report["n"]) == (3, 1199)
 
 
-def test_files_beside_a_session_go_by_its_numbers(run: Run, session: Path) -> None:
+def test_files_use_the_vertex_ids_of_the_session(run: Run, session: Path) -> None:
     Path("changes.txt").write_text("-v 17\n")
     run("update", session, "changes.txt", "--quiet", *ENGINE)
     Path("own.part").write_text("0\n" * 17 + "-1\n" + "1\n" * 1182)
     Path("weights.txt").write_text("1\n" * 17 + "9\n" + "2\n" * 1182)
     options = "--vertex-weights", "weights.txt", "--json", "-"
-    told = json.loads(run("evaluate", session, "own.part", *options).stdout)
-    assert told["part_weights"] == [17, 2364]
+    report = json.loads(run("evaluate", session, "own.part", *options).stdout)
+    assert report["part_weights"] == [17, 2364]
     np.savetxt("mesh.xy", np.random.default_rng(0).random((1200, 2)))
     drawn = "--coordinates", "mesh.xy", "-o", "page.html"
     run("report", session, "own.part", *drawn)
@@ -118,7 +118,7 @@ def test_files_beside_a_session_go_by_its_numbers(run: Run, session: Path) -> No
     assert "few.part: the file has 1199 part ids, but the graph has 1200 vertices" in words
 
 
-def test_sessions_are_graphs_until_vertices_are_deleted(run: Run, session: Path) -> None:
+def test_session_with_deleted_vertices_is_not_a_graph(run: Run, session: Path) -> None:
     Path("changes.txt").write_text("+v\n+e 1200 7\n")
     run("update", session, "changes.txt", "--quiet", *ENGINE)
     assert read_graph(session).n == 1201
@@ -128,7 +128,7 @@ def test_sessions_are_graphs_until_vertices_are_deleted(run: Run, session: Path)
     assert "mesh.npz: this is a session with deleted vertices" in words
 
 
-def test_parts_of_deleted_vertices_go_with_sessions(run: Run, session: Path) -> None:
+def test_parts_of_deleted_vertices_need_the_session(run: Run, session: Path) -> None:
     Path("changes.txt").write_text("-v 17\n")
     run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)
     words = " ".join(run("evaluate", "mesh.graph", "out.part", code=1).stderr.split())
@@ -145,14 +145,16 @@ def test_parts_of_deleted_vertices_go_with_sessions(run: Run, session: Path) -> 
         (("mesh.npz", "changes.txt", "--save", "no/where.npz"), "cannot be written"),
     ],
 )
-def test_wrong_files(run: Run, session: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_bad_file_is_refused(
+    run: Run, session: Path, arguments: tuple[str, ...], message: str
+) -> None:
     Path("changes.txt").write_text("+v\n")
     code = 2 if "exist" in message or "twice" in message else 1
     result = run("update", *arguments, *ENGINE, code=code)
     assert message in result.stderr
 
 
-def test_tells_that_there_is_no_balance(run: Run) -> None:
+def test_infeasible_update_has_exit_code_3(run: Run) -> None:
     np.savez("pair.npz", indptr=[0, 1, 2], indices=[1, 0])
     run("partition", "pair.npz", "-k", 2, "--session", "s.npz", "--quiet", *ENGINE)
     Path("changes.txt").write_text("+v 9\n")

@@ -1,4 +1,4 @@
-"""Contraction against an oracle of dictionaries."""
+"""Contraction, compared with a dictionary-based oracle."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_groups(
 
 
 def random_match(n: int, share: float, seed: int) -> list[int]:
-    """Pairs of vertices wherever they are: contraction does not ask whether they are adjacent."""
+    """Return random pairs, which need not be adjacent: contraction does not require it."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(n)[: int(share * n) // 2 * 2].tolist()
     match = [-1] * n
@@ -69,7 +69,7 @@ def random_match(n: int, share: float, seed: int) -> list[int]:
 
 
 def random_groups(n: int, count: int, seed: int) -> list[int]:
-    """At most so many groups, named by any of their vertices."""
+    """Return at most `count` groups, each labelled by one of its vertices."""
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, count, n).tolist()
     names = {numbers[v]: v for v in rng.permutation(n).tolist()}
@@ -80,25 +80,27 @@ def random_groups(n: int, count: int, seed: int) -> list[int]:
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graph=weighted_graphs(), share=st.sampled_from([0, 0.3, 0.7, 1]), seed=st.integers(0, 10**6))
-def test_random_graphs(backend: Backend, graph: Graph, share: float, seed: int) -> None:
+def test_matched_pairs_of_random_graphs(
+    backend: Backend, graph: Graph, share: float, seed: int
+) -> None:
     check(backend, graph, random_match(graph.n, share, seed))
 
 
 @pytest.mark.parametrize("share", [0, 0.5, 1])
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_small_graphs(backend: Backend, name: str, share: float) -> None:
+def test_matched_pairs_of_small_graphs(backend: Backend, name: str, share: float) -> None:
     graph = SMALL_GRAPHS[name]()
     check(backend, graph, random_match(graph.n, share, 1))
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("graph", [delaunay(3000), rmat(11, 8), star(3000), clique(80)], ids=str)
-def test_large_rows_and_several_threads(backend: Backend, graph: Graph, seed: int) -> None:
-    """Short rows are merged in lists, long ones in hash tables."""
+def test_matched_pairs_of_large_graphs(backend: Backend, graph: Graph, seed: int) -> None:
+    """The kernels merge short rows in lists and long rows in hash tables."""
     check(backend, graph, random_match(graph.n, 0.9, seed))
 
 
-def test_again_and_again_down_to_one_vertex(backend: Backend) -> None:
+def test_repeated_contraction_ends_with_one_vertex(backend: Backend) -> None:
     graph = clique(64)
     while graph.n > 1:
         graph = check(backend, graph, [v ^ 1 for v in range(graph.n)])
@@ -109,18 +111,18 @@ def test_again_and_again_down_to_one_vertex(backend: Backend) -> None:
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graph=weighted_graphs(), count=st.integers(1, 16), seed=st.integers(0, 10**6))
-def test_groups_of_any_size(backend: Backend, graph: Graph, count: int, seed: int) -> None:
+def test_groups_of_random_graphs(backend: Backend, graph: Graph, count: int, seed: int) -> None:
     contract_and_check(backend, graph, random_groups(graph.n, count, seed))
 
 
 @pytest.mark.parametrize("count", [1, 40, 1000])
 @pytest.mark.parametrize("graph", [delaunay(3000), rmat(11, 8), star(3000), clique(80)], ids=str)
-def test_large_groups_and_several_threads(backend: Backend, graph: Graph, count: int) -> None:
+def test_groups_of_large_graphs(backend: Backend, graph: Graph, count: int) -> None:
     contract_and_check(backend, graph, random_groups(graph.n, count, 1))
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_groups_in_small_graphs(backend: Backend, name: str) -> None:
+def test_groups_of_small_graphs(backend: Backend, name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     contract_and_check(backend, graph, list(range(graph.n)))
     contract_and_check(backend, graph, [graph.n - 1] * graph.n)

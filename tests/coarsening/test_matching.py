@@ -1,4 +1,4 @@
-"""Matching: its contract on random graphs, a greedy oracle, and each two-hop kind by itself."""
+"""Matching: invariants on random graphs, a greedy oracle, and each kind of two-hop matching."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def matched(
     seed: int = 0,
     parts: list[int] | None = None,
 ) -> list[int]:
-    """Partners, after checking what holds for every matching."""
+    """Return the partners, after checking the invariants of a matching."""
     within = None if parts is None else backend.from_host(np.array(parts[: graph.n], np.int32))
     found = match_vertices(backend, upload(backend, graph), options, heaviest, seed, within)
     match: list[int] = backend.to_host(found).tolist()
@@ -58,7 +58,7 @@ def pairs_of(match: list[int]) -> set[frozenset[int]]:
 
 
 def mix(x: int) -> int:
-    """The hash of jetpy.workloads.common.hashing, in plain Python."""
+    """Hash an integer as jetpy.workloads.common.hashing does."""
     h = x & MASK
     h ^= h >> 16
     h = h * 2146121005 & MASK
@@ -73,7 +73,7 @@ def edge_hash(u: int, v: int, seed: int) -> int:
 
 
 def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> set[frozenset[int]]:
-    """Take edges in falling order of rating, then hash: what all rounds of handshakes add up to."""
+    """Match greedily by falling rating, then hash: the result of all handshake rounds together."""
     weights = graph.vertex_weights.tolist()
 
     def order(edge: tuple[int, int]) -> tuple[float, int]:
@@ -96,7 +96,7 @@ def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> s
 
 @quick
 @given(graph=weighted_graphs(), heaviest=limits, seed=seeds, parts=part_lists)
-def test_handshakes_are_greedy(
+def test_handshakes_equal_greedy_matching(
     backend: Backend, graph: Graph, heaviest: int, seed: int, parts: list[int] | None
 ) -> None:
     match = matched(backend, graph, HEAVY_ONLY, heaviest, seed, parts)
@@ -118,8 +118,8 @@ def test_two_hop_pairs_share_a_neighbour(
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
-def test_fewer_rounds_match_the_best_edges(backend: Backend, rounds: int) -> None:
-    """Weights rise along a path: each round matches the heaviest edge that is left."""
+def test_each_round_matches_the_heaviest_remaining_edge(backend: Backend, rounds: int) -> None:
+    """Weights rise along a path, so that one edge is locally heaviest in each round."""
     graph = from_edges(20, [(v, v + 1) for v in range(19)], [v + 20 for v in range(19)])
     match = matched(backend, graph, CoarsenOptions(rounds=rounds, two_hop_share=1.0))
     best = {frozenset((18 - 2 * i, 19 - 2 * i)) for i in range(rounds)}
@@ -133,20 +133,22 @@ def test_ratings_prefer_light_vertices(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize(("middle", "expected"), [(4, [-1, -1]), (5, [3, 2])])
-def test_light_edges_match_nobody(backend: Backend, middle: int, expected: list[int]) -> None:
-    """The heavier neighbours of 2 and 3 are taken, by edges of weight 10."""
+def test_edges_below_half_the_heaviest_are_not_matched(
+    backend: Backend, middle: int, expected: list[int]
+) -> None:
+    """The heavier neighbours of 2 and 3, by edges of weight 10, are already matched."""
     graph = from_edges(6, [(v, v + 1) for v in range(5)], [20, 10, middle, 10, 20])
     assert matched(backend, graph, HEAVY_ONLY) == [1, 0, *expected, 5, 4]
 
 
 def test_large_graphs_match_most_vertices(backend: Backend) -> None:
-    """Large enough for several threads."""
+    """The graph is large enough for several threads."""
     graph = path(30_000)
     match = matched(backend, graph, CoarsenOptions())
     assert sum(v < 0 for v in match) <= 0.25 * graph.n
 
 
-def test_seed_changes_the_ties(backend: Backend) -> None:
+def test_seed_breaks_ties_differently(backend: Backend) -> None:
     graph = path(100)
     assert len({tuple(matched(backend, graph, HEAVY_ONLY, seed=s)) for s in range(5)}) == 5
 
@@ -154,8 +156,8 @@ def test_seed_changes_the_ties(backend: Backend) -> None:
 # Two-hop kinds
 
 
-def test_groups_of_sorted_keys(backend: Backend) -> None:
-    """What lies before the keys is of the same group as the first one."""
+def test_sorted_keys_are_grouped_by_rank(backend: Backend) -> None:
+    """The entry before the view of the keys belongs to the group of the first key."""
     pairs = [(3, 0), (3, 1), (3, 4), (5, 2), (8, 3), (8, 7)]
     keys = backend.from_host(np.array([(group << 32) + v for group, v in pairs]))[1:]
     grouped = Grouped(keys, backend.empty(5), backend.full(5, -1))
@@ -164,7 +166,7 @@ def test_groups_of_sorted_keys(backend: Backend) -> None:
     assert backend.to_host(grouped.starts).tolist() == [0, 2, 3, -1, -1]
 
 
-def test_leaves_of_a_star(backend: Backend) -> None:
+def test_leaves_of_a_star_match(backend: Backend) -> None:
     match = matched(backend, star(20), EVERYTHING)
     hub = match[0]
     rest = [v for v in range(1, 21) if v != hub]
@@ -188,8 +190,8 @@ def test_isolated_vertices_match(backend: Backend) -> None:
     assert matched(backend, isolated(7), EVERYTHING, heaviest=1) == [-1] * 7
 
 
-def test_two_hop_matching_waits_until_it_is_needed(backend: Backend) -> None:
-    """1 of 3 vertices is alone: more than 0.25, less than 0.4."""
+def test_two_hop_matching_starts_above_its_share(backend: Backend) -> None:
+    """One vertex of three is unmatched: more than 0.25, less than 0.4."""
     graph = from_edges(6, [(0, 1), (1, 2), (3, 4), (4, 5)], [9, 1, 9, 1])
     joined = from_edges(7, [(6, 0), (6, 2), (6, 5)], [1, 1, 1])
     assert matched(backend, graph, CoarsenOptions(two_hop_share=0.4)) == [1, 0, -1, 4, 3, -1]
@@ -200,21 +202,20 @@ def test_two_hop_matching_waits_until_it_is_needed(backend: Backend) -> None:
 
 
 def many_twins() -> Graph:
-    """Vertices 3..12 see {0, 1}, 13..22 see {1, 2}; the hubs 0, 1, 2 are too heavy for them."""
+    """Vertices 3..12 have the neighbours {0, 1}, 13..22 {1, 2}; the hubs are too heavy to match."""
     edges = [(h, v) for v in range(3, 13) for h in (0, 1)]
     edges += [(h, v) for v in range(13, 23) for h in (1, 2)]
     return from_edges(23, edges, None, [100] * 3 + [1] * 20)
 
 
-def test_twins(backend: Backend) -> None:
+def test_twins_match(backend: Backend) -> None:
     match = matched(backend, many_twins(), EVERYTHING, heaviest=50)
     assert match[:3] == [-1, -1, -1]
     expected = [v + 1 if v % 2 else v - 1 for v in range(3, 23)]
     assert match[3:] == expected
 
 
-def test_neighbourhood_of_vertex_0_is_not_an_empty_one(backend: Backend) -> None:
-    """A leaf of vertex 0 and an isolated vertex are no twins."""
+def test_leaf_of_vertex_0_is_not_the_twin_of_an_isolated_vertex(backend: Backend) -> None:
     match = matched(backend, from_edges(4, [(0, 1), (0, 2)]), EVERYTHING)
     assert match[3] == -1
 
@@ -225,8 +226,8 @@ def test_twins_respect_parts(backend: Backend) -> None:
     assert len(pairs_of(match)) >= 8
 
 
-def test_relatives(backend: Backend) -> None:
-    """Vertices 1..10 share only the hub 0; each has a second neighbour, too heavy, of its own."""
+def test_relatives_match(backend: Backend) -> None:
+    """Vertices 1..10 share only the hub 0; each has another neighbour, which is too heavy."""
     edges = [(0, v) for v in range(1, 11)] + [(v, v + 10) for v in range(1, 11)]
     edges += [(v, 21 + (v * 3 + j) % 11) for v in range(11, 21) for j in range(11)]
     weights = [1000] + [1] * 10 + [1000] * 21

@@ -1,4 +1,4 @@
-"""Union-find coarsening: selections, rounds and groups against plain Python."""
+"""Union-find coarsening: selections, rounds and groups, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ quick = settings(
 def selections(
     graph: Graph, heaviest: int, seed: int, parts: list[int] | None, score: bool
 ) -> list[int]:
-    """The neighbour of each vertex by the heaviest edge, then of lowest degree, then by hash."""
+    """Select each vertex's neighbour by heaviest edge, then by lowest degree, then by hash."""
     edges, weights = edge_dict(graph), graph.vertex_weights.tolist()
     degrees = np.diff(graph.indptr).tolist()
     selected, best = [-1] * graph.n, [(-1, 0, 0, 0)] * graph.n
@@ -45,9 +45,9 @@ def selections(
 
 
 def rounds(selected: list[int]) -> tuple[list[int], list[int]]:
-    """Subsets, named by their lowest vertices, and the rounds in which vertices joined them.
+    """Return subsets, labelled by their lowest vertex, and the round in which each vertex joined.
 
-    Later rounds than those of the paper also join the vertices that subsets are named by.
+    Rounds after those of the paper also join the vertices that label the subsets.
     """
     subsets = list(range(len(selected)))
     labels, label, old = [0] * len(selected), 0, None
@@ -67,7 +67,7 @@ def rounds(selected: list[int]) -> tuple[list[int], list[int]]:
 
 
 def groups(graph: Graph, selected: list[int], heaviest: int, most: int) -> list[int]:
-    """Subsets, those that are too large or too heavy split in the order of joining."""
+    """Return the subsets; those too large or too heavy are split in the order of joining."""
     subsets, labels = rounds(selected)
     weights = graph.vertex_weights.tolist()
     members: dict[int, list[int]] = defaultdict(list)
@@ -97,7 +97,7 @@ def grouped(
     parts: list[int] | None = None,
     score: bool = True,
 ) -> list[int]:
-    """Groups, after checking what holds for all of them."""
+    """Return the groups, after checking their invariants."""
     within = None if parts is None else backend.from_host(np.array(parts, np.int32))
     options, device = CoarsenOptions(score=score), upload(backend, graph)
     found = group_vertices(backend, device, options, heaviest, seed, within, most)
@@ -119,7 +119,7 @@ def grouped(
     colours=st.integers(0, 3),
     score=st.booleans(),
 )
-def test_groups_are_those_of_the_papers(
+def test_groups_equal_the_oracle_on_random_graphs(
     backend: Backend,
     graph: Graph,
     heaviest: int,
@@ -135,14 +135,14 @@ def test_groups_are_those_of_the_papers(
 
 @pytest.mark.parametrize("most", [1, 6, NO_LIMIT])
 @pytest.mark.parametrize("graph", [delaunay(3000), rmat(11, 8), grid(60, 50)], ids=str)
-def test_large_graphs(backend: Backend, graph: Graph, most: int) -> None:
+def test_groups_equal_the_oracle_on_large_graphs(backend: Backend, graph: Graph, most: int) -> None:
     heaviest = 60
     expected = groups(graph, selections(graph, heaviest, 5, None, True), heaviest, most)
     assert grouped(backend, graph, heaviest, most, 5) == expected
 
 
 @pytest.mark.parametrize("name", [n for n in SMALL_GRAPHS if n != "empty"])
-def test_small_graphs(backend: Backend, name: str) -> None:
+def test_groups_equal_the_oracle_on_small_graphs(backend: Backend, name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     for heaviest in (1, 10, NO_LIMIT):
         expected = groups(graph, selections(graph, heaviest, 1, None, True), heaviest, 6)
@@ -150,7 +150,7 @@ def test_small_graphs(backend: Backend, name: str) -> None:
 
 
 def test_scores_prefer_low_degrees(backend: Backend) -> None:
-    """Figure 2: v3 selects v4 rather than v2, so that there are two subsets."""
+    """Figure 2 of the paper: v3 selects v4, not v2, which gives two subsets."""
     graph = from_edges(5, [(0, 1), (1, 2), (2, 3), (1, 4)])
     assert grouped(backend, graph) == [0, 0, 2, 2, 0]
     without = {tuple(grouped(backend, graph, score=False, seed=seed)) for seed in range(20)}
@@ -164,8 +164,8 @@ def test_heavy_edges_come_before_low_degrees(backend: Backend) -> None:
     assert grouped(backend, graph) == [0, 0, 2, 2]
 
 
-def test_a_star_is_split_by_weight(backend: Backend) -> None:
-    """The row of its centre is several chunks."""
+def test_star_is_split_by_weight_and_size(backend: Backend) -> None:
+    """The row of the centre has several chunks."""
     for most, size in ((NO_LIMIT, 700), (6, 6)):
         sizes = np.bincount(grouped(backend, star(3000), heaviest=700, most=most))
         assert sizes.max() == size
@@ -177,8 +177,8 @@ def test_isolated_vertices_stay_alone(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_chains(backend: Backend, seed: int) -> None:
-    """Some take more rounds than the paper's; a few vertices of each are out of order."""
+def test_groups_equal_the_oracle_on_chains(backend: Backend, seed: int) -> None:
+    """A few vertices are out of order; some chains need more rounds than the paper has."""
     rng, n = np.random.default_rng(seed), 4 * FAITHFUL
     order = np.arange(n)
     for i, j in rng.integers(0, n, (seed, 2)):
@@ -192,7 +192,7 @@ def test_chains(backend: Backend, seed: int) -> None:
 def test_long_chains_take_few_rounds(
     backend: Backend, falling: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights rise along the path, so that each vertex selects the next one."""
+    """Weights rise along the path, so that each vertex selects the next vertex."""
     n, launched = 20_000, []
     order = range(n)[:: -1 if falling else 1]
     graph = from_edges(n, pairwise(order), range(1, n))

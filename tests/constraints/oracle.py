@@ -1,6 +1,6 @@
-"""Moves that keep parts connected, in plain Python: whatever can be counted anew is, at each step.
+"""Moves that keep parts connected, in plain Python. Each step recounts everything.
 
-There are no spanning trees, heaps or linked lists here. All numbers are Python integers.
+It has no spanning trees, heaps or linked lists. All numbers are Python integers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNLIMITED = 1 << 60
 
 
 def components(rows: Sequence[Iterable[int]], vertices: Iterable[int]) -> list[set[int]]:
-    """The connected components of the subgraph that some vertices induce, by lowest vertex."""
+    """Return the connected components of an induced subgraph, ordered by lowest vertex."""
     left, found = set(vertices), []
     while left:
         component, waiting = set(), [min(left)]
@@ -35,7 +35,7 @@ def components(rows: Sequence[Iterable[int]], vertices: Iterable[int]) -> list[s
 
 @dataclass(eq=False)
 class Search:
-    """The vertices that some searches have found, and how many of them are yet to be searched."""
+    """The vertices that merged searches have found, and the number still to be expanded."""
 
     vertices: set[int]
     waiting: int = 1
@@ -48,9 +48,9 @@ class Search:
 
 @dataclass
 class Moves:
-    """A partition; part k, if there is one, holds vertices that stay.
+    """A partition; part k, if it exists, contains vertices that must not move.
 
-    `members` has the vertices of each part from 0 to k - 1, those that came last first.
+    `members` lists the vertices of each part, the last that joined first.
     """
 
     graph: Graph
@@ -80,14 +80,14 @@ class Moves:
         self.changes = [0] * (self.k + 1)
 
     def room(self, p: int) -> int:
-        """What a part may still gain; part k never gains anything."""
+        """Return the weight that a part may still gain; part k never gains any."""
         return self.limits[p] - self.weight_of(self.members[p]) if p < self.k else -UNLIMITED
 
     def weight_of(self, vertices: Iterable[int]) -> int:
         return sum(self.weights[v] for v in vertices)
 
     def connection(self, vertices: Iterable[int]) -> dict[int, int]:
-        """Weight of the edges from some vertices to the others of each part."""
+        """Return the weight of the edges from some vertices to the others of each part."""
         inside, found = set(vertices), dict[int, int]()
         for v in inside:
             for u, weight in zip(self.rows[v], self.edges[v], strict=True):
@@ -98,13 +98,13 @@ class Moves:
     def has_many_edges(self, v: int) -> bool:
         return len(self.rows[v]) > FEW_EDGES
 
-    # Groups that may leave
+    # Groups that can leave a part
 
     def group(self, v: int) -> list[int]:
-        """A vertex and what hangs on it, which may leave its part together; empty if nothing may.
+        """Return the group that leaves its part together with a vertex; empty if none can.
 
-        Searches from all neighbours take turns, a vertex each; those that meet become one. All but
-        the one that goes on longest leave, in the order in which they were found.
+        Searches from all neighbours expand one vertex each in turn, and merge if they meet. All but
+        the search that lasts longest leave, in the order in which they were found.
         """
         if not self.movable[v]:
             return []
@@ -112,7 +112,7 @@ class Moves:
         searches = [Search({u}) for u in found]
         waiting, put_off, is_late = list(found), list[int](), False
         steps = -STEPS_PER_SEARCH * len(found)
-        while going_on(searches) > 1 and steps <= self.max_steps:
+        while count_active(searches) > 1 and steps <= self.max_steps:
             if not waiting:
                 waiting, put_off, is_late = put_off, [], True
             u = waiting.pop(0)
@@ -129,16 +129,16 @@ class Moves:
                     if not met:
                         waiting.append(w)
                         found.append(w)
-            if going_on(searches) > 1:
+            if count_active(searches) > 1:
                 own.waiting -= 1
-        if going_on(searches) > 1:
+        if count_active(searches) > 1:
             return []
         over = set().union(*(own.vertices for own in searches if own.waiting == 0))
         group = [v, *(u for u in found if u in over)]
         return group if all(self.movable[u] for u in group) else []
 
     def may_leave(self, group: Sequence[int], p: int) -> bool:
-        """Whether there is a group, and a part has more vertices than those."""
+        """Return whether the group is not empty and leaves at least one vertex in its part."""
         return 0 < len(group) < len(self.members[p])
 
     def move(self, group: Sequence[int], q: int) -> None:
@@ -153,11 +153,11 @@ class Moves:
     # A smaller cut
 
     def lower_cut(self) -> None:
-        """Move groups, that of the vertex of highest gain first, until none gains."""
+        """Move the group of the vertex with the highest gain until no move gains."""
         queue: dict[int, Key] = {}
         done: set[int] = set()
         for v in range(self.graph.n):
-            self.queue_anew(v, queue, done)
+            self.queue_again(v, queue, done)
         while queue:
             v = self.take_first(queue, done)
             p, group = self.parts[v], self.group(v)
@@ -172,9 +172,9 @@ class Moves:
                 self.move(group, q)
                 for u in group:
                     for w in [u, *self.rows[u]]:
-                        self.queue_anew(w, queue, done)
+                        self.queue_again(w, queue, done)
 
-    def queue_anew(self, v: int, queue: dict[int, Key], done: set[int]) -> None:
+    def queue_again(self, v: int, queue: dict[int, Key], done: set[int]) -> None:
         if not self.movable[v] or self.is_kept(v, queue, done):
             return
         connection = self.connection([v])
@@ -185,7 +185,7 @@ class Moves:
             queue.pop(v, None)
 
     def is_kept(self, v: int, queue: dict[int, Key], done: set[int]) -> bool:
-        """Whether a vertex with many edges keeps its key, or stays out of the queue."""
+        """Return whether a vertex with many edges keeps its key, or stays out of the queue."""
         return self.has_many_edges(v) and (v in queue or v in done)
 
     def take_first(self, queue: dict[int, Key], done: set[int]) -> int:
@@ -198,7 +198,7 @@ class Moves:
     # Balance
 
     def balance(self, where: int) -> None:
-        """Push weight out of parts that are too heavy, each in turn, as long as that helps."""
+        """Push weight out of overweight parts, one after the other, while that helps."""
         has_helped = True
         while has_helped:
             has_helped = False
@@ -218,7 +218,7 @@ class Moves:
         return [p, q] if self.room(q) > 0 else None
 
     def path_to_room(self, p: int) -> list[int] | None:
-        """A shortest path of adjacent parts from p to one with room, without pairs that failed."""
+        """Return a shortest path of parts from p to one with room, without failed pairs."""
         paths = {p: [p]}
         waiting = [p]
         while waiting:
@@ -232,7 +232,7 @@ class Moves:
         return None
 
     def slot(self, p: int, q: int) -> int:
-        """Where it is kept that nothing could move from p to q: pairs may share a slot."""
+        """Return the slot that records a failed pair (p, q); pairs may share a slot."""
         return mix((p ^ self.seed) + (q << 16)) * self.failed_slots >> 32
 
     def has_failed(self, p: int, q: int) -> bool:
@@ -240,7 +240,7 @@ class Moves:
         return found == (p, q, self.changes[p] + self.changes[q])
 
     def push_along(self, path: Sequence[int], where: int) -> bool:
-        """Move weight along a path, into its last part first; whether its first part gave any."""
+        """Move weight along a path, last part first; return whether the first part lost any."""
         amount = min(-self.room(path[0]), self.room(path[-1]))
         for p, q in reversed([*pairwise(path)]):
             moved = self.transfer(amount, p, q, where)
@@ -251,7 +251,7 @@ class Moves:
         return True
 
     def transfer(self, amount: int, p: int, q: int, where: int) -> int:
-        """Move groups of no more than an amount from p to q, else the lightest heavier one."""
+        """Move groups of at most `amount` from p to q, otherwise the lightest heavier group."""
         queue: dict[int, Key] = {}
         done: set[int] = set()
         for v in self.members[p]:
@@ -294,7 +294,7 @@ class Moves:
     def queue_for(
         self, v: int, p: int, q: int, where: int, queue: dict[int, Key], done: set[int]
     ) -> None:
-        """Queue a vertex of p, if it may go to q, by what that gains."""
+        """Queue a vertex of p by the gain of moving it to q, if it can move there."""
         if self.parts[v] == p and self.movable[v] and not self.is_kept(v, queue, done):
             connection = self.connection([v])
             if where == ANYWHERE or q in connection:
@@ -302,6 +302,6 @@ class Moves:
                 queue[v] = gain, mix(v ^ self.seed)
 
 
-def going_on(searches: Iterable[Search]) -> int:
-    """How many searches are not over."""
+def count_active(searches: Iterable[Search]) -> int:
+    """Return the number of searches that still have vertices to expand."""
     return sum(search.waiting > 0 for search in searches)

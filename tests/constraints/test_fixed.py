@@ -1,4 +1,4 @@
-"""Fixed vertices: they stay where they are, and the rest is as good as can be."""
+"""Fixed vertices: they stay in their parts, and the cut is close to the optimum."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def some_fixed(n: int, k: int, seed: int, share: float) -> np.ndarray:
 
 
 def smallest_cut(graph: Graph, k: int, fixed: np.ndarray, limits: np.ndarray) -> int | None:
-    """Smallest cut of all partitions that keep the limits and fixed vertices; None without any."""
+    """Return the smallest cut of all feasible partitions with the fixed vertices, or None."""
     choices = [range(k) if p < 0 else [p] for p in fixed.tolist()]
     cuts = [
         edge_cut(graph, np.array(parts))
@@ -39,7 +39,7 @@ def smallest_cut(graph: Graph, k: int, fixed: np.ndarray, limits: np.ndarray) ->
 
 @settings(max_examples=60, deadline=None)
 @given(weighted_graphs(most=7), st.integers(2, 3), st.integers(0, 99), st.sampled_from([0.2, 0.6]))
-def test_beside_all_partitions(graph: Graph, k: int, seed: int, share: float) -> None:
+def test_cut_is_at_least_the_optimum(graph: Graph, k: int, seed: int, share: float) -> None:
     fixed = some_fixed(graph.n, k, seed, share)
     result = jetpy.partition(graph, k, fixed=fixed, imbalance=0.5, seed=seed, **ENGINE)
     kept = fixed >= 0
@@ -61,7 +61,7 @@ def test_beside_all_partitions(graph: Graph, k: int, seed: int, share: float) ->
     st.sampled_from(["default", "ultra", "gkway"]),
     st.booleans(),
 )
-def test_fixed_vertices_stay(
+def test_fixed_vertices_stay_in_their_parts(
     graph: Graph, k: int, seed: int, share: float, preset: Any, with_targets: bool
 ) -> None:
     fixed = some_fixed(graph.n, k, seed, share)
@@ -78,7 +78,7 @@ def test_fixed_vertices_stay(
 
 
 @pytest.mark.slow
-def test_nearly_the_best_cut_on_small_graphs() -> None:
+def test_cut_is_close_to_the_optimum_on_small_graphs() -> None:
     found, best = 0, 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_nearly_the_best_cut_on_small_graphs() -> None:
     assert found <= 1.06 * best
 
 
-def test_a_grid_is_cut_where_its_corners_say(backend: Backend) -> None:
+def test_fixed_corners_of_a_grid_determine_the_parts(backend: Backend) -> None:
     grid = jetpy.generators.grid(24, 24)
     fixed = np.full(grid.n, -1)
     fixed[[0, 23, 24 * 23, 24 * 24 - 1]] = [3, 1, 0, 2]
@@ -107,7 +107,7 @@ def test_a_grid_is_cut_where_its_corners_say(backend: Backend) -> None:
     assert result.parts.tolist() == expected.parts.tolist()
 
 
-def test_parts_that_are_too_heavy_already_get_no_more() -> None:
+def test_parts_overweight_by_fixed_vertices_get_no_more() -> None:
     grid = jetpy.generators.grid(30, 30)
     fixed = np.full(grid.n, -1)
     fixed[:400] = 0
@@ -117,7 +117,7 @@ def test_parts_that_are_too_heavy_already_get_no_more() -> None:
     assert result.part_weights[1:].max() <= result.limit
 
 
-def test_all_fixed_or_none() -> None:
+def test_all_or_no_vertices_fixed() -> None:
     grid = jetpy.generators.grid(10, 10)
     parts = np.arange(100) % 5
     result = jetpy.partition(grid, 5, fixed=parts, **ENGINE)
@@ -127,14 +127,14 @@ def test_all_fixed_or_none() -> None:
     assert free.parts.tolist() == jetpy.partition(grid, 5, **ENGINE).parts.tolist()
 
 
-def test_more_parts_than_vertices() -> None:
+def test_fixed_vertices_with_more_parts_than_vertices() -> None:
     result = jetpy.partition(path(3), 7, fixed=[-1, 5, -1], **ENGINE)
     assert result.parts[1] == 5
     assert len(set(result.parts.tolist())) == 3
 
 
 @pytest.mark.parametrize("start", ["random", "as fixed"])
-def test_refining(start: str) -> None:
+def test_refine_keeps_fixed_vertices(start: str) -> None:
     grid = jetpy.generators.grid(20, 20)
     fixed = some_fixed(grid.n, 4, 1, 0.05)
     given_parts = np.random.default_rng(2).integers(0, 4, grid.n)
@@ -158,7 +158,7 @@ def test_refining(start: str) -> None:
         ([None] * 9, "fixed must contain integers, not object"),
     ],
 )
-def test_bad_parts(fixed: Any, message: str) -> None:
+def test_bad_fixed_parts_are_refused(fixed: Any, message: str) -> None:
     for call in (
         lambda: jetpy.partition(path(9), 3, fixed=fixed, **ENGINE),
         lambda: jetpy.refine(path(9), [0, 1, 2] * 3, 3, fixed=fixed, **ENGINE),

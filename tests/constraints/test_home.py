@@ -1,4 +1,4 @@
-"""Homes: few vertices leave them, and parts keep their numbers."""
+"""Home parts: few vertices leave them, and parts keep their ids."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def price(graph: Graph, parts: np.ndarray, home: np.ndarray, migration: float) -
     st.integers(0, 99),
     st.sampled_from([0.0, 0.25, 1.0, 3.7]),
 )
-def test_a_balanced_home_is_never_left_for_more(
+def test_price_never_exceeds_that_of_a_balanced_home(
     graph: Graph, k: int, seed: int, migration: float
 ) -> None:
     home = np.random.default_rng(seed).integers(0, k, graph.n)
@@ -52,7 +52,7 @@ def test_a_balanced_home_is_never_left_for_more(
 
 
 @pytest.mark.slow
-def test_nearly_the_least_price_on_small_graphs() -> None:
+def test_price_is_close_to_the_optimum_on_small_graphs() -> None:
     found, best = 0.0, 0.0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_nearly_the_least_price_on_small_graphs() -> None:
     assert found <= 1.06 * best
 
 
-def test_the_dearer_the_fewer_move(backend: Backend) -> None:
+def test_higher_migration_cost_moves_less_weight(backend: Backend) -> None:
     grid = jetpy.generators.grid(40, 40)
     home = jetpy.partition(grid, 8, **ENGINE).parts
     weights = np.where(home == 0, 3, 1).astype(np.int32)
@@ -90,14 +90,14 @@ def test_the_dearer_the_fewer_move(backend: Backend) -> None:
     assert least <= weights_moved[-1] <= 1.1 * least + 3
 
 
-def test_nothing_moves_without_a_reason() -> None:
+def test_good_home_is_kept() -> None:
     grid = jetpy.generators.grid(30, 30)
     home = jetpy.partition(grid, 6, preset="ultra", **ENGINE).parts
     result = jetpy.partition(grid, 6, home=home, migration=1, **ENGINE)
     assert len(result.moved) == 0
 
 
-def test_numbers_are_kept_even_if_moving_is_free() -> None:
+def test_part_ids_are_kept_with_free_migration() -> None:
     grid = jetpy.generators.grid(30, 30)
     home = jetpy.partition(grid, 6, **ENGINE).parts
     result = jetpy.partition(grid, 6, home=home, migration=0, seed=3, **ENGINE)
@@ -107,7 +107,7 @@ def test_numbers_are_kept_even_if_moving_is_free() -> None:
     assert largest // 6 == largest % 6
 
 
-def test_fixed_goes_before_home() -> None:
+def test_fixed_overrides_home() -> None:
     grid = jetpy.generators.grid(12, 12)
     home = np.arange(144) // 36
     fixed = np.full(144, -1)
@@ -129,7 +129,9 @@ def test_fixed_goes_before_home() -> None:
         ([0, 1, 2, 2], [0, 1, 2, 2], [2, 2, 2], None, [0, 1, 2, 2]),
     ],
 )
-def test_numbers(parts: Any, home: Any, ideals: Any, fixed: Any, expected: Any) -> None:
+def test_keep_numbers_relabels_parts(
+    parts: Any, home: Any, ideals: Any, fixed: Any, expected: Any
+) -> None:
     places = check_fixed(4, len(ideals), fixed, home)
     assert places is not None
     weights = np.ones(4, np.int32)
@@ -147,7 +149,7 @@ def test_numbers(parts: Any, home: Any, ideals: Any, fixed: Any, expected: Any) 
         ({"home": [0] * 9, "migration": 1e13}, "the cost of cut and migration may reach"),
     ],
 )
-def test_bad_homes(options: dict[str, Any], message: str) -> None:
+def test_bad_home_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError) as error:
         jetpy.partition(path(9), 3, **options, **ENGINE)
     assert message in str(error.value)

@@ -1,4 +1,4 @@
-"""Several weights of each vertex: a limit for each."""
+"""Several weights per vertex, with a limit for each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def two_weights(n: int, seed: int) -> np.ndarray:
     st.integers(0, 99),
     st.sampled_from(["fast", "default", "ultra", "gkway"]),
 )
-def test_what_is_said_is_so(graph: Graph, k: int, kinds: int, seed: int, preset: Any) -> None:
+def test_result_agrees_with_its_parts(
+    graph: Graph, k: int, kinds: int, seed: int, preset: Any
+) -> None:
     weights = np.random.default_rng(seed).integers(0, 9, (graph.n, kinds))
     imbalance = [0.1 * (j + 1) for j in range(kinds)]
     options: dict[str, Any] = {"imbalance": imbalance, "preset": preset, "seed": seed}
@@ -57,7 +59,7 @@ def test_what_is_said_is_so(graph: Graph, k: int, kinds: int, seed: int, preset:
 
 @settings(max_examples=60, deadline=None)
 @given(weighted_graphs(least=2, most=60), st.integers(2, 6), st.integers(0, 99))
-def test_fixed_vertices_stay(graph: Graph, k: int, seed: int) -> None:
+def test_fixed_vertices_stay_in_their_parts(graph: Graph, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     weights, parts = rng.integers(0, 9, (graph.n, 2)), rng.integers(0, k, graph.n)
     fixed = np.where(rng.random(graph.n) < 0.3, parts, -1)
@@ -69,8 +71,8 @@ def test_fixed_vertices_stay(graph: Graph, k: int, seed: int) -> None:
     assert np.array_equal(again.parts, result.parts)
 
 
-def test_bisections_without_vertices() -> None:
-    """All vertices, or all but one, are fixed in one part: all others have none to be cut."""
+def test_bisections_without_free_vertices() -> None:
+    """All vertices, or all but one, are fixed in one part."""
     for free in (0, 1):
         fixed = np.where(np.arange(20) < free, -1, 0)
         result = jetpy.partition(
@@ -80,7 +82,7 @@ def test_bisections_without_vertices() -> None:
         assert not result.feasible
 
 
-def test_fixed_vertices_beside_all_partitions() -> None:
+def test_cut_with_fixed_vertices_is_at_least_the_optimum() -> None:
     found, best, feasible, possible = 0, 0, 0, 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -102,7 +104,7 @@ def test_fixed_vertices_beside_all_partitions() -> None:
     assert found <= 1.1 * best
 
 
-def test_feasible_where_anything_is_and_nearly_the_best() -> None:
+def test_result_is_feasible_and_close_to_the_optimum_on_small_graphs() -> None:
     found, best, feasible, possible = 0, 0, 0, 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -125,7 +127,7 @@ def test_feasible_where_anything_is_and_nearly_the_best() -> None:
 
 
 @pytest.mark.parametrize("k", [4, 20])
-def test_parts_of_a_grid_share_two_regions(k: int) -> None:
+def test_two_phases_are_balanced_separately(k: int) -> None:
     grid = jetpy.generators.grid(50, 50)
     weights = np.ones((grid.n, 2), int)
     weights[:, 1] = np.arange(grid.n) < 700  # work of a second phase, in one region
@@ -137,7 +139,7 @@ def test_parts_of_a_grid_share_two_regions(k: int) -> None:
     assert result.cut < 2.5 * plain.cut
 
 
-def test_the_same_on_every_back_end(backend: Backend) -> None:
+def test_parts_are_equal_on_every_back_end(backend: Backend) -> None:
     grid = jetpy.generators.grid(40, 30)
     options: dict[str, Any] = {"vertex_weights": two_weights(grid.n, 3), "imbalance": [0.05, 0.1]}
     found = jetpy.partition(grid, 7, **options, backend=backend.name, threads=backend.threads)
@@ -146,7 +148,7 @@ def test_the_same_on_every_back_end(backend: Backend) -> None:
     assert expected.feasible
 
 
-def test_targets_and_generations() -> None:
+def test_targets_and_generations_are_respected() -> None:
     grid = jetpy.generators.grid(30, 30)
     options: dict[str, Any] = {"vertex_weights": two_weights(900, 1), "targets": [3, 1, 1]}
     one = jetpy.partition(grid, 3, **options, **ENGINE)
@@ -158,7 +160,7 @@ def test_targets_and_generations() -> None:
     assert more.generations == 4
 
 
-def test_weights_in_one_dimension_are_the_graph_s() -> None:
+def test_one_dimensional_weights_equal_weights_of_the_graph() -> None:
     grid = jetpy.generators.grid(20, 20)
     weights = np.random.default_rng(0).integers(1, 9, 400)
     weighted = jetpy.as_graph((grid.indptr, grid.indices, grid.edge_weights, weights))
@@ -167,7 +169,7 @@ def test_weights_in_one_dimension_are_the_graph_s() -> None:
     assert found.part_weights.sum() == weights.sum()
 
 
-def test_small_graphs() -> None:
+def test_paths_with_few_vertices_fill_the_parts() -> None:
     for n, k in ((1, 1), (3, 1), (3, 5), (4, 4), (5, 4)):
         weights = two_weights(n, n)
         result = jetpy.partition(path(n), k, vertex_weights=weights, **ENGINE)
@@ -214,7 +216,7 @@ def test_small_graphs() -> None:
         (None, {"imbalance": [0.1, 0.2]}, OptionError, "imbalance has 2 numbers; give one number"),
     ],
 )
-def test_bad_weights(
+def test_bad_weights_are_refused(
     weights: Any, options: dict[str, Any], kind: type[JetpyError], message: str
 ) -> None:
     with pytest.raises(kind) as error:

@@ -1,4 +1,4 @@
-"""The parts that kernels of several weights choose, against plain Python."""
+"""The parts that kernels for several weights choose, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tests.strategies import weighted_graphs
 
 @pytest.fixture(scope="module")
 def probes() -> ModuleType:
-    """The kernels of `several_probes.py`, imported without PyKokkos."""
+    """Import the kernels of `multiconstraint_probes.py` without PyKokkos."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
-        return importlib.import_module("tests.constraints.several_probes")
+        return importlib.import_module("tests.constraints.multiconstraint_probes")
 
 
 @dataclass
 class Choices:
-    """A partition, and the choices of parts for a vertex, each counted anew."""
+    """A partition, and the destinations of its vertices, recounted for each call."""
 
     graph: Graph
     parts: list[int]
@@ -46,28 +46,28 @@ class Choices:
         return len(self.several.limits)
 
     def connection(self, v: int, q: int) -> int:
-        """Weight of the edges from a vertex to a part."""
+        """Return the weight of the edges from a vertex to a part."""
         row = slice(self.graph.indptr[v], self.graph.indptr[v + 1])
         edges = zip(self.graph.indices[row], self.graph.edge_weights[row], strict=True)
         return sum(int(weight) for u, weight in edges if self.parts[u] == q)
 
     def adjacent(self, v: int) -> set[int]:
-        """The parts of the neighbours, but for the vertex's own."""
+        """Return the parts of the neighbours, without the vertex's current part."""
         row = self.graph.indices[self.graph.indptr[v] : self.graph.indptr[v + 1]]
         return {self.parts[u] for u in row} - {self.parts[v]}
 
     def spare(self, q: int) -> np.ndarray:
-        """What a part may still gain of each weight, all weights counting the same."""
+        """Return the spare weight of a part, each weight scaled to count the same."""
         held = loads(self.several.weights, np.array(self.parts, np.int32), self.k)
         return (self.several.limits[q] - held[q]) * self.several.factors
 
     def growth(self, v: int, q: int) -> int:
-        """By how much more a part is above its limits with a vertex."""
+        """Return the overload that a vertex adds to a part."""
         spare, weights = self.spare(q), self.several.weights[v] * self.several.factors
         return int((np.maximum(weights - spare, 0) - np.maximum(-spare, 0)).sum())
 
     def improving(self, v: int) -> int:
-        """The adjacent part with room of the strongest connection, the lowest of these."""
+        """Return the adjacent part with room and the strongest connection, of equals the lowest."""
         fitting = [q for q in self.adjacent(v) if (self.several.weights[v] <= self.room(q)).all()]
         return min(fitting, key=lambda q: (-self.connection(v, q), q), default=NO_PART)
 
@@ -78,7 +78,7 @@ class Choices:
         return max(range(self.k), key=lambda q: (self.spare(q).min(), -q))
 
     def relieving(self, v: int) -> int:
-        """Of adjacent parts and the roomiest, that which grows least, unless another grows less."""
+        """Return the adjacent or roomiest part that grows least, unless another part grows less."""
         others = [q for q in range(self.k) if q != self.parts[v]]
         near = (self.adjacent(v) | {self.roomiest()}) - {self.parts[v]}
         grown = {q: self.growth(v, q) for q in others}
@@ -90,7 +90,7 @@ class Choices:
 
 @st.composite
 def choices(draw: st.DrawFn) -> Choices:
-    """Few different weights, so that connections and growths tie; little room, or enough."""
+    """Draw few different weights, so that connections and growths tie, and little or much room."""
     graph = draw(weighted_graphs(most=14))
     k, kinds = draw(st.integers(1, 6)), draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
@@ -107,7 +107,7 @@ def choices(draw: st.DrawFn) -> Choices:
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(expected=choices())
-def test_parts_that_vertices_choose(
+def test_destinations_equal_the_oracle(
     backend_name: str, probes: ModuleType, expected: Choices
 ) -> None:
     backend = working(backend_name)
@@ -130,7 +130,7 @@ def test_parts_that_vertices_choose(
 
 @settings(max_examples=60, deadline=None)
 @given(start=choices().filter(lambda drawn: drawn.k > 1), seed=st.integers(0, 99))
-def test_loads_are_kept_up_to_date(start: Choices, seed: int) -> None:
+def test_loads_are_updated(start: Choices, seed: int) -> None:
     engine, graph, n, k = working("cpu"), start.graph, start.graph.n, start.k
     state = State.of(
         engine, start.several, np.array(start.parts, np.int32), np.full(n, NO_PART, np.int32)

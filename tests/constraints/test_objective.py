@@ -1,4 +1,4 @@
-"""Which of several partitions is taken where a small communication volume is the objective."""
+"""The choice among partitions with the objective of a small communication volume."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PARTS = {
         (["halves of other names", "halves"], "halves of other names"),
     ],
 )
-def test_the_least_overload_counts_before_the_least_volume(names: list[str], best: str) -> None:
-    """Of equals, it is the first."""
+def test_least_overload_precedes_least_volume(names: list[str], best: str) -> None:
+    """Of equal partitions, the first is chosen."""
     graph = path(6)
     found: list[Any] = [SimpleNamespace(parts=np.array(PARTS[name], np.int32)) for name in names]
     chosen = of_less_volume(graph, problem_of(graph, 2, limit=3), found)

@@ -1,4 +1,4 @@
-"""Communication volume: never larger than before, and near the least on small graphs."""
+"""Communication volume: refinement never increases it; it is near the optimum on small graphs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def volume_of(graph: Graph, parts: np.ndarray) -> int:
 
 @settings(max_examples=150, deadline=None)
 @given(weighted_graphs(most=40), st.integers(1, 40), st.integers(0, 99), st.sampled_from([0, 0.3]))
-def test_never_larger(graph: Graph, k: int, seed: int, share: float) -> None:
+def test_refinement_never_increases_the_volume(
+    graph: Graph, k: int, seed: int, share: float
+) -> None:
     rng = np.random.default_rng(seed)
     parts = rng.integers(0, k, graph.n).astype(np.int32)
     loads = np.bincount(parts, graph.vertex_weights, k).astype(np.int64)
@@ -61,8 +63,10 @@ def test_never_larger(graph: Graph, k: int, seed: int, share: float) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(weighted_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
-def test_coarse_volume_is_that_of_the_graph(graph: Graph, k: int, most: int, seed: int) -> None:
-    """Twice contracted, and after moves of coarse vertices."""
+def test_volume_of_coarse_nets_equals_that_of_the_graph(
+    graph: Graph, k: int, most: int, seed: int
+) -> None:
+    """Contract twice, and move coarse vertices."""
     rng, nets, coarse_of = np.random.default_rng(seed), neighbourhoods(graph), np.arange(graph.n)
     level = graph
     for size in (2 * most, most):
@@ -89,7 +93,7 @@ def contracted(graph: Graph, coarse_of: np.ndarray) -> Graph:
 
 
 def any_move_helps(graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray) -> bool:
-    """Whether a vertex could go to the part of a neighbour, with room, for a smaller volume."""
+    """Return whether moving one vertex to an adjacent part with room reduces the volume."""
     before, loads = volume_of(graph, parts), np.bincount(parts, graph.vertex_weights, len(limits))
     for v in np.flatnonzero(~pinned):
         for q in set(parts[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]].tolist()):
@@ -102,7 +106,7 @@ def any_move_helps(graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: 
     return False
 
 
-def test_no_single_move_helps_any_more() -> None:
+def test_no_single_move_reduces_the_volume_further() -> None:
     helped = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -117,7 +121,7 @@ def test_no_single_move_helps_any_more() -> None:
 
 
 @pytest.mark.slow
-def test_near_the_least_on_small_graphs() -> None:
+def test_volume_is_close_to_the_optimum_on_small_graphs() -> None:
     found = least = 0
     for seed in range(15):
         rng = np.random.default_rng(seed)
@@ -133,7 +137,7 @@ def test_near_the_least_on_small_graphs() -> None:
     assert least <= found <= 1.2 * least
 
 
-def test_less_volume_on_every_back_end(backend: Backend) -> None:
+def test_objective_reduces_the_volume_on_every_back_end(backend: Backend) -> None:
     graph = jetpy.generators.rmat(10)
     options: dict[str, Any] = {"backend": backend.name, "threads": backend.threads}
     plain = jetpy.partition(graph, 8, **ENGINE)
@@ -146,7 +150,7 @@ def test_less_volume_on_every_back_end(backend: Backend) -> None:
     assert found.feasible
 
 
-def test_refining_with_fixed_vertices() -> None:
+def test_refine_by_volume_keeps_fixed_vertices() -> None:
     grid = jetpy.generators.grid(20, 20)
     fixed = np.where(np.arange(400) % 7 == 0, np.arange(400) % 4, -1)
     start = np.random.default_rng(0).integers(0, 4, 400)
@@ -168,6 +172,6 @@ def test_refining_with_fixed_vertices() -> None:
         ),
     ],
 )
-def test_bad_objectives(options: dict[str, Any], message: str) -> None:
+def test_bad_objective_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         jetpy.partition(path(9), 3, **options, **ENGINE)

@@ -1,4 +1,4 @@
-"""When `auto` starts a GPU, with a stand-in for one that counts how often it is started."""
+"""When `auto` starts a GPU: a fake GPU counts how often it is started."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = "(small graph: starting a GPU would take longer)"
 
 
 class Gpu(DeviceBackend):
-    """Numba in the place of `cuda`."""
+    """Numba in place of `cuda`."""
 
     name = "cuda"
     gpu = 0
@@ -33,7 +33,7 @@ class Gpu(DeviceBackend):
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
-    """Give the numbers of the GPUs that were started."""
+    """Yield the devices of the GPUs that were started."""
     found: list[int | None] = []
 
     def make(threads: int | None, device: int | None) -> Gpu:
@@ -47,7 +47,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
 
 
 def cupy_with(monkeypatch: pytest.MonkeyPatch, context: object) -> None:
-    """Have a CuPy whose context is a number, or that raises an error."""
+    """Install a fake CuPy with a current context, or one that raises an error."""
 
     def current() -> object:
         if isinstance(context, Exception):
@@ -60,7 +60,7 @@ def cupy_with(monkeypatch: pytest.MonkeyPatch, context: object) -> None:
 
 
 @pytest.mark.parametrize("context", [0, RuntimeError("CUDA_ERROR_NOT_INITIALIZED")])
-def test_a_small_graph_starts_no_gpu(
+def test_small_graph_starts_no_gpu(
     started: list[int | None], context: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cupy_with(monkeypatch, context)
@@ -81,27 +81,29 @@ def test_a_small_graph_starts_no_gpu(
     ],
     ids=str,
 )
-def test_other_runs_start_one(
+def test_explicit_and_long_runs_start_a_gpu(
     started: list[int | None],
     options: dict[str, object],
     device: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Those of users who ask for it, and those that take long, though the graph is small."""
+    """The graph is small, but the user selects the GPU, or the run takes long."""
     monkeypatch.setattr(backends, "MIN_GPU_WORK", 2 * WORK + 1)
     found = jetpy.partition(GRID, 4, **options)
     assert (started, found.backend, found.gpu_skipped) == ([device], "cuda", False)
     assert jetpy.partition(GRID, 4, generations=2, backend=CPU).gpu_skipped is False
 
 
-def test_the_limit(started: list[int | None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_starts_from_the_minimum_work(
+    started: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(backends, "MIN_GPU_WORK", WORK + 1)
     assert jetpy.partition(GRID, 4, threads=1).backend == CPU
     monkeypatch.setattr(backends, "MIN_GPU_WORK", WORK)
     assert jetpy.partition(GRID, 4, threads=1).backend == "cuda"
 
 
-def test_a_gpu_that_was_used_is_used_again(started: list[int | None]) -> None:
+def test_started_gpu_is_reused(started: list[int | None]) -> None:
     first = jetpy.partition(GRID, 4, threads=1)
     with lease("cuda"):
         pass
@@ -111,14 +113,14 @@ def test_a_gpu_that_was_used_is_used_again(started: list[int | None]) -> None:
     assert started == [0]
 
 
-def test_a_gpu_that_cupy_has_started(
+def test_gpu_with_a_cupy_context_is_used(
     started: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cupy_with(monkeypatch, 94_000)
     assert jetpy.partition(GRID, 4).backend == "cuda"
 
 
-def test_arrays_that_are_there(started: list[int | None]) -> None:
+def test_graph_on_the_gpu_uses_the_gpu(started: list[int | None]) -> None:
     class There(np.ndarray):
         device = SimpleNamespace(id=0)
 
@@ -134,13 +136,13 @@ def test_arrays_that_are_there(started: list[int | None]) -> None:
         assert backend_for(GRID, "auto", None) == CPU
 
 
-def test_a_session_uses_the_gpu(started: list[int | None]) -> None:
-    """It lives long, and many updates follow."""
+def test_session_starts_the_gpu(started: list[int | None]) -> None:
+    """A session is long-lived and has many updates."""
     jetpy.IncrementalPartitioner(GRID, 4)
     assert started == [0]
 
 
-def test_the_command_line_starts_none_to_check_options(
+def test_command_line_checks_options_without_a_gpu(
     started: list[int | None], tmp_path: object
 ) -> None:
     jetpy.write_graph(f"{tmp_path}/grid.graph", GRID)
@@ -151,7 +153,7 @@ def test_the_command_line_starts_none_to_check_options(
 
 
 @pytest.mark.parametrize(("cupy", "said"), [(None, False), (object(), True)])
-def test_what_the_summary_says(
+def test_summary_says_why_no_gpu_was_started(
     started: list[int | None], cupy: object, said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jetpy.evaluation.rows.find_spec", lambda name: cupy)

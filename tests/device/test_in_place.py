@@ -1,4 +1,4 @@
-"""Graphs whose arrays are on a GPU; a back end on the CPU with memory of its own stands in."""
+"""Graphs whose arrays are on a GPU, with a fake GPU that has separate memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NUMBERS = (*INTEGERS, "float32", "float64")
 
 @pytest.fixture(params=["at once", "in slices"], scope="module")
 def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[DeviceBackend]:
-    """Arrays are looked at at once and rows by one index each, or slice by slice and by lanes."""
+    """Check arrays at once and rows by one index each, or arrays in slices and rows by lanes."""
     backend = DeviceBackend(2)
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "in slices":
@@ -44,7 +44,7 @@ def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[DeviceBac
 
 
 class OfGpu(np.ndarray):
-    """An array that says where it is, and that is fetched."""
+    """An array with a device and a method that fetches it."""
 
     device = SimpleNamespace(id=0)
 
@@ -62,7 +62,7 @@ def on_gpu(graph: Graph) -> GraphOnGpu:
 
 
 def check_rows(device: DeviceBackend, rows: tuple[Any, ...], edges: Any, vertices: Any) -> Any:
-    """Check offsets and neighbours that are brought to the device before."""
+    """Copy offsets and neighbours to the device and check them."""
     return check(device, rows_of, tuple(map(device.from_host, rows)), edges, vertices)
 
 
@@ -81,7 +81,7 @@ def arrays_of(device: DeviceBackend, found: OnGpu) -> Graph:
 
 @st.composite
 def adjacencies(draw: st.DrawFn) -> list[npt.NDArray[Any]]:
-    """Offsets, neighbours and weights of a graph, rows in any order, often broken in some way."""
+    """Draw the arrays of a graph with rows in any order, often with a defect."""
     graph = draw(weighted_graphs(1, 7))
     rows = [
         draw(st.permutations([(int(graph.indices[e]), int(graph.edge_weights[e])) for e in row]))
@@ -116,7 +116,7 @@ def adjacencies(draw: st.DrawFn) -> list[npt.NDArray[Any]]:
 
 
 def is_graph(indptr: Any, indices: Any, edge_weights: Any, vertex_weights: Any) -> bool:
-    """Whether lists are a graph that the device takes, by the definition."""
+    """Return whether lists form a graph that the device accepts, by definition."""
     if indptr[0] != 0 or indptr[-1] != len(indices) or sorted(indptr) != indptr:
         return False
     edges: dict[tuple[int, int], float] = {}
@@ -133,7 +133,7 @@ def is_graph(indptr: Any, indices: Any, edge_weights: Any, vertex_weights: Any) 
 
 @settings(max_examples=600)
 @given(adjacencies())
-def test_graphs_are_taken_as_they_are(
+def test_device_accepts_exactly_the_valid_graphs(
     device: DeviceBackend, arrays: list[npt.NDArray[Any]]
 ) -> None:
     lists = [array.tolist() for array in arrays]
@@ -196,14 +196,14 @@ LEFT_TO_THE_HOST: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("case", LEFT_TO_THE_HOST)
-def test_what_is_wrong_is_left_to_the_host(device: DeviceBackend, case: str) -> None:
+def test_invalid_arrays_are_left_to_the_host(device: DeviceBackend, case: str) -> None:
     rows, edges, vertices = LEFT_TO_THE_HOST[case]
     assert check_rows(device, rows, edges, vertices) is None
     assert check_rows(device, P, None, None) is not None
 
 
 @pytest.mark.parametrize("heads", [[0], [1, 0, 1]], ids=["sorted", "unsorted"])
-def test_loops_are_found_before_symmetry_is_looked_at(
+def test_loops_are_found_before_symmetry_is_checked(
     device: DeviceBackend, heads: list[int]
 ) -> None:
     tails = [0] if len(heads) == 1 else [0, 1, 1]
@@ -218,7 +218,7 @@ def test_loops_are_found_before_symmetry_is_looked_at(
 
 @settings(max_examples=500)
 @given(st.integers(1, 5), st.data())
-def test_edge_lists_are_taken_where_the_host_takes_them(
+def test_device_accepts_the_edge_lists_that_the_host_accepts(
     device: DeviceBackend, n: int, data: st.DataObject
 ) -> None:
     ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
@@ -227,12 +227,12 @@ def test_edge_lists_are_taken_where_the_host_takes_them(
     kind = data.draw(st.sampled_from(INTEGERS))
     pairs = np.array(both, kind).T
     weights = data.draw(st.none() | st.just(1 + np.arange(len(both)) % max(len(some), 1)))
-    told = n if pairs.shape[1] <= 2 else data.draw(st.sampled_from([n, None]))
+    given_n = n if pairs.shape[1] <= 2 else data.draw(st.sampled_from([n, None]))
     if weights is not None:
         weights = weights.astype(data.draw(st.sampled_from(NUMBERS)))
-    found = check_pairs(device, pairs, told, weights)
+    found = check_pairs(device, pairs, given_n, weights)
     try:
-        expected = jetpy.as_graph(pairs, n=told, edge_weights=weights)
+        expected = jetpy.as_graph(pairs, n=given_n, edge_weights=weights)
     except GraphError:
         assert found is None
         return
@@ -243,7 +243,9 @@ def test_edge_lists_are_taken_where_the_host_takes_them(
 
 
 @pytest.mark.parametrize("wrong", [3, -1, 2**32], ids=["too large", "negative", "of 33 bits"])
-def test_ids_of_edge_lists(device: DeviceBackend, wrong: int) -> None:
+def test_edge_lists_with_invalid_ids_are_left_to_the_host(
+    device: DeviceBackend, wrong: int
+) -> None:
     pairs = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
     assert check_pairs(device, pairs, 3, None) is not None
     assert check_pairs(device, np.where(pairs == 2, wrong, pairs), 3, None) is None
@@ -266,10 +268,10 @@ def test_ids_of_edge_lists(device: DeviceBackend, wrong: int) -> None:
         ("weighted pairs", 25),
     ],
 )
-def test_memory_beside_the_arrays(
+def test_checks_allocate_few_bytes_per_edge(
     compiled: None, form: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bytes for each directed edge: four are a copy with 32 bits, or weights that are all 1."""
+    """`most` is in bytes per directed edge; a copy with 32 bits, or unit weights, take four."""
     monkeypatch.setattr(checked_rows, "MIN_ENTRIES", 1 << 12)
     monkeypatch.setattr("jetpy.device.row_checks.SLICE", 1 << 12)
     graph = jetpy.generators.cube(40, 40, 40)
@@ -301,12 +303,12 @@ def test_memory_beside_the_arrays(
 
 
 class Full(MemoryError):
-    """Like CuPy's own."""
+    """Stands in for the error of CuPy."""
 
 
 @pytest.fixture
-def pretended(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """CuPy with arrays of NumPy, and a back end in place of `cuda`; the leases so far."""
+def fake_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Install a fake CuPy with NumPy arrays and a fake `cuda`; return the list of leases."""
     leases = []
 
     @contextmanager
@@ -331,18 +333,18 @@ FORMS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_back_end_of_the_gpu_checks(
-    compiled: None, pretended: list[tuple[str, int]], form: str
+def test_graph_is_checked_on_its_gpu(
+    compiled: None, fake_gpu: list[tuple[str, int]], form: str
 ) -> None:
     graph = jetpy.as_graph(FORMS[form], vertex_weights=[1, 2, 3])
     assert isinstance(graph, GraphOnGpu)
     assert (graph.n, graph.m, graph.total_vertex_weight) == (3, 2, 6)
-    assert pretended == [("cuda", 0)]
+    assert fake_gpu == [("cuda", 0)]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_gpu_without_kernels_is_left_to_the_host(
-    pretended: list[tuple[str, int]], form: str, monkeypatch: pytest.MonkeyPatch
+def test_gpu_without_kernels_leaves_the_check_to_the_host(
+    fake_gpu: list[tuple[str, int]], form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(name: str, device: int) -> None:
         raise BackendError("NVRTC is not found")
@@ -354,8 +356,8 @@ def test_a_gpu_without_kernels_is_left_to_the_host(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_full_memory_is_told(
-    pretended: list[tuple[str, int]], form: str, monkeypatch: pytest.MonkeyPatch
+def test_out_of_memory_reports_free_bytes(
+    fake_gpu: list[tuple[str, int]], form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
         raise Full
@@ -368,7 +370,7 @@ def test_full_memory_is_told(
 # Graphs on a GPU
 
 
-def test_arrays_are_fetched_when_they_are_asked_for() -> None:
+def test_arrays_are_fetched_on_first_use() -> None:
     plain = jetpy.generators.grid(9, 7)
     graph = on_gpu(plain)
     assert (graph.n, graph.m, graph.total_edge_weight) == (
@@ -390,7 +392,7 @@ def test_arrays_are_fetched_when_they_are_asked_for() -> None:
     assert jetpy.evaluate(graph, result.parts).cut == result.cut
 
 
-def test_no_device_is_no_answer() -> None:
+def test_boolean_device_is_refused() -> None:
     with pytest.raises(OptionError, match="device is False"):
         jetpy.partition(jetpy.generators.grid(3, 3), 2, device=False)
     with pytest.raises(OptionError, match="cpu runs on CPUs"):

@@ -1,4 +1,4 @@
-"""Which rows are long, and what lanes they have."""
+"""The selection of long rows, and their lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jetpy.workloads.common.long_rows import CHUNK, LANES
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def test_rows_are_the_rows_above_the_limit() -> None:
+def test_long_rows_exceed_the_limit() -> None:
     graph, engine = rmat(10, 8), CpuBackend(2)
     engine.longest_row, engine.warp_size = 20, 32
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
@@ -22,7 +22,7 @@ def test_rows_are_the_rows_above_the_limit() -> None:
     assert rows.whole.vertices[: rows.count].tolist() == expected.tolist()
 
 
-def test_chunks_cover_the_rows_of_rows() -> None:
+def test_chunks_cover_the_long_rows() -> None:
     graph, engine = rmat(13, 16), CpuBackend(2)
     engine.longest_row, engine.warp_size = 256, 32
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
@@ -36,7 +36,7 @@ def test_chunks_cover_the_rows_of_rows() -> None:
     assert rows.chunks.lanes == LANES * len(expected) > LANES * rows.count > 0
 
 
-def test_processors_have_a_lane_a_chunk() -> None:
+def test_cpus_have_one_lane_per_chunk() -> None:
     graph = rmat(13, 16)
     lanes = {}
     for lists in (True, False):
@@ -48,7 +48,7 @@ def test_processors_have_a_lane_a_chunk() -> None:
     assert lanes[False] == LANES * lanes[True] > LANES * rows.count
 
 
-def test_two_threads_share_no_rows() -> None:
+def test_one_or_two_threads_have_no_long_rows() -> None:
     graph = rmat(13, 16)
     assert graph.degrees.max() > LONGEST_ROW
     counts = [

@@ -1,4 +1,4 @@
-"""The self-check: back ends that work pass, and what a broken one does wrong is told."""
+"""The self-check: working back ends pass, and each error of a broken one is described."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("n", [*SIZES, 7, 6])
-def test_cpu_passes(n: int, threads: int) -> None:
+def test_cpu_passes_the_self_check(n: int, threads: int) -> None:
     assert list(differences(get_backend("cpu", threads), n)) == []
 
 
 class Forgetful(CpuBackend):
-    """Leaves out the last index."""
+    """Skips the last index."""
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         super().parallel_for(n - 1, workunit, **arguments)
 
 
 class Once(CpuBackend):
-    """Does not repeat what it has captured."""
+    """Does not repeat captured launches."""
 
     def capture(self, launches: Callable[[], None], /) -> Callable[[], None]:
         launches()
@@ -51,7 +51,7 @@ class Adding(CpuBackend):
         return total + 1
 
 
-def test_what_differs_is_told_exactly() -> None:
+def test_differences_are_described_exactly() -> None:
     numbers = (np.arange(33, dtype=np.int64) * 40503 % 1_000_003 - 250_000).tolist()
     last = numbers[4::7]
     assert list(differences(Forgetful(1), 33))[:2] == [
@@ -83,7 +83,7 @@ def _fail(threads: int | None, device: int | None) -> Any:
     return engine
 
 
-def test_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcome_of_working_missing_and_failing_back_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selfcheck, "SIZES", (1, 40))
     outcome = check("cpu")
     assert (outcome.missing, outcome.wrong) == ("", [])
@@ -97,7 +97,7 @@ def test_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_backends()
 
 
-def test_in_another_process() -> None:
+def test_check_runs_in_another_process() -> None:
     outcome = check_apart("cpu")
     assert (outcome.missing, outcome.wrong) == ("", [])
     assert outcome.threads >= 1
@@ -112,10 +112,10 @@ def test_in_another_process() -> None:
         ("exit 0", "the self-check ended with code 0"),
     ],
 )
-def test_ends_of_all_kinds(
+def test_crash_of_the_other_process_is_described(
     code: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broken back end may take the process with it, or end it as if all were well."""
+    """A broken back end may end the process by a signal, or with exit code 0."""
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\n{code}\n")
     program.chmod(0o755)
@@ -124,7 +124,7 @@ def test_ends_of_all_kinds(
     assert words in wrong
 
 
-def test_one_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_self_check_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)

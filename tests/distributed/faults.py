@@ -1,4 +1,4 @@
-"""A program of several processes, of which one fails in the middle."""
+"""A program for several processes in which one process fails during coarsening."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.distributed import levels
 
 
 def fail(*_: Any) -> Any:
-    """Do what the command line asks for, in place of a contraction."""
+    """Fail as the command line requests, in place of a contraction."""
     match sys.argv[1]:
         case "raise":
             raise RuntimeError("broken on purpose")

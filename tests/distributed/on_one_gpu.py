@@ -1,6 +1,6 @@
-"""A program of processes that share a GPU, and talk through NCCL all the same.
+"""A program for several processes that share a GPU and still communicate through NCCL.
 
-NCCL refuses two processes on one GPU of a machine. Each says that it is on another machine.
+NCCL refuses two processes on one GPU of a machine, so each process gets a different host id.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ GRAPHS = {
 
 
 def blocks(n: int, size: int) -> Any:
-    """The second of several processes has no vertices, the others as many each."""
+    """Return bounds that give rank 1 of several ranks no vertices and the others equal blocks."""
     sizes = [0 if size > 1 and rank == 1 else 1 for rank in range(size)]
     return np.concatenate([[0], np.cumsum(sizes) * n // sum(sizes)])
 
 
 def main() -> None:
-    """Print whether parts are those of one process, for each graph and preset."""
+    """Print for each graph and preset whether the parts equal those of one process."""
     nccl._name_of = lambda backend: f"GPU of process {WORLD.rank}"  # type: ignore[assignment]
     found: list[Any] = []
     between = api.between_gpus

@@ -1,4 +1,4 @@
-"""Which back end each process gets: its share of the GPUs or threads of its machine."""
+"""The back end of each process: its share of the GPUs or threads of its machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetpy.distributed import api
 
 
 @pytest.mark.parametrize("name", ["auto", "cpu"])
-def test_without_gpus_processes_share_the_threads(
+def test_processes_without_gpus_share_the_threads(
     name: choices.Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "_count_gpus", lambda: 0)

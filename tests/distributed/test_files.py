@@ -1,4 +1,4 @@
-"""Shares of files and generators put together again, and parts written in ranges."""
+"""Blocks of files and generators, joined again, and parts written in ranges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jetpy.distributed.generators import scattered
 from jetpy.distributed.reading import share_of
 from jetpy.errors import FileFormatError, JetpyError
 from jetpy.graph.csr import Graph
-from tests.distributed.threads import side_by_side
+from tests.distributed.threads import run_on_threads
 from tests.graphs import from_edges
 from tests.strategies import weighted_graphs
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 SIZES = 1, 2, 3, 5
 
 
-def run_collectively(blocks: list[Block]) -> Graph:
+def join_blocks(blocks: list[Block]) -> Graph:
     degrees = np.concatenate([np.diff(block.indptr) for block in blocks])
     return Graph(
         np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32),
@@ -60,7 +60,7 @@ def as_file(suffix: str) -> Callable[[Path, Graph], Path]:
 
 
 def as_parhip(path: Path, graph: Graph) -> Path:
-    """Weights in 32 bits, all else in 64."""
+    """Write weights with 32 bits and everything else with 64."""
     file = path.with_suffix(".parhip")
     jetpy.write_graph(file, jetpy.as_graph((graph.indptr, graph.indices)))
     with file.open("r+b") as stream:
@@ -83,28 +83,30 @@ WRITERS = {
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("form", WRITERS)
-def test_shares_make_the_graph(form: str, size: int, tmp_path: Path) -> None:
+def test_blocks_join_to_the_graph(form: str, size: int, tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     grid = jetpy.generators.grid(9, 7)
     u, v = grid.sources(0, grid.n).astype(np.int64), grid.indices
     vertex_weights = None if form == "matrix market" else random.integers(1, 9, grid.n)
     graph = jetpy.as_graph((grid.indptr, v, (u * v) % 5 + 1, vertex_weights))
     path = WRITERS[form](tmp_path / "mesh", graph)
-    blocks = side_by_side(size, lambda comm: jetpy.distributed.read(comm, path))
-    assert_same(run_collectively(blocks), graph)
+    blocks = run_on_threads(size, lambda comm: jetpy.distributed.read(comm, path))
+    assert_same(join_blocks(blocks), graph)
 
 
 @settings(max_examples=30)
 @given(graph=weighted_graphs(0, 12), size=st.integers(1, 6))
-def test_shares_of_metis_files(graph: Graph, size: int, tmp_path_factory: Any) -> None:
+def test_blocks_of_metis_files_join_to_the_graph(
+    graph: Graph, size: int, tmp_path_factory: Any
+) -> None:
     path = tmp_path_factory.mktemp("metis") / "any.graph"
     jetpy.write_graph(path, graph)
-    blocks = side_by_side(size, lambda comm: jetpy.distributed.read(comm, path))
-    assert_same(run_collectively(blocks), graph)
+    blocks = run_on_threads(size, lambda comm: jetpy.distributed.read(comm, path))
+    assert_same(join_blocks(blocks), graph)
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 7))
-def test_shares_are_about_equal(degrees: list[int], size: int) -> None:
+def test_blocks_have_nearly_equal_size(degrees: list[int], size: int) -> None:
     indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
     shares = [share_of(indptr, rank, size) for rank in range(size)]
     assert [first for first, _ in shares] == [0, *(end for _, end in shares[:-1])]
@@ -115,26 +117,26 @@ def test_shares_are_about_equal(degrees: list[int], size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_generators(size: int) -> None:
-    made = run_collectively(side_by_side(size, lambda comm: jetpy.distributed.cube(comm, 5, 4, 3)))
+def test_blocks_of_generators_join_to_the_graph(size: int) -> None:
+    made = join_blocks(run_on_threads(size, lambda comm: jetpy.distributed.cube(comm, 5, 4, 3)))
     assert_same(made, jetpy.generators.cube(5, 4, 3))
-    made = run_collectively(side_by_side(size, lambda comm: jetpy.distributed.grid(comm, 2, 9)))
+    made = join_blocks(run_on_threads(size, lambda comm: jetpy.distributed.grid(comm, 2, 9)))
     assert_same(made, jetpy.generators.grid(2, 9))
-    made = run_collectively(side_by_side(size, lambda comm: jetpy.distributed.rmat(comm, 7, 6, 3)))
-    assert_same(made, run_collectively([jetpy.distributed.rmat(None, 7, 6, 3)]))
+    made = join_blocks(run_on_threads(size, lambda comm: jetpy.distributed.rmat(comm, 7, 6, 3)))
+    assert_same(made, join_blocks([jetpy.distributed.rmat(None, 7, 6, 3)]))
     jetpy.as_graph((made.indptr, made.indices))
     assert made.m > 400
 
 
 @pytest.mark.parametrize("scale", [1, 5, 12])
-def test_scattered_numbers_are_a_permutation(scale: int) -> None:
+def test_scattered_ids_are_a_permutation(scale: int) -> None:
     vertices = np.arange(1 << scale)
     assert np.array_equal(np.sort(scattered(vertices, scale)), vertices)
 
 
 @pytest.mark.parametrize("name", ["mesh.part", "mesh.npy"])
 @pytest.mark.parametrize("size", SIZES)
-def test_parts_in_one_file(name: str, size: int, tmp_path: Path) -> None:
+def test_ranks_write_parts_into_one_file(name: str, size: int, tmp_path: Path) -> None:
     parts = np.arange(101, dtype=np.int32) * 7 % 23
 
     def write(comm: Communicator) -> None:
@@ -142,7 +144,7 @@ def test_parts_in_one_file(name: str, size: int, tmp_path: Path) -> None:
         path = tmp_path / name
         jetpy.distributed.write_parts(comm, path, parts[first:end], first, 101)
 
-    side_by_side(size, write)
+    run_on_threads(size, write)
     assert np.array_equal(jetpy.read_parts(tmp_path / name), parts)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -156,14 +158,14 @@ def test_parts_in_one_file(name: str, size: int, tmp_path: Path) -> None:
         (b"three\n", "the header is 'three'; it must be"),
     ],
 )
-def test_bad_metis_files(content: bytes, message: str, tmp_path: Path) -> None:
+def test_bad_metis_file_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.graph"
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=message):
-        side_by_side(2, lambda comm: jetpy.distributed.read(comm, path))
+        run_on_threads(2, lambda comm: jetpy.distributed.read(comm, path))
 
 
-def test_bad_files(tmp_path: Path) -> None:
+def test_bad_file_is_refused(tmp_path: Path) -> None:
     short, none = tmp_path / "short.parhip", tmp_path / "none.parhip"
     np.array([3, 5, 8], "<u8").tofile(short)
     folder = tmp_path / "folder"

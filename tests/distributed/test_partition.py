@@ -1,4 +1,4 @@
-"""`jetpy.distributed.partition`: results, and bad input in a table of its own."""
+"""`jetpy.distributed.partition`: results, and refused input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import BackendError, GraphError, OptionError
 from tests.device_backend import DeviceBackend
 from tests.distributed.test_pieces import block_of, evenly
-from tests.distributed.threads import side_by_side
+from tests.distributed.threads import run_on_threads
 
 pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
@@ -27,7 +27,7 @@ def partition(comm: Any, block: Any, k: int = 4, **options: Any) -> Any:
     return jetpy.distributed.partition(comm, block, k, **ENGINE, **options)
 
 
-def test_result() -> None:
+def test_single_process_equals_partition() -> None:
     expected = jetpy.partition(GRID, 4, **ENGINE)
     found = partition(None, (GRID.indptr, GRID.indices), small=0)
     assert np.array_equal(found.parts, expected.parts)
@@ -41,7 +41,7 @@ def test_result() -> None:
 
 @pytest.mark.parametrize("small", [0, 10**9])
 @pytest.mark.parametrize("size", [1, 3])
-def test_refinement_and_evaluation(size: int, small: int) -> None:
+def test_refine_and_evaluate_equal_one_process(size: int, small: int) -> None:
     bounds = evenly(GRID.n, size)
     start = np.random.default_rng(3).integers(0, 5, GRID.n)
     options: dict[str, Any] = {"preset": "fast", "seed": 4, **ENGINE}
@@ -53,7 +53,7 @@ def test_refinement_and_evaluation(size: int, small: int) -> None:
         found = jetpy.distributed.refine(comm, block, own, 5, small=small, **options)
         return found, jetpy.distributed.evaluate(comm, block, found.parts, 5)
 
-    results = side_by_side(size, run)
+    results = run_on_threads(size, run)
     parts = np.concatenate([found.parts for found, _ in results])
     assert np.array_equal(parts, expected.parts)
     for found, evaluated in results:
@@ -66,14 +66,14 @@ def test_refinement_and_evaluation(size: int, small: int) -> None:
     ("parts", "message"),
     [([0], "600 integers"), (np.zeros(600), "600 integers"), (np.full(600, 5), r"0\.\.4")],
 )
-def test_bad_parts(parts: Any, message: str) -> None:
+def test_bad_parts_are_refused(parts: Any, message: str) -> None:
     block = GRID.indptr, GRID.indices
     with pytest.raises(GraphError, match=message):
         jetpy.distributed.refine(None, block, parts, 5, **ENGINE)
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_population(size: int) -> None:
+def test_preset_max_equals_one_process(size: int) -> None:
     graph = replace(GRID, vertex_weights=2 * (1 + np.arange(GRID.n, dtype=np.int32) % 3))
     bounds = evenly(GRID.n, size)
     expected = jetpy.partition(graph, 4, preset="max", **ENGINE)
@@ -85,7 +85,7 @@ def test_a_population(size: int) -> None:
         again = jetpy.distributed.refine(comm, block, found.parts, 4, preset="max", **ENGINE)
         return found, again
 
-    results = side_by_side(size, run)
+    results = run_on_threads(size, run)
     assert np.array_equal(np.concatenate([found.parts for found, _ in results]), expected.parts)
     for found, again in results:
         assert (found.cut, found.preset) == (expected.cut, "max")
@@ -95,9 +95,9 @@ def test_a_population(size: int) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 600, 700])
-def test_nothing_to_decide(k: int) -> None:
+def test_trivial_k_equals_one_process(k: int) -> None:
     bounds = evenly(GRID.n, 3)
-    results = side_by_side(3, lambda comm: partition(comm, block_of(GRID, bounds, comm.rank), k))
+    results = run_on_threads(3, lambda comm: partition(comm, block_of(GRID, bounds, comm.rank), k))
     expected = jetpy.partition(GRID, k, **ENGINE)
     assert np.array_equal(np.concatenate([r.parts for r in results]), expected.parts)
     for result in results:
@@ -105,7 +105,7 @@ def test_nothing_to_decide(k: int) -> None:
         assert result.cut == expected.cut
 
 
-def test_graph_without_vertices() -> None:
+def test_empty_graph_is_accepted() -> None:
     nothing = np.zeros(0, int)
     assert len(partition(None, (np.zeros(1, int), nothing)).parts) == 0
 
@@ -198,7 +198,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input(name: str) -> None:
+def test_bad_input_is_refused_on_all_ranks(name: str) -> None:
     blocks, options, error, message = BAD[name]
     raised = []
 
@@ -208,7 +208,7 @@ def test_bad_input(name: str) -> None:
         except jetpy.JetpyError as found:
             raised.append(found)
 
-    side_by_side(2, run)
+    run_on_threads(2, run)
     assert len(raised) == 2, "all processes raise"
     for found in raised:
         assert isinstance(found, error)
@@ -216,19 +216,21 @@ def test_bad_input(name: str) -> None:
             raise found
 
 
-def test_other_options_elsewhere() -> None:
+def test_different_k_on_another_rank_is_refused() -> None:
     bounds = evenly(GRID.n, 2)
 
     def run(comm: Communicator) -> Block:
         return partition(comm, block_of(GRID, bounds, comm.rank), 2 + comm.rank)
 
     with pytest.raises(OptionError, match="process 1 passes"):
-        side_by_side(2, run)
+        run_on_threads(2, run)
 
 
 @pytest.mark.parametrize("name", ["auto", "cuda"])
-def test_some_have_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those who may choose take CPUs all together; others are told."""
+def test_mixed_gpus_and_cpus_are_refused_unless_auto(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `auto`, all ranks use CPUs; with `cuda`, an error is raised."""
     kinds = iter([CpuBackend(1), DeviceBackend(1)])
 
     def engine(leases: Any, neighbours: Any, asked: str, **_: Any) -> CpuBackend:
@@ -243,17 +245,17 @@ def test_some_have_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     if name == "cuda":
         with pytest.raises(BackendError, match="some processes run on a GPU, others on CPUs"):
-            side_by_side(2, run)
+            run_on_threads(2, run)
         return
-    parts = np.concatenate([result.parts for result in side_by_side(2, run)])
+    parts = np.concatenate([result.parts for result in run_on_threads(2, run)])
     assert np.array_equal(parts, jetpy.partition(GRID, 4, **ENGINE).parts)
 
 
-def test_another_size_of_small_levels_elsewhere() -> None:
+def test_different_small_on_another_rank_is_refused() -> None:
     bounds = evenly(GRID.n, 2)
 
     def run(comm: Communicator) -> Any:
         return partition(comm, block_of(GRID, bounds, comm.rank), small=10 + comm.rank)
 
     with pytest.raises(OptionError, match="process 1 passes"):
-        side_by_side(2, run)
+        run_on_threads(2, run)

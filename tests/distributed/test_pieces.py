@@ -1,4 +1,4 @@
-"""Pieces of a graph, level by level and as a whole run, beside the graph on one device."""
+"""Pieces of a graph, per level and as a whole run, compared with one device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from tests.conftest import FEW_INDICES
 from tests.device_backend import DeviceBackend
-from tests.distributed.threads import side_by_side
+from tests.distributed.threads import run_on_threads
 from tests.graphs import edge_dict, from_edges
 from tests.strategies import weighted_graphs
 
@@ -55,8 +55,8 @@ def evenly(n: int, size: int) -> npt.NDArray[Any]:
     return np.array([n * rank // size for rank in range(size + 1)])
 
 
-def alone(name: str) -> Options:
-    """A preset without what every process finds for itself."""
+def without_serial_methods(name: str) -> Options:
+    """Return a preset without flows, portfolios and V-cycles, which each process runs by itself."""
     options = preset(name)
     refine = replace(options.refine, flow_sweeps=0)
     return replace(options, branches=(), cycles=0, refine=refine)
@@ -70,7 +70,7 @@ def weighted(graph: Graph, seed: int = 0) -> Graph:
 
 
 def hubs(n: int) -> Graph:
-    """Three hubs of many leaves and twins, and vertices without edges."""
+    """Return a graph of three hubs with many leaves and twins, and isolated vertices."""
     edges = [(v % 3, v) for v in range(3, n)] + [(0, v) for v in range(4, n, 3)]
     return from_edges(n + 5, sorted({(min(e), max(e)) for e in edges}))
 
@@ -91,20 +91,22 @@ def graph_of(name: str) -> Graph:
     return GRAPHS[name]()
 
 
-def posed(name: str, problem: str, k: int) -> Problem:
+def problem_by_name(name: str, problem: str, k: int) -> Problem:
     options, imbalance = PROBLEMS[problem]
-    made = make_problem(graph_of(name).total_vertex_weight, k, imbalance, 5, alone(options))
+    made = make_problem(
+        graph_of(name).total_vertex_weight, k, imbalance, 5, without_serial_methods(options)
+    )
     return replace(made, fill=True)
 
 
 @cache
 def on_one_device(name: str, problem: str, k: int) -> Outcome:
     graph = graph_of(name)
-    return evolve(get_backend("cpu", 1), graph, posed(name, problem, k), Effort(1))
+    return evolve(get_backend("cpu", 1), graph, problem_by_name(name, problem, k), Effort(1))
 
 
 ENGINES = {"lists": lambda: CpuBackend(1), "captured": lambda: DeviceBackend(1)}
-"""Back ends of processes: on a CPU; and as on a GPU, where what they say is captured, too."""
+"""Back ends of processes: as on a CPU, and as on a GPU, where messages are captured, too."""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -114,7 +116,7 @@ ENGINES = {"lists": lambda: CpuBackend(1), "captured": lambda: DeviceBackend(1)}
     [pytest.param(n, marks=() if n == "weighted rmat" else pytest.mark.slow) for n in GRAPHS],
 )
 @pytest.mark.parametrize(("size", "k"), [(1, 8), (2, 64), (3, 2), (4, 8)])
-def test_parts_are_those_of_one_device(
+def test_parts_equal_those_of_one_device(
     name: str,
     problem: str,
     size: int,
@@ -131,18 +133,18 @@ def test_parts_are_those_of_one_device(
         comm.is_between_gpus = engine == "captured"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
-        found = partition_piece(backend, piece, posed(name, problem, k), small=100)
+        found = partition_piece(backend, piece, problem_by_name(name, problem, k), small=100)
         return found.parts, found.solution.refined.measures.cut
 
-    results = side_by_side(size, run)
+    results = run_on_threads(size, run)
     assert np.array_equal(np.concatenate([parts for parts, _ in results]), expected.parts)
     assert {cut for _, cut in results} == {expected.cut}
 
 
 @settings(max_examples=60)
 @given(weighted_graphs(2, 24), st.data())
-def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject) -> None:
-    """Any blocks, empty ones too: the same matching, contraction and numbers of coarse vertices."""
+def test_coarse_graphs_equal_those_of_one_device(graph: Graph, data: st.DataObject) -> None:
+    """Blocks may be empty. Matching, contraction and ids of coarse vertices are equal."""
     size = data.draw(st.integers(1, 4))
     cuts = data.draw(st.lists(st.integers(0, graph.n), min_size=size - 1, max_size=size - 1))
     bounds = np.array([0, *sorted(cuts), graph.n])
@@ -161,7 +163,7 @@ def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject
         next_level = level.next_level(found, places, level.watch)
         return next_level.graph, next_level.coarse_of
 
-    results = side_by_side(size, run)
+    results = run_on_threads(size, run)
     assert np.array_equal(np.concatenate([places for _, places in results]), coarse_of)
     for found, _ in results:
         assert edge_dict(found) == edge_dict(coarse)
@@ -170,7 +172,7 @@ def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject
 
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_coarse_vertices_are_spread_evenly(size: int) -> None:
-    """All pairs are numbered by the first process, which has a vertex of each."""
+    """Rank 0 owns one vertex of each pair."""
     graph = jetpy.generators.grid(12 * size, 10)
     n = graph.n // size
     partners = np.full(graph.n, -1, np.int32)
@@ -184,14 +186,14 @@ def test_coarse_vertices_are_spread_evenly(size: int) -> None:
         found, _ = contract_pieces(own, piece, partners[bounds[comm.rank] : bounds[comm.rank + 1]])
         return found.blocks.end - found.blocks.first, len(found.indices)
 
-    vertices, entries = zip(*side_by_side(size, run), strict=True)
+    vertices, entries = zip(*run_on_threads(size, run), strict=True)
     assert sum(vertices) == graph.n - n
     assert max(entries) < 1.2 * sum(entries) / size
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_wide_kernels(size: int) -> None:
-    """Sums of weights beyond 32 bits: the parts are those of the wide kernels of one device."""
+def test_weight_sums_beyond_32_bits_equal_one_device(size: int) -> None:
+    """The parts equal those of the wide kernels on one device."""
     graph = jetpy.generators.grid(40, 40)
     random = np.random.default_rng(2)
     of_ends = random.integers(1, 2**29, graph.n)
@@ -206,8 +208,8 @@ def test_wide_kernels(size: int) -> None:
         backend = CpuBackend(1).with_width(Width.WIDE)
         block = block_of(heavy, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
-        posed = make_problem(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
-        return partition_piece(backend, piece, replace(posed, fill=True), small=100).parts
+        problem_by_name = make_problem(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
+        return partition_piece(backend, piece, replace(problem_by_name, fill=True), small=100).parts
 
-    parts = np.concatenate(side_by_side(size, run))
+    parts = np.concatenate(run_on_threads(size, run))
     assert np.array_equal(parts, expected.parts)

@@ -1,4 +1,4 @@
-"""Real processes, which mpiexec starts: equal parts, and faults that end all of them."""
+"""Processes started by mpiexec: equal parts, and errors that end all processes."""
 
 from __future__ import annotations
 
@@ -53,27 +53,27 @@ def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_command_line(tmp_path: Path) -> None:
+def test_command_line_equals_one_process(tmp_path: Path) -> None:
     graph = jetpy.generators.grid(60, 50)
     file, parts = tmp_path / "mesh.graph", tmp_path / "mesh.part"
     jetpy.write_graph(file, graph)
     command = ["-m", "jetpy", "partition", str(file), "-k", "6", "--backend", "cpu"]
     done = launched(2, *command, "--threads", "1", "-o", str(parts), "--json", "-")
     assert done.returncode == 0, done.stderr
-    told, _ = json.JSONDecoder().raw_decode(done.stdout)  # codes of a terminal may follow
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)  # escape codes may follow
     expected = jetpy.partition(graph, 6, backend="cpu", threads=1)
     assert np.array_equal(jetpy.read_parts(parts), expected.parts)
-    assert (told["cut"], told["processes"], told["transport"]) == (expected.cut, 2, "mpi")
-    assert told["graph"] == "mesh"
-    assert told["seconds"]["read"] > 0
+    assert (report["cut"], report["processes"], report["transport"]) == (expected.cut, 2, "mpi")
+    assert report["graph"] == "mesh"
+    assert report["seconds"]["read"] > 0
     alone = stats(expected, 0.0)
     same = "n", "m", "k", "seed", "preset", "limit", "limits", "feasible", "part_weights"
-    assert {name: told[name] for name in same} == {name: alone[name] for name in same}
-    assert told["levels"][0].keys() == alone["levels"][0].keys()
+    assert {name: report[name] for name in same} == {name: alone[name] for name in same}
+    assert report["levels"][0].keys() == alone["levels"][0].keys()
 
 
 @pytest.mark.slow
-def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
+def test_output_must_be_a_regular_file_or_link(tmp_path: Path) -> None:
     file, pipe, link = (tmp_path / name for name in ("mesh.graph", "pipe", "link.part"))
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
     os.mkfifo(pipe)
@@ -88,7 +88,7 @@ def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_wrong_options(tmp_path: Path) -> None:
+def test_bad_option_is_reported_once(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
     command = "-m", "jetpy", "partition", str(file), "--backend", "cpu"
@@ -101,7 +101,7 @@ def test_wrong_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
+def test_exit_codes_equal_those_of_one_process(tmp_path: Path) -> None:
     bad, loop, heavy = (tmp_path / f"{name}.graph" for name in ("bad", "loop", "heavy"))
     loop.write_text("3 2\n2 1\n1 3\n2\n")
     bad.write_text("three vertices\n")
@@ -121,7 +121,7 @@ def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
     assert "each with cpu, 1 thread\nprocesses    2, communicating through MPI\n" in done.stdout
 
 
-def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:
+def test_launcher_with_one_process_allows_serial_options(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
     done = launched(1, "-m", "jetpy", "partition", str(file), "-k", "2", "--connected", "--quiet")
@@ -130,7 +130,7 @@ def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_signal_ends_all_processes(tmp_path: Path, number: signal.Signals, code: int) -> None:
     assert LAUNCHER is not None
     command = f"{NEVER_READ}from jetpy.cli.signals import main; main()", "partition", "x.npz"
     (tmp_path / "x.npz").touch()
@@ -158,7 +158,7 @@ def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> N
         pytest.param("kill", "", marks=pytest.mark.slow),
     ],
 )
-def test_a_fault_ends_all(fault: str, message: str) -> None:
+def test_error_in_one_process_ends_all(fault: str, message: str) -> None:
     started = time.perf_counter()
     done = launched(2, str(FAULTS), fault)
     assert done.returncode != 0
@@ -168,8 +168,8 @@ def test_a_fault_ends_all(fault: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_nccl(size: int) -> None:
-    """Processes talk from GPU to GPU; all have the same one here, as there may be no other."""
+def test_parts_are_equal_through_nccl(size: int) -> None:
+    """The processes share one GPU, because the machine may have no other."""
     try:
         get_backend("cuda")
     except BackendError as error:

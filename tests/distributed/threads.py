@@ -1,4 +1,4 @@
-"""Processes played by threads: all that several do, without a launcher."""
+"""A communicator between threads, which stand in for processes without a launcher."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from jetpy.engines.base import Array, Backend
 
 T = TypeVar("T")
 PATIENCE = 60
-"""Seconds after which a thread that waits for others gives up."""
+"""Timeout of a waiting thread in seconds."""
 
 
 class ThreadCommunicator(Communicator):
-    """One thread of several."""
+    """Communicator of one thread of a group."""
 
     def __init__(self, rank: int, size: int, table: list[Any], barrier: Barrier) -> None:
         self.rank, self.size = rank, size
@@ -33,23 +33,23 @@ class ThreadCommunicator(Communicator):
         return found
 
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
-        """Replace arrays, in place, by the sums of those of all threads."""
+        """Replace arrays, in place, by their sums over all threads."""
         for array in arrays:
             sums = self.allgather_objects(backend.to_host(array).copy())
             array[:] = backend.from_host(np.sum(sums, axis=0, dtype=array.dtype))
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Put the arrays of all threads, of equal lengths, into one, one after the other."""
+        """Concatenate the arrays of all threads, which have equal lengths, into `found`."""
         found[:] = backend.from_host(np.concatenate(self._arrays_of_all(backend, array)))
 
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all threads, one after the other."""
+        """Return the concatenated arrays of all threads."""
         return backend.from_host(np.concatenate(self._arrays_of_all(backend, array)))
 
     def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
-        """Hand each thread its share, and put what this one is handed into an array."""
+        """Send each thread its share of `array`, and put the received shares into `found`."""
         assert len(array) == sent.sum()
         shares = np.split(backend.to_host(array).copy(), np.cumsum(sent)[:-1])
         handed = [given[self.rank] for given in self.allgather_objects(shares)]
@@ -60,16 +60,16 @@ class ThreadCommunicator(Communicator):
         return self.allgather_objects(backend.to_host(array).copy())
 
     def alltoall(self, sent: Counts) -> Counts:
-        """Return how much each thread sends to this one."""
+        """Return the count that each thread sends to this thread."""
         return np.array([given[self.rank] for given in self.allgather_objects(sent)])
 
     def abort(self) -> None:
-        """Let the others wait no longer."""
+        """Release all waiting threads."""
         self._barrier.abort()
 
 
-def side_by_side(size: int, work: Callable[[Communicator], T]) -> list[T]:
-    """Return what some work returns in each of so many threads."""
+def run_on_threads(size: int, work: Callable[[Communicator], T]) -> list[T]:
+    """Run `work` on `size` threads and return the results by rank."""
     table, barrier = [None] * size, Barrier(size)
 
     def run(rank: int) -> T:

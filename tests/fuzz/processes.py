@@ -13,7 +13,7 @@ import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
 from jetpy.graph.csr import Graph
 from tests.distributed.test_pieces import block_of
-from tests.distributed.threads import side_by_side
+from tests.distributed.threads import run_on_threads
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, equal, same
 from tests.fuzz.choices import Choices, Random
@@ -46,7 +46,7 @@ class Spread:
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, k = self.graph, self.k
-        results = side_by_side(len(self.bounds) - 1, self._process)
+        results = run_on_threads(len(self.bounds) - 1, self._process)
         parts = np.concatenate([result.parts for result in results])
         yield equal("processes agree", parts, self._alone())
         total = graph.total_vertex_weight

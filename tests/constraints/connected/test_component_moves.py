@@ -1,4 +1,4 @@
-"""Kernels that keep parts connected, against plain Python; all that they leave is compared."""
+"""Kernels that keep parts connected: their whole state is compared with plain Python."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EFFORT = 1 << 40
 
 @pytest.fixture(scope="module")
 def probes() -> ModuleType:
-    """The kernels of `probes.py`, imported without PyKokkos."""
+    """Import the kernels of `probes.py` without PyKokkos."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
         return importlib.import_module("tests.constraints.probes")
@@ -48,14 +48,14 @@ def probes() -> ModuleType:
 
 @st.composite
 def moves(draw: st.DrawFn, graphs: st.SearchStrategy[Graph]) -> Moves:
-    """A partition of a few parts: connected or scattered, with little or much room."""
+    """Draw a partition into a few parts, connected or scattered, with little or much room."""
     graph = draw(graphs)
     k = draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     parts = rng.integers(0, k, graph.n)
     if draw(st.booleans()):
         parts = grown(graph, k, rng)
-    if draw(st.booleans()):  # vertices that belong nowhere yet: whole components
+    if draw(st.booleans()):  # whole components without a part
         labels = ContiguityProblem(
             graph, np.zeros(k, np.int64), np.ones(graph.n, np.bool_)
         ).components
@@ -69,23 +69,23 @@ def moves(draw: st.DrawFn, graphs: st.SearchStrategy[Graph]) -> Moves:
 
 
 def grown(graph: Graph, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Parts around k vertices, of connected ones wherever there is a path."""
+    """Grow connected parts around k random vertices."""
     parts = np.full(graph.n, -1)
     parts[rng.permutation(graph.n)[:k]] = np.arange(min(k, graph.n))
     for _ in range(graph.n):
         for v in np.flatnonzero(parts < 0).tolist():
-            beside = parts[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]]
-            parts[v] = beside.max(initial=-1)
+            adjacent = parts[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]]
+            parts[v] = adjacent.max(initial=-1)
     return np.where(parts < 0, 0, parts)
 
 
 def engine_of(backend: Backend) -> Backend:
-    """The engine that moves run on."""
+    """Return the engine that runs the moves."""
     return backend.host
 
 
 def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
-    """The kernels' state, with the vertices of parts listed; they begin as the oracle does."""
+    """Return the kernels' state with the lists of vertices by part, equal to the oracle's start."""
     contiguity = ContiguityProblem(
         expected.graph, np.array(expected.limits), np.array(expected.movable, np.bool_)
     )
@@ -106,7 +106,7 @@ def launch(
 
 
 def host(backend: Backend, state: State) -> SimpleNamespace:
-    """The state's arrays on the host, by rows."""
+    """Copy the arrays of the state to the host, as rows."""
     fetch = engine_of(backend).to_host
     return SimpleNamespace(
         parts=fetch(state.parts).tolist(),
@@ -116,22 +116,22 @@ def host(backend: Backend, state: State) -> SimpleNamespace:
     )
 
 
-def members_of(found: SimpleNamespace, p: int) -> list[int]:
-    """The list of a part's vertices, whose links in both directions must fit."""
-    members, before, v = list[int](), NO_VERTEX, int(found.rows[p, Part.FIRST])
+def vertices_of(found: SimpleNamespace, p: int) -> list[int]:
+    """Return the listed vertices of a part and check the links in both directions."""
+    vertices, before, v = list[int](), NO_VERTEX, int(found.rows[p, Part.FIRST])
     while v != NO_VERTEX:
-        assert v not in members
+        assert v not in vertices
         assert found.links[v, Link.PRECEDING] == before
-        members.append(v)
+        vertices.append(v)
         before, v = v, int(found.links[v, Link.FOLLOWING])
-    return members
+    return vertices
 
 
 def check_state(found: SimpleNamespace, expected: Moves) -> None:
-    """Compare a state with the oracle's, and what has to be so between moves."""
+    """Compare a state with the oracle's and check the invariants between moves."""
     k = expected.k
     assert found.parts == expected.parts
-    assert [members_of(found, p) for p in range(k + 1)] == expected.members
+    assert [vertices_of(found, p) for p in range(k + 1)] == expected.members
     weights = [expected.weight_of(expected.members[p]) for p in range(k)]
     assert found.rows[:k, Part.WEIGHT].tolist() == weights
     assert found.rows[:k, Part.LIMIT].tolist() == expected.limits
@@ -145,7 +145,7 @@ def check_state(found: SimpleNamespace, expected: Moves) -> None:
 
 
 def check_tree(found: SimpleNamespace, expected: Moves, p: int) -> None:
-    """A part's tree spans it: one root, parents beside their children, counted, and no cycle."""
+    """Check that a part's tree spans it: one root, adjacent parents, child counts, no cycle."""
     members = expected.members[p]
     above = {v: int(found.links[v, Link.PARENT]) for v in members}
     children = Counter(above.values())
@@ -160,8 +160,8 @@ def check_tree(found: SimpleNamespace, expected: Moves, p: int) -> None:
             assert ancestors <= len(members)
 
 
-def pieces_of(moves: Moves) -> list[int]:
-    """How many components each part has."""
+def components_per_part(moves: Moves) -> list[int]:
+    """Return the number of components of each part."""
     return [len(components_of(moves.rows, own)) for own in moves.members[: moves.k]]
 
 
@@ -177,24 +177,24 @@ def cut(moves: Moves) -> int:
 
 
 def hubs() -> Graph:
-    """Vertices with more edges than most, in a cycle, which share their leaves."""
+    """Return a cycle of hubs that share their leaves."""
     edges = [(a, 4 + v) for a in range(3) for v in range(300) if (v + a) % 50]
     return from_edges(304, [(0, 1), (1, 2), (2, 3), (0, 3), *edges])
 
 
 @quick
 @given(moves(weighted_graphs(most=20)))
-def test_members_are_listed(backend: Backend, expected: Moves) -> None:
+def test_vertices_are_listed_by_part(backend: Backend, expected: Moves) -> None:
     check_state(host(backend, state_of(backend, expected)), expected)
 
 
 @pytest.mark.parametrize("has_trees", [True, False])
 @quick
 @given(expected=moves(weighted_graphs(most=20)), max_steps=st.integers(-40, 60))
-def test_groups_that_may_leave(
+def test_detached_groups_equal_the_oracle(
     backend: Backend, probes: ModuleType, has_trees: bool, expected: Moves, max_steps: int
 ) -> None:
-    """With trees, steps are not limited: how many it takes depends on the tree."""
+    """Steps are not limited with trees, because their number depends on the tree."""
     if not has_trees:
         expected.max_steps = max_steps
     check_groups(backend, probes, expected, has_trees=has_trees)
@@ -231,40 +231,45 @@ def check_groups(backend: Backend, probes: ModuleType, expected: Moves, *, has_t
 
 @quick
 @given(moves(weighted_graphs(most=20)))
-def test_lower_cut(backend: Backend, expected: Moves) -> None:
+def test_lower_cut_equals_the_oracle(backend: Backend, expected: Moves) -> None:
     check_lower_cut(backend, expected)
 
 
 def check_lower_cut(backend: Backend, expected: Moves) -> None:
     state = launch(backend, component_refinement.lower_cut, expected)
-    before = cut(expected), overload(expected), pieces_of(expected)
+    before = cut(expected), overload(expected), components_per_part(expected)
     expected.lower_cut()
     check_state(host(backend, state), expected)
     assert cut(expected) <= before[0]
     assert overload(expected) <= before[1]
-    assert all(now <= then for now, then in zip(pieces_of(expected), before[2], strict=True))
+    assert all(
+        now <= then for now, then in zip(components_per_part(expected), before[2], strict=True)
+    )
 
 
 @pytest.mark.parametrize("where", [BESIDE, ANYWHERE])
 @quick
 @given(expected=moves(weighted_graphs(most=20)))
-def test_balance(backend: Backend, where: int, expected: Moves) -> None:
+def test_balance_equals_the_oracle(backend: Backend, where: int, expected: Moves) -> None:
     check_balance(backend, expected, where)
 
 
 def check_balance(backend: Backend, expected: Moves, where: int) -> None:
     state = launch(backend, component_balance.push_weight, expected, k=expected.k, where=where)
-    before = overload(expected), pieces_of(expected)
+    before = overload(expected), components_per_part(expected)
     expected.balance(where)
     check_state(host(backend, state), expected)
     assert overload(expected) <= before[0]
     if where == BESIDE:
-        assert all(now <= then for now, then in zip(pieces_of(expected), before[1], strict=True))
+        assert all(
+            now <= then for now, then in zip(components_per_part(expected), before[1], strict=True)
+        )
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_vertices_with_many_edges(backend: Backend, probes: ModuleType, seed: int) -> None:
-    """Searches put them off, and they are queued only once."""
+def test_hubs_are_searched_last_and_queued_once(
+    backend: Backend, probes: ModuleType, seed: int
+) -> None:
     graph, rng = hubs(), np.random.default_rng(seed)
     assert sum(graph.degrees > components.FEW_EDGES) == 3
     parts = np.where(rng.random(graph.n) < 0.9, 0, rng.integers(0, 3, graph.n))
@@ -278,8 +283,10 @@ def test_vertices_with_many_edges(backend: Backend, probes: ModuleType, seed: in
 
 @quick
 @given(moves(weighted_graphs(most=20)), st.sampled_from([0, 1, 40, 90]))
-def test_little_effort(backend: Backend, start: Moves, effort: int) -> None:
-    """Moves end early, and leave parts that are no worse; without any effort, nothing moves."""
+def test_limited_effort_ends_early_and_worsens_nothing(
+    backend: Backend, start: Moves, effort: int
+) -> None:
+    """With an effort of 0, nothing moves."""
     for workunit, arguments in (
         (component_refinement.lower_cut, {}),
         (component_balance.push_weight, {"k": start.k, "where": BESIDE}),
@@ -290,13 +297,16 @@ def test_little_effort(backend: Backend, start: Moves, effort: int) -> None:
             assert after.parts == start.parts
         assert overload(after) <= overload(start)
         assert all(
-            now <= then for now, then in zip(pieces_of(after), pieces_of(start), strict=True)
+            now <= then
+            for now, then in zip(
+                components_per_part(after), components_per_part(start), strict=True
+            )
         )
 
 
 @pytest.mark.parametrize(("away", "is_reached"), [(1, True), (1023, True), (1024, False)])
-def test_how_far_room_may_be(backend: Backend, away: int, is_reached: bool) -> None:
-    """A path of parts of two vertices, where the first has one too many and one has room."""
+def test_room_is_found_within_1023_parts(backend: Backend, away: int, is_reached: bool) -> None:
+    """The first part of a path is overweight by one vertex, and only the last part has room."""
     k = away + 1
     parts = [0, *np.repeat(np.arange(k), 2).tolist()]
     limits = [*[2] * away, 3]

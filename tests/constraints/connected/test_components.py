@@ -1,4 +1,4 @@
-"""Components of parts on the host: which stay, where others go, bridges, relocated parts."""
+"""Components of parts on the host: kept components, targets of others, bridges, relocated parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ quick = settings(max_examples=60, deadline=None)
 
 @st.composite
 def problems(draw: st.DrawFn, most: int = 16) -> tuple[ContiguityProblem, np.ndarray]:
-    """A graph, limits near what parts weigh, vertices of which a few are fixed, and parts."""
+    """Draw a graph with a few fixed vertices, parts, and limits near the part weights."""
     graph = draw(weighted_graphs(most=most))
     k = draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
@@ -52,7 +52,7 @@ def weight_of(graph: Graph, vertices: set[int]) -> int:
 
 
 def components_of(contiguity: ContiguityProblem, parts: np.ndarray) -> list[tuple[int, set[int]]]:
-    """Part and vertices of each component, by part, then by lowest vertex."""
+    """Return part and vertices of each component, ordered by part, then by lowest vertex."""
     rows = rows_of(contiguity.graph)
     return [
         (p, own)
@@ -67,8 +67,10 @@ def vertices_of(pieces: Pieces) -> list[set[int]]:
 
 @quick
 @given(problems())
-def test_components_of_parts(problem: tuple[ContiguityProblem, np.ndarray]) -> None:
-    """The heaviest of each part is kept, the first of equals, and those with fixed vertices."""
+def test_heaviest_and_fixed_components_are_kept(
+    problem: tuple[ContiguityProblem, np.ndarray],
+) -> None:
+    """Of equally heavy components, the first is kept."""
     contiguity, parts = problem
     graph, pieces = contiguity.graph, find_components(contiguity, parts)
     expected = components_of(contiguity, parts)
@@ -90,10 +92,10 @@ def test_components_of_parts(problem: tuple[ContiguityProblem, np.ndarray]) -> N
         assert pieces.adrift[i] == (not any(other <= around for other in kept))
 
 
-def gathered(
+def gather_in_python(
     contiguity: ContiguityProblem, parts: np.ndarray, pieces: Pieces, crowd: bool
 ) -> list[int]:
-    """Where components go: always the lightest next of those beside one that has its part."""
+    """Assign components in plain Python: the lightest that touches an assigned one is next."""
     graph, k, found = contiguity.graph, contiguity.k, vertices_of(pieces)
     rows, result = rows_of(graph), [-1] * graph.n
     for own, is_kept, is_adrift in zip(found, pieces.kept, pieces.adrift, strict=True):
@@ -132,17 +134,19 @@ def gathered(
 @pytest.mark.parametrize("crowd", [True, False])
 @quick
 @given(problem=problems())
-def test_components_join_those_beside_them(
+def test_gather_equals_the_oracle(
     crowd: bool, problem: tuple[ContiguityProblem, np.ndarray]
 ) -> None:
     contiguity, parts = problem
     pieces = find_components(contiguity, parts)
     found = gather(contiguity, parts, pieces, crowd=crowd)
-    assert found.tolist() == gathered(contiguity, parts, pieces, crowd)
+    assert found.tolist() == gather_in_python(contiguity, parts, pieces, crowd)
 
 
-def settled(contiguity: ContiguityProblem, parts: np.ndarray, before: np.ndarray) -> list[int]:
-    """Parts of whole components; -1 of those that fit nowhere."""
+def assign_in_python(
+    contiguity: ContiguityProblem, parts: np.ndarray, before: np.ndarray
+) -> list[int]:
+    """Return the parts of whole components, -1 for components that fit nowhere."""
     graph, k, result = contiguity.graph, contiguity.k, parts.tolist()
     adrift = [own for p, own in components_of(contiguity, parts) if p == k]
     adrift.sort(key=lambda c: (-weight_of(graph, c), min(c)))
@@ -170,7 +174,7 @@ def settled(contiguity: ContiguityProblem, parts: np.ndarray, before: np.ndarray
 
 @quick
 @given(problems(), st.integers(0, 10**6), st.booleans())
-def test_components_stay_whole_where_they_fit(
+def test_components_that_fit_stay_whole(
     problem: tuple[ContiguityProblem, np.ndarray], seed: int, is_roomy: bool
 ) -> None:
     contiguity, before = problem
@@ -182,15 +186,15 @@ def test_components_stay_whole_where_they_fit(
     parts = np.where(chosen[contiguity.components], k, before).astype(np.int32)
     found, expected = (
         assign_components(contiguity, parts, before),
-        settled(contiguity, parts, before),
+        assign_in_python(contiguity, parts, before),
     )
     split = np.array(expected) == -1
     assert found[~split].tolist() == np.array(expected)[~split].tolist()
     assert ((found >= 0) & (found < k)).all()
 
 
-def test_a_component_that_fits_nowhere_is_split() -> None:
-    """Along the path, into the part of most room until that is full, then into the next."""
+def test_component_that_fits_nowhere_is_split() -> None:
+    """The path fills the part with the most room, then the next part."""
     graph = from_edges(6, [(v, v + 1) for v in range(5)])
     contiguity = ContiguityProblem(graph, np.array([2, 4]), np.ones(6, np.bool_))
     adrift, before = np.full(6, 2, np.int32), np.zeros(6, np.int32)
@@ -198,7 +202,7 @@ def test_a_component_that_fits_nowhere_is_split() -> None:
 
 
 def steps_to(graph: Graph, start: np.ndarray, goal: np.ndarray, allowed: np.ndarray) -> int | None:
-    """How many edges the shortest path has."""
+    """Return the number of edges of the shortest path."""
     rows, reached, steps = rows_of(graph), {*np.flatnonzero(start).tolist()}, 0
     border = reached
     while border:
@@ -213,7 +217,7 @@ def steps_to(graph: Graph, start: np.ndarray, goal: np.ndarray, allowed: np.ndar
 
 @quick
 @given(weighted_graphs(least=2), st.integers(0, 10**6))
-def test_shortest_paths(graph: Graph, seed: int) -> None:
+def test_shortest_path_equals_breadth_first_search(graph: Graph, seed: int) -> None:
     kinds = np.random.default_rng(seed).choice(4, graph.n, p=[0.1, 0.1, 0.3, 0.5])
     start, goal, allowed = kinds == 0, kinds == 1, kinds == 3
     found, rows = shortest_path(graph, start, goal, allowed), rows_of(graph)
@@ -232,8 +236,10 @@ def test_shortest_paths(graph: Graph, seed: int) -> None:
 
 @quick
 @given(problems())
-def test_bridges_connect_fixed_vertices(problem: tuple[ContiguityProblem, np.ndarray]) -> None:
-    """Fixed vertices stay, no part becomes empty, and fewer components with them are apart."""
+def test_bridge_keeps_fixed_vertices_and_parts(
+    problem: tuple[ContiguityProblem, np.ndarray],
+) -> None:
+    """Fixed vertices keep their parts, no part becomes empty, and no component is added."""
     contiguity, parts = problem
     found = bridge(contiguity, parts)
     assert (found == parts)[~contiguity.movable].all()
@@ -245,8 +251,8 @@ def test_bridges_connect_fixed_vertices(problem: tuple[ContiguityProblem, np.nda
 
 
 @pytest.mark.parametrize("length", [4, 9])
-def test_a_bridge_is_a_shortest_path(length: int) -> None:
-    """A cycle with two fixed vertices of part 0: the shorter way round joins them."""
+def test_bridge_is_a_shortest_path(length: int) -> None:
+    """The shorter path joins two fixed vertices of part 0 on a cycle."""
     n = 3 * length
     graph = from_edges(n, [(v, (v + 1) % n) for v in range(n)])
     parts = np.ones(n, np.int32)
@@ -259,8 +265,10 @@ def test_a_bridge_is_a_shortest_path(length: int) -> None:
 
 @quick
 @given(problems(most=24), st.integers(0, 3))
-def test_relocated_parts(problem: tuple[ContiguityProblem, np.ndarray], rank: int) -> None:
-    """One part joins others beside it, and gets a branch of the heaviest, as heavy as it may be."""
+def test_relocated_part_takes_a_branch_of_the_heaviest(
+    problem: tuple[ContiguityProblem, np.ndarray], rank: int
+) -> None:
+    """The vertices of the relocated part join one adjacent part."""
     contiguity, parts = problem
     graph, rows = contiguity.graph, rows_of(contiguity.graph)
     rooms = contiguity.limits - part_weights(graph, parts, contiguity.k)
@@ -287,8 +295,10 @@ def test_relocated_parts(problem: tuple[ContiguityProblem, np.ndarray], rank: in
 
 @quick
 @given(problems(), st.booleans())
-def test_reassigned_parts(problem: tuple[ContiguityProblem, np.ndarray], is_roomy: bool) -> None:
-    """Each component gets a part that keeps it alone, or none has two; others are left alone."""
+def test_reassigned_parts_spread_over_components(
+    problem: tuple[ContiguityProblem, np.ndarray], is_roomy: bool
+) -> None:
+    """Each component gets a part, or no part keeps two components; other parts stay."""
     contiguity, parts = problem
     if is_roomy:
         limits = contiguity.limits + contiguity.graph.total_vertex_weight
@@ -315,8 +325,8 @@ def test_reassigned_parts(problem: tuple[ContiguityProblem, np.ndarray], is_room
 
 
 @pytest.mark.parametrize(("limit", "is_possible"), [(4, False), (6, True)])
-def test_parts_that_stay_have_room_for_the_component(limit: int, is_possible: bool) -> None:
-    """Two of three parts would have to leave a path that weighs 6."""
+def test_parts_leave_a_component_only_if_the_rest_has_room(limit: int, is_possible: bool) -> None:
+    """Two of three parts must leave a path that weighs 6."""
     graph = from_edges(5, [(0, 1), (1, 2)], vertex_weights=[1, 1, 4, 1, 1])
     contiguity = ContiguityProblem(graph, np.full(3, limit), np.ones(5, np.bool_))
     parts = np.array([0, 1, 2, 2, 2], np.int32)
@@ -336,10 +346,10 @@ def test_parts_that_stay_have_room_for_the_component(limit: int, is_possible: bo
         ([9, 9], [0, 3], None),
     ],
 )
-def test_a_part_leaves_a_path(
+def test_reassigned_part_leaves_a_path(
     limits: list[int], fixed: list[int], kept: dict[int, list[int]] | None
 ) -> None:
-    """The part of less weight there, if it can, gets the heavier of two isolated vertices."""
+    """The part with less weight on the path gets the heavier of two isolated vertices if it can."""
     graph = from_edges(6, [(0, 1), (1, 2), (2, 3)], vertex_weights=[2, 1, 1, 3, 2, 1])
     contiguity = ContiguityProblem(graph, np.array(limits), ~np.isin(np.arange(6), fixed))
     parts = np.array([0, 0, 0, 1, 0, 0], np.int32)
@@ -353,11 +363,11 @@ def test_a_part_leaves_a_path(
         assert kept == {p: np.flatnonzero(is_kept & (found == p)).tolist() for p in (0, 1)}
 
 
-# Bigger graphs
+# Larger graphs
 
 
 def copies(graph: Graph, count: int) -> Graph:
-    """A graph of several components that are equal."""
+    """Return a graph of `count` equal components."""
     edges = [
         (u + i * graph.n, v + i * graph.n)
         for i in range(count)
@@ -387,8 +397,8 @@ def test_parts_of_connected_graphs_are_connected(name: str, k: int, are_weighted
     assert result.disconnected == {}
 
 
-def test_components_of_a_graph_stay_whole() -> None:
-    """More components than parts, and room for each: no edge is cut."""
+def test_more_components_than_parts_stay_whole() -> None:
+    """Every part has room, so no edge is cut."""
     graph = copies(jetpy.generators.grid(5, 7), 30)
     result = jetpy.partition(graph, 6, connected=True, **ENGINE)
     assert result.cut == 0
@@ -397,7 +407,7 @@ def test_components_of_a_graph_stay_whole() -> None:
     assert set(result.disconnected) == set(range(6))
 
 
-def test_fewer_components_than_parts() -> None:
+def test_fewer_components_than_parts_give_connected_parts() -> None:
     graph = copies(jetpy.generators.grid(20, 20), 3)
     result = jetpy.partition(graph, 6, connected=True, **ENGINE)
     assert components_per_part(graph, result.parts, 6).tolist() == [1] * 6

@@ -1,4 +1,4 @@
-"""Connected parts: in one piece wherever nothing is said against it, and in balance."""
+"""Connected parts: every part is connected unless the result gives a reason, and balanced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
     st.sampled_from([0.03, 0.3]),
     st.sampled_from([0.0, 0.1]),
 )
-def test_what_is_said_is_so(
+def test_reasons_are_given_for_exactly_the_disconnected_parts(
     graph: Graph, k: int, seed: int, imbalance: float, share: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -48,8 +48,8 @@ def test_what_is_said_is_so(
 @pytest.mark.parametrize(
     ("k", "pieces", "cut"), [(2, [1, 6], 0), (3, [1, 1, 5], 0), (7, [1] * 7, 0)]
 )
-def test_a_path_stays_whole_beside_isolated_vertices(k: int, pieces: list[int], cut: int) -> None:
-    """Parts may weigh anything: none of as many parts as components needs to cut the path."""
+def test_path_stays_whole_next_to_isolated_vertices(k: int, pieces: list[int], cut: int) -> None:
+    """Without limits, parts need not cut the path."""
     graph = from_edges(18, [(v, v + 1) for v in range(11)])
     options: dict[str, Any] = {"imbalance": 100.0, "large_imbalance": True}
     result = jetpy.partition(graph, k, connected=True, **options, **ENGINE)
@@ -59,8 +59,8 @@ def test_a_path_stays_whole_beside_isolated_vertices(k: int, pieces: list[int], 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 99))
-def test_as_few_pieces_as_can_be(sizes: list[int], k: int, seed: int) -> None:
-    """Of paths, in parts that may weigh anything: one in each part, or all of them whole."""
+def test_number_of_components_is_minimal(sizes: list[int], k: int, seed: int) -> None:
+    """Without limits, each part is connected, or all paths stay whole."""
     ends = np.cumsum(sizes)
     edges = [(v, v + 1) for v in range(ends[-1] - 1) if v + 1 not in ends]
     weights = np.random.default_rng(seed).integers(1, 5, ends[-1])
@@ -71,7 +71,7 @@ def test_as_few_pieces_as_can_be(sizes: list[int], k: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 7, 30])
-def test_a_mesh_falls_into_connected_parts(k: int) -> None:
+def test_parts_of_a_mesh_are_connected(k: int) -> None:
     graph = jetpy.generators.delaunay(3000, seed=k)
     plain = jetpy.partition(graph, k, **ENGINE)
     result = jetpy.partition(graph, k, connected=True, **ENGINE)
@@ -81,7 +81,7 @@ def test_a_mesh_falls_into_connected_parts(k: int) -> None:
     assert not result.disconnected
 
 
-def test_the_same_on_every_back_end(backend: Backend) -> None:
+def test_parts_are_equal_on_every_back_end(backend: Backend) -> None:
     graph = jetpy.generators.rmat(9)
     options: dict[str, Any] = {"backend": backend.name, "threads": backend.threads}
     found = jetpy.partition(graph, 6, connected=True, **options)
@@ -90,7 +90,7 @@ def test_the_same_on_every_back_end(backend: Backend) -> None:
     assert found.feasible
 
 
-def test_refining_scattered_parts() -> None:
+def test_refine_connects_scattered_parts() -> None:
     grid = jetpy.generators.grid(20, 20)
     parts = np.random.default_rng(0).integers(0, 4, 400)
     result = jetpy.refine(grid, parts, 4, connected=True, **ENGINE)
@@ -99,14 +99,14 @@ def test_refining_scattered_parts() -> None:
 
 
 @pytest.mark.parametrize("options", [{"objective": "volume"}, {"vertex_weights": np.ones((9, 2))}])
-def test_bad_company(options: dict[str, Any]) -> None:
+def test_connected_refuses_volume_and_several_weights(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="connected"):
         jetpy.partition(path(9), 3, connected=True, **options, **ENGINE)
 
 
 @pytest.mark.parametrize("seed", [15, 38, 49])
-def test_multiples_of_weights_change_nothing(seed: int) -> None:
-    """Limits that are no multiples leave overload that is none, which must not be compared."""
+def test_common_factor_of_weights_does_not_change_parts(seed: int) -> None:
+    """A limit that is not a multiple of the factor must not create overload."""
     graph = random_graph(80, 100 + seed, seed)
     weights = np.random.default_rng(seed).integers(1, 12, graph.n)
     options: dict[str, Any] = {"connected": True, "preset": "fast", **ENGINE}
