@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: whose code is loaded, what is damaged, where new code goes."""
+"""The cache of compiled kernels: ownership, damaged entries, folders for new code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAME = Path("cpu", "0123", "kernel")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache folder, named by the environment; the user's own is beside it."""
+    """Set the cache folder and the user's own folder by environment variables."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -37,9 +37,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_the_users_own_folder_is_for_nobody_else(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_of_the_user_is_private(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.write_entry(NAME, b"code")
     monkeypatch.delenv("JETPY_CACHE_DIR")
     cache.write_entry(NAME, b"code")
@@ -47,7 +45,7 @@ def test_the_users_own_folder_is_for_nobody_else(
     assert mode(cache.cache_dir()) == 0o700
 
 
-def test_nothing_is_made_that_others_can_write(folder: Path) -> None:
+def test_new_entries_are_not_writable_by_others(folder: Path) -> None:
     before = os.umask(0)
     try:
         cache.write_entry(NAME, b"code")
@@ -69,7 +67,7 @@ def test_nothing_is_made_that_others_can_write(folder: Path) -> None:
     ],
     ids=["emptied", "cut short", "one byte less", "one byte more", "reversed", "zeros"],
 )
-def test_damaged_entries_do_not_count(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_damaged_entries_are_ignored(folder: Path, damage: Callable[[bytes], bytes]) -> None:
     cache.write_entry(NAME, b"code")
     assert cache.read_entry(NAME) == b"code"
     path = folder / NAME
@@ -79,7 +77,7 @@ def test_damaged_entries_do_not_count(folder: Path, damage: Callable[[bytes], by
     assert cache.read_entry(NAME) == b"code"
 
 
-def test_entries_of_other_names_do_not_count(folder: Path) -> None:
+def test_renamed_entries_are_ignored(folder: Path) -> None:
     cache.write_entry(NAME, b"code")
     for other in (NAME.with_name("other"), NAME.parent.with_name("4567") / NAME.name):
         (folder / other).parent.mkdir(exist_ok=True)
@@ -89,7 +87,7 @@ def test_entries_of_other_names_do_not_count(folder: Path) -> None:
     assert cache.read_entry(NAME.with_name("folder")) is None
 
 
-def test_new_kernels_go_to_the_users_folder_where_the_named_one_is_read_only(
+def test_new_kernels_go_to_the_users_folder_if_the_set_one_is_read_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.write_entry(NAME, b"administrator's")
@@ -110,7 +108,7 @@ def test_new_kernels_go_to_the_users_folder_where_the_named_one_is_read_only(
 PLACES = [Path(), Path("cpu"), NAME.parent, NAME]
 
 
-def test_a_file_that_the_own_group_can_write_is_removed(folder: Path) -> None:
+def test_group_writable_file_is_removed(folder: Path) -> None:
     cache.write_entry(NAME, b"code")
     (folder / NAME).chmod(0o664)
     assert cache.read_entry(NAME) is None
@@ -118,7 +116,7 @@ def test_a_file_that_the_own_group_can_write_is_removed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES[:-1], ids=str)
-def test_a_folder_that_the_own_group_can_write_is_mended(folder: Path, place: Path) -> None:
+def test_group_writable_folder_is_repaired(folder: Path, place: Path) -> None:
     cache.write_entry(NAME, b"code")
     before = mode(folder / place)
     (folder / place).chmod(before | 0o020)
@@ -127,7 +125,7 @@ def test_a_folder_that_the_own_group_can_write_is_mended(folder: Path, place: Pa
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_what_others_can_write_is_refused(folder: Path, place: Path) -> None:
+def test_world_writable_cache_is_refused(folder: Path, place: Path) -> None:
     cache.write_entry(NAME, b"code")
     (folder / place).chmod(0o777)
     with pytest.raises(BackendError, match="other users can write to it") as caught:
@@ -147,7 +145,7 @@ def test_what_others_can_write_is_refused(folder: Path, place: Path) -> None:
         ("another", 0o700, "user 4242 owns it"),
     ],
 )
-def test_owners(
+def test_owner_must_be_the_user_or_root(
     folder: Path, owner: str, bits: int, words: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.write_entry(NAME, b"code")
@@ -162,7 +160,7 @@ def test_owners(
             cache.read_entry(NAME)
 
 
-def test_what_cannot_be_mended_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrepairable_folder_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.write_entry(NAME, b"code")
     folder.chmod(0o775)
 
@@ -174,7 +172,9 @@ def test_what_cannot_be_mended_is_refused(folder: Path, monkeypatch: pytest.Monk
         cache.read_entry(NAME)
 
 
-def test_systems_without_owners(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_systems_without_user_ids_accept_the_cache(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache.write_entry(NAME, b"code")
     folder.chmod(0o777)
     monkeypatch.delattr(os, "geteuid")
@@ -186,7 +186,7 @@ def test_systems_without_owners(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A folder that every user can enter, owned by root."""
+    """Return a folder that root owns and every user can enter."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("only root can act as another user")
     with tempfile.TemporaryDirectory() as name:
@@ -195,7 +195,7 @@ def shared() -> Iterator[Path]:
 
 
 def as_nobody(work: Callable[[], None]) -> None:
-    """Do work in a child process that belongs to the user nobody."""
+    """Run `work` in a child process of the user nobody."""
 
     def become_nobody_and_work() -> None:
         os.setgroups([])
@@ -206,7 +206,7 @@ def as_nobody(work: Callable[[], None]) -> None:
     in_child(become_nobody_and_work)
 
 
-def test_roots_read_only_cache_serves_its_users(
+def test_users_read_the_read_only_cache_of_root(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JETPY_CACHE_DIR", str(shared / "cache"))
@@ -227,15 +227,13 @@ def test_roots_read_only_cache_serves_its_users(
     as_nobody(lambda: refused("other users can write to it"))
 
 
-def test_another_users_cache_is_not_loaded_from(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_of_another_user_is_not_loaded(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETPY_CACHE_DIR", str(shared / "cache"))
     shared.chmod(0o777)
     as_nobody(lambda: cache.write_entry(NAME, b"nobody's"))
     refused("user nobody owns it|user 65534 owns it")
     os.chown(shared / "cache", 0, 0)
-    refused("owns it")  # what is below still is nobody's
+    refused("owns it")  # its content still belongs to nobody
 
 
 def refused(words: str) -> None:
@@ -264,19 +262,17 @@ def test_processes_compile_one_at_a_time(folder: Path) -> None:
     assert waiting.communicate()[0] == "in\n"
 
 
-def test_nobody_waits_where_there_is_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_folder_is_not_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "cache_dirs", lambda: [tmp_path / "file" / "folder"])
     with one_at_a_time("one"), one_at_a_time("one"):
         pass
 
 
-def test_what_another_process_has_compiled_is_not_compiled_again(
+def test_kernels_compiled_by_another_process_meanwhile_are_loaded(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it waited, that is: when it looked first, the cache was empty."""
+    """The cache is empty at the first look and full after waiting."""
     text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
     module = load_workunits(text, tmp_path, monkeypatch)
     compiling.code_of(module, Width.NARROW)
@@ -298,16 +294,14 @@ def test_what_another_process_has_compiled_is_not_compiled_again(
 
 @pytest.fixture
 def without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's cache folder cannot be made; temporary files lie in `tmp_path`."""
+    """Make the user's cache folder impossible; temporary files go to `tmp_path`."""
     (tmp_path / "file").touch()
     monkeypatch.delenv("JETPY_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setattr(cache, "gettempdir", lambda: str(tmp_path))
 
 
-def test_without_a_home_kernels_are_kept_among_temporary_files(
-    without_home: None, tmp_path: Path
-) -> None:
+def test_cache_without_a_home_is_a_temporary_folder(without_home: None, tmp_path: Path) -> None:
     cache.write_entry(NAME, b"code")
     assert cache.read_entry(NAME) == b"code"
     own = cache.cache_dirs()[-1]
@@ -315,7 +309,7 @@ def test_without_a_home_kernels_are_kept_among_temporary_files(
     assert cache.prospects().startswith(f"later runs find them in {own}, because no cache folder")
 
 
-def test_a_temporary_folder_of_somebody_else_is_not_used(
+def test_temporary_folder_of_another_user_is_not_used(
     without_home: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 4242)
@@ -324,5 +318,5 @@ def test_a_temporary_folder_of_somebody_else_is_not_used(
     assert cache.prospects().startswith("jetpy cannot keep them for later runs, because ")
 
 
-def test_what_is_told_where_the_cache_can_be_written_to(folder: Path) -> None:
+def test_prospects_with_a_writable_cache(folder: Path) -> None:
     assert cache.prospects() == "later runs find them in its cache"

@@ -1,4 +1,4 @@
-"""Child processes end, with all that they have started, when the work is given up."""
+"""Child processes and their children end when the work is cancelled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ time.sleep(60)
 
 
 def started_by(process: Popen[str]) -> Path:
-    """Return the file about the process that the child has started, which is running."""
+    """Return the /proc file of the running grandchild."""
     assert process.stdout is not None
     file = Path("/proc", process.stdout.readline().strip(), "stat")
     assert is_running(file)
@@ -45,7 +45,7 @@ def wait_for_end(file: Path) -> None:
 @pytest.mark.parametrize(
     ("on_sigterm", "code"), [("SIG_DFL", signal.SIGTERM), ("SIG_IGN", signal.SIGKILL)]
 )
-def test_an_exception_ends_a_process_and_its_children(on_sigterm: str, code: int) -> None:
+def test_exception_ends_a_process_and_its_children(on_sigterm: str, code: int) -> None:
     command = [sys.executable, "-c", GRANDCHILD.format(on_sigterm)]
     with suppress(ZeroDivisionError), ChildProcesses().start(command) as process:
         grandchild = started_by(process)
@@ -54,7 +54,7 @@ def test_an_exception_ends_a_process_and_its_children(on_sigterm: str, code: int
     wait_for_end(grandchild)
 
 
-def test_giving_up_ends_all_and_starts_no_more() -> None:
+def test_give_up_ends_all_and_starts_no_more() -> None:
     children, ready = ChildProcesses(), Event()
     codes = []
 
@@ -74,7 +74,7 @@ def test_giving_up_ends_all_and_starts_no_more() -> None:
         pass
 
 
-def test_a_process_that_is_done_is_left_alone() -> None:
+def test_finished_process_keeps_its_exit_code() -> None:
     with ChildProcesses().start(["echo", "done"], stdin=subprocess.DEVNULL) as process:
         assert process.communicate()[0] == "done\n"
     assert process.returncode == 0

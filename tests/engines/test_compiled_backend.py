@@ -16,10 +16,10 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 @pytest.mark.parametrize("is_program", [True, False])
-def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
-    """The number of indices with what is added to it, the same as an argument without that.
+def test_captured_counts_are_read_at_launch(is_program: bool) -> None:
+    """The number of indices has an offset; an equal argument has none.
 
-    Where something else is captured in between, launches are repeated one by one.
+    If other work is captured in between, the launches are repeated one by one.
     """
     backend, counts = CpuBackend(2), np.array([0, 5, 0])
     listed = Count(counts, 1)
@@ -54,7 +54,7 @@ def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
     assert counts.tolist() == [0, 6, 0 + 1 + 2 + 3 + 4 + 5]
 
 
-def test_copies_are_made_each_time() -> None:
+def test_captured_copies_are_repeated() -> None:
     backend = DeviceBackend(1)
     there, back = backend.dual_view(2), backend.dual_view(2)
 
@@ -74,8 +74,8 @@ def test_copies_are_made_each_time() -> None:
 
 
 @pytest.mark.parametrize("is_program", [True, False])
-def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
-    """A program takes them, and what all objects have by then; nothing else can."""
+def test_program_accepts_other_arguments(is_program: bool) -> None:
+    """A program takes the current attributes of all objects; other captures cannot."""
     backend = CpuBackend(2)
     numbers = np.arange(5, dtype=np.int32)
 
@@ -121,7 +121,7 @@ def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
         captured.exchange({})
 
 
-def test_arrays_without_elements_are_one_of_each_type() -> None:
+def test_empty_arrays_are_shared_per_type() -> None:
     backend = CpuBackend(1)
     assert backend.empty(0) is backend.empty(0)
     assert backend.empty(0, np.int64) is not backend.empty(0)

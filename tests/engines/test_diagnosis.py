@@ -1,4 +1,4 @@
-"""What `jetpy doctor` says about installations of Kokkos that are known to be wrong."""
+"""Diagnosis of Kokkos installations that are known to be wrong."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ RIGHT: dict[str, Installation] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
+def test_problem_and_its_fix_are_named(name: str) -> None:
     installation, what, fix = WRONG[name]
     [problem] = problems(installation)
     assert re.search(what, problem.what), problem.what
@@ -162,7 +162,7 @@ def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_nothing_is_wrong(name: str) -> None:
+def test_working_installation_has_no_problem(name: str) -> None:
     assert problems(RIGHT[name]) == []
 
 
@@ -171,7 +171,7 @@ def test_every_check_has_a_case() -> None:
     assert found == set(CHECKS)
 
 
-def test_several_problems_are_all_told() -> None:
+def test_all_problems_are_reported() -> None:
     installation = replace(SOUND, config=MDSPAN_20, missing=("g++",), cupy="", cupy_cuda=())
     assert len(problems(installation)) == 3
 
@@ -187,7 +187,7 @@ def test_kernels_need_no_other_views() -> None:
     assert kinds <= set(ELEMENTS)
 
 
-def test_header_is_read() -> None:
+def test_configuration_header_is_read() -> None:
     more = "#define KOKKOS_ARCH_HOPPER\n#define KOKKOS_ARCH_HOPPER90\n #define KOKKOS_ENABLE_SERIAL"
     read = read_config(header(40700, "CXX20", "CUDA", more=more))
     assert read.version == (4, 7, 0)
@@ -209,5 +209,5 @@ def test_header_is_read() -> None:
         ("", ()),
     ],
 )
-def test_versions_are_found(text: str, version: tuple[int, ...]) -> None:
+def test_version_is_found_in_output(text: str, version: tuple[int, ...]) -> None:
     assert version_in(text) == version

@@ -1,4 +1,4 @@
-"""Forked processes, and others, made before and after jetpy has started its threads."""
+"""Forked and other processes, started before and after jetpy's threads."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from jetpy.workloads.common import selfcheck as kernels
 from tests.children import in_child
 from tests.device_backend import DeviceBackend
 
-GRID = jetpy.generators.grid(90, 90)  # on its finest levels, launches take several threads
+GRID = jetpy.generators.grid(90, 90)  # large enough for several threads on its finest levels
 
 
 def partition(seed: int) -> tuple[int, int]:
-    """Return the threads that a run takes, and the cut."""
+    """Return the number of threads of a run and its cut."""
     result = jetpy.partition(GRID, 4, seed=seed, backend="cpu", threads=2)
     return result.threads, result.cut
 
 
 @pytest.fixture(scope="module")
 def cuts() -> list[int]:
-    """Cuts of the first three seeds, found here with two threads."""
+    """Return the cuts of the first three seeds with two threads in this process."""
     found = [partition(seed) for seed in range(3)]
     assert [used for used, _ in found] == [2, 2, 2]
     return [cut for _, cut in found]
@@ -49,8 +49,10 @@ def cuts() -> list[int]:
         ("concurrent", "forkserver"),
     ],
 )
-def test_pools(cuts: list[int], pool: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # new processes look for this module
+def test_process_pools_find_the_same_cuts(
+    cuts: list[int], pool: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # new processes import this module
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")
     context = multiprocessing.get_context(method)
@@ -64,7 +66,7 @@ def test_pools(cuts: list[int], pool: str, method: str, monkeypatch: pytest.Monk
     assert found == [(used, cut) for cut in cuts]
 
 
-def test_what_was_made_before_goes_on(cuts: list[int]) -> None:
+def test_session_continues_in_a_forked_process(cuts: list[int]) -> None:
     before = jetpy.IncrementalPartitioner(GRID, 4, backend="cpu", threads=2)
     copy = jetpy.IncrementalPartitioner(GRID, 4, backend="cpu", threads=2)
     edges = [(i, 8099 - i) for i in range(400)]
@@ -86,7 +88,7 @@ def check(fine: bool) -> None:
 
 
 @pytest.mark.parametrize("make", [CpuBackend, DeviceBackend])
-def test_captured_launches(make: type[CpuBackend]) -> None:
+def test_captured_launches_continue_in_a_forked_process(make: type[CpuBackend]) -> None:
     n, backend = 50_000, make(2)
     numbers = backend.from_host(jetpy.generators.grid(n, 1).vertex_weights)
     sums = backend.full(7, 0, np.int64)
@@ -107,7 +109,7 @@ def test_captured_launches(make: type[CpuBackend]) -> None:
     assert backend.threads == 2
 
 
-def test_back_ends_asked_for_in_the_child(cuts: list[int]) -> None:
+def test_back_ends_of_a_forked_process_have_one_thread(cuts: list[int]) -> None:
     def child() -> None:
         engines: list[Backend] = [get_backend("cpu", count) for count in (None, 2, 5)]
         assert [engine.threads for engine in engines] == [1, 1, 1]
@@ -132,12 +134,12 @@ print(os.wait()[1])
 """
 
 
-def test_forked_before_the_first_launch(cuts: list[int]) -> None:
+def test_fork_before_the_first_launch(cuts: list[int]) -> None:
     done = subprocess.run([sys.executable, "-c", BEFORE], capture_output=True, text=True)
     assert done.stdout.split() == f"2 {cuts[0]} 1 {cuts[0]} 0 0".split(), done.stderr
 
 
-def test_systems_without_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_threads_without_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     assert available_threads() == 6
@@ -145,6 +147,6 @@ def test_systems_without_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     assert available_threads() == 1
 
 
-def test_systems_without_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_fork_without_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "register_at_fork")
     assert threads.after_fork(partition) is partition

@@ -1,4 +1,4 @@
-"""Memory that is used again."""
+"""The pool of reused host memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from jetpy.engines.memory import HostMemory
 
 
 @pytest.mark.parametrize("size", [LEAST, LEAST + 1, 5 * LEAST // 4, 10**6, 2**30 - 1, 2**30 + 1])
-def test_sizes(size: int) -> None:
-    """Blocks are the smallest that are large enough, at most a quarter larger."""
+def test_block_sizes_waste_at_most_a_quarter(size: int) -> None:
+    """Each size uses the smallest block that fits."""
     number = size_number(size)
     assert size_of(number - 1) < size <= size_of(number) <= 1.25 * size + 4
 
 
-def test_blocks_are_used_again_once_nobody_reads_them() -> None:
+def test_block_is_reused_after_its_last_view() -> None:
     memory = HostMemory()
     array = memory.empty(LEAST, np.int32)
     address, part = memory.locate(array), array[7:9]
@@ -33,7 +33,7 @@ def test_blocks_are_used_again_once_nobody_reads_them() -> None:
     assert (len(again), again.dtype, again.flags.writeable) == (LEAST - 5, np.int32, True)
 
 
-def test_blocks_much_larger_than_needed_are_left() -> None:
+def test_much_larger_block_is_not_reused() -> None:
     memory = HostMemory()
     array = memory.empty(64 * LEAST, np.int32)
     address = memory.locate(array)
@@ -41,7 +41,7 @@ def test_blocks_much_larger_than_needed_are_left() -> None:
     assert memory.locate(memory.empty(LEAST, np.int32)) != address
 
 
-def test_few_blocks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pool_keeps_a_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_memory_pool, "MAX_KEPT", 3 * LEAST)
     own = HostMemoryPool()
     blocks = [own.take(LEAST) for _ in range(4)]

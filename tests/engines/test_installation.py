@@ -1,4 +1,4 @@
-"""Finding out what there is of Kokkos, from made-up packages and programs."""
+"""Examination of Kokkos installations, with fake packages and programs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PROGRAMS = {
 
 @pytest.fixture
 def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A sound installation, where this and other processes find it."""
+    """Install a complete fake Kokkos that this and other processes find."""
     files = {
         "kokkos/__init__.py": "int8 = 1\n",
         "kokkos/libpykokkos.py": LIBRARY,
@@ -74,7 +74,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_sound_installation(prefix: Path) -> None:
+def test_complete_installation_is_examined(prefix: Path) -> None:
     found = examine()
     assert found is not None
     assert found.config is not None
@@ -85,12 +85,12 @@ def test_a_sound_installation(prefix: Path) -> None:
     assert problems(found) == []
 
 
-def test_nothing_is_there(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_kokkos_gives_none(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kokkos", None)
     assert examine() is None
 
 
-def test_half_of_it_is_missing(prefix: Path) -> None:
+def test_missing_components_are_listed(prefix: Path) -> None:
     for name in ("bin/patchelf", "bin/nvcc", "bin/nvcc_wrapper", "lib64/libkokkoscore.so"):
         (prefix / name).unlink()
     (prefix / "kokkos" / "__init__.py").write_text("")
@@ -114,7 +114,7 @@ def test_half_of_it_is_missing(prefix: Path) -> None:
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with code -9"),
     ],
 )
-def test_packages_that_cannot_be_imported(prefix: Path, code: str, words: str) -> None:
+def test_import_failure_is_described(prefix: Path, code: str, words: str) -> None:
     (prefix / "kokkos" / "libpykokkos.py").write_text(code)
     found = examine()
     assert found is not None
@@ -123,8 +123,9 @@ def test_packages_that_cannot_be_imported(prefix: Path, code: str, words: str) -
     assert words in problem.what
 
 
-def test_libraries_elsewhere(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As PyKokkos is told by an environment variable."""
+def test_environment_variable_sets_the_library_folder(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (prefix / "other" / "include").mkdir(parents=True)
     (prefix / "other" / "include" / "KokkosCore_config.h").write_text("#define KOKKOS_VERSION 1")
     monkeypatch.setenv("PK_KOKKOS_LIB_PATH", str(prefix / "other" / "lib"))

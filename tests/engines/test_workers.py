@@ -1,4 +1,4 @@
-"""What is said when kernels are compiled: one line, unless a program wants none."""
+"""The announcement of a compilation: one line, unless the program suppresses it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ announce("112 kernels", 56)
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(56.2, "56 seconds"), (150.0, "2 minutes")])
-def test_once_and_not_where_it_is_shown(
+def test_compilation_is_announced_once_unless_suppressed(
     seconds: float, words: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(workers, "_announced", False)
@@ -38,7 +38,7 @@ def test_once_and_not_where_it_is_shown(
     assert caplog.messages == [LINE.format(words)]
 
 
-def test_watching_within_watching() -> None:
+def test_nested_watchers_see_each_compilation() -> None:
     compilation = Compilation([("put",)], 0.5)
     with watch_compilations() as outer:
         with watch_compilations() as inner:
@@ -58,7 +58,7 @@ def test_watching_within_watching() -> None:
         ("logging.getLogger('jetpy').addHandler(logging.NullHandler())", ""),
     ],
 )
-def test_through_logging(setup: str, said: str) -> None:
+def test_announcement_goes_through_logging(setup: str, said: str) -> None:
     command = [sys.executable, "-c", PROGRAM.format(setup)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == ""

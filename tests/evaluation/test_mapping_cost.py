@@ -1,4 +1,4 @@
-"""What mappings cost, against loops over all pairs of tasks."""
+"""The cost of mappings, compared with loops over all pairs of tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def communication(graph: Graph) -> list[list[int]]:
 def shares(
     graph: Graph, pe: list[int], distances: np.ndarray, of: np.ndarray, count: int
 ) -> list[int]:
-    """Cost of the pairs whose PEs have each of `count` levels, or anything else, in common."""
+    """Return the cost of the pairs of PEs in each of `count` classes, given by `of`."""
     weights, result = communication(graph), [0] * count
     for u in range(graph.n):
         for v in range(graph.n):
@@ -36,13 +36,15 @@ def shares(
     return result
 
 
-def places(graph: Graph, k: int, data: st.DataObject) -> list[int]:
+def draw_pes(graph: Graph, k: int, data: st.DataObject) -> list[int]:
     return data.draw(st.lists(st.integers(0, k - 1), min_size=graph.n, max_size=graph.n))
 
 
 @given(weighted_graphs(most=12), levels(), st.sampled_from([0, 1024]), st.data())
-def test_cost_of_levels(graph: Graph, of: Levels, most: int, data: st.DataObject) -> None:
-    """Of any distances, monotone or not, as a matrix or not."""
+def test_cost_by_level_equals_the_loops(
+    graph: Graph, of: Levels, most: int, data: st.DataObject
+) -> None:
+    """Distances may be monotone or not, and given as a matrix or by level."""
     hierarchy, distances = [a for a, _ in of], [d for _, d in of]
     matrix, numbers = dense(hierarchy, distances), dense(hierarchy, range(len(of)))
     with pytest.MonkeyPatch.context() as patch:
@@ -50,7 +52,7 @@ def test_cost_of_levels(graph: Graph, of: Levels, most: int, data: st.DataObject
         original, block = Graph.row_blocks, data.draw(st.sampled_from([5, 1 << 20]))
         patch.setattr(Graph, "row_blocks", lambda self: original(self, block))
         target = machine(hierarchy, distances)
-        pe = places(graph, target.k, data)
+        pe = draw_pes(graph, target.k, data)
         expected = shares(graph, pe, matrix, numbers, len(of))
         assert cost_by_level(graph, pe, target).tolist() == expected
         assert communication_cost(graph, pe, target) == sum(expected)
@@ -59,9 +61,9 @@ def test_cost_of_levels(graph: Graph, of: Levels, most: int, data: st.DataObject
 
 
 @given(weighted_graphs(most=12), st.integers(1, 6), st.data())
-def test_cost_of_any_matrix(graph: Graph, k: int, data: st.DataObject) -> None:
+def test_cost_of_a_matrix_equals_the_loops(graph: Graph, k: int, data: st.DataObject) -> None:
     upper = np.triu(np.random.default_rng(k).integers(0, 50, (k, k)), 1)
-    pe, target = places(graph, k, data), machine(None, upper + upper.T)
+    pe, target = draw_pes(graph, k, data), machine(None, upper + upper.T)
     [expected] = shares(graph, pe, upper + upper.T, np.zeros((k, k), int), 1)
     assert communication_cost(graph, pe, target) == expected
     assert mapped_cut(graph, pe, target.metric, k) == expected // 2
@@ -70,14 +72,14 @@ def test_cost_of_any_matrix(graph: Graph, k: int, data: st.DataObject) -> None:
 
 @given(weighted_graphs(most=12), st.integers(1, 6), st.data())
 def test_mapped_cut_with_distance_one_is_the_cut(graph: Graph, k: int, data: st.DataObject) -> None:
-    parts = places(graph, k, data)
+    parts = draw_pes(graph, k, data)
     ones = 1 - np.eye(k, dtype=int)
     [expected] = shares(graph, parts, ones, np.zeros((k, k), int), 1)
     assert mapped_cut(graph, parts, EDGE_CUT, k) == expected // 2
 
 
-def test_known_costs() -> None:
-    """Tasks in a row on PEs in a row: two edges within processors, one between."""
+def test_costs_of_paths() -> None:
+    """Two edges of a path are within processors, one is between them."""
     target = machine("2:2", "1:10")
     assert communication_cost(path(4), [0, 1, 2, 3], target) == 2 * (1 + 10 + 1)
     assert cost_by_level(path(4), [0, 1, 2, 3], target).tolist() == [4, 20]
@@ -103,7 +105,7 @@ def test_large_costs_do_not_overflow() -> None:
         ([0.0, 1.0, 2.0], "integers"),
     ],
 )
-def test_what_is_no_mapping_is_refused(pe: list[int], words: str) -> None:
+def test_bad_mapping_is_refused(pe: list[int], words: str) -> None:
     for function in (communication_cost, cost_by_level):
         with pytest.raises(jetpy.GraphError, match=words):
             function(path(3), pe, machine("2:2", "1:10"))

@@ -1,4 +1,4 @@
-"""Tables for notebooks: well-formed, escaped, and what they tell."""
+"""Tables for notebooks: well-formed, escaped, and correct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def tables(result: Any) -> list[list[list[str]]]:
-    """The cells of each row of each table."""
+    """Return the cells of each row of each table."""
     html = result._repr_html_()
     for word in ("<script", "color", "http"):
         assert word not in html
@@ -36,18 +36,18 @@ def graph() -> Graph:
     return Graph(ring.indptr, ring.indices, ring.edge_weights, ring.vertex_weights, "<b>&")
 
 
-def test_partition(graph: Graph, compiled: None) -> None:
+def test_table_of_a_partition(graph: Graph, compiled: None) -> None:
     result = jetpy.partition(graph, 2, **ENGINE)
-    told = facts(result)
-    assert told["graph"] == "<b>&: 40 vertices, 39 edges"
-    assert told["run"] == "k = 2, seed 0, preset default, cpu, 1 thread"
-    assert told["cut"] == "1 (2.56 % of the edge weight)"
-    assert told["limit"] == "20; the heaviest part weighs 20"
-    assert told["feasible"] == "yes"
+    shown = facts(result)
+    assert shown["graph"] == "<b>&: 40 vertices, 39 edges"
+    assert shown["run"] == "k = 2, seed 0, preset default, cpu, 1 thread"
+    assert shown["cut"] == "1 (2.56 % of the edge weight)"
+    assert shown["limit"] == "20; the heaviest part weighs 20"
+    assert shown["feasible"] == "yes"
     assert repr(result) == "Partition(k=2, cut=1, imbalance=0.0000, feasible)"
 
 
-def test_partition_with_homes_and_several_weights(graph: Graph, compiled: None) -> None:
+def test_table_with_home_and_several_weights(graph: Graph, compiled: None) -> None:
     home = np.arange(graph.n) // 20
     moved = jetpy.partition(graph, 2, home=home, **ENGINE)
     assert facts(moved)["moved vertices"] == "0; weight 0 (0.0 % of the total)"
@@ -55,19 +55,19 @@ def test_partition_with_homes_and_several_weights(graph: Graph, compiled: None) 
     assert facts(two)["limit, weight 1"] == "20; the heaviest part weighs 20"
 
 
-def test_mapping(graph: Graph, compiled: None) -> None:
+def test_table_of_a_mapping(graph: Graph, compiled: None) -> None:
     result = jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
-    told = facts(result)
-    assert told["machine"] == "2:2, distances 1:10, 4 PEs"
-    assert told["cost"] == f"{result.cost:,}"
-    assert "seconds" in told
+    shown = facts(result)
+    assert shown["machine"] == "2:2, distances 1:10, 4 PEs"
+    assert shown["cost"] == f"{result.cost:,}"
+    assert "seconds" in shown
 
 
-def test_evaluation(graph: Graph) -> None:
+def test_tables_of_an_evaluation(graph: Graph) -> None:
     result = jetpy.evaluate(graph, np.arange(40) // 10, 5)
-    told, parts = tables(result)
-    assert ["communication volume", "6; part 1 sends most, 2"] in told
-    assert ["neighbouring parts", "0 to 2"] in told
+    shown, parts = tables(result)
+    assert ["communication volume", "6; part 1 sends most, 2"] in shown
+    assert ["neighbouring parts", "0 to 2"] in shown
     assert parts[0][:4] == ["part", "weight", "components", "volume"]
     assert parts[1:] == [
         ["0", "10", "1", "1", "1", "1", "0"],

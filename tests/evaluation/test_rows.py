@@ -1,4 +1,4 @@
-"""What summaries say of the back end."""
+"""Rows of summaries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetpy.multilevel.outcome import cpu_threads
 from tests.device_backend import DeviceBackend
 
 
-def test_a_gpu_is_named_and_its_host_threads_are_counted() -> None:
+def test_row_names_the_gpu_and_counts_host_threads() -> None:
     on_cpu = jetpy.partition(jetpy.generators.grid(2, 2), 1, backend="cpu", threads=1)
     on_gpu = replace(on_cpu, backend="cuda", gpu=3, threads=8)
     for result, words, gpu in (
@@ -24,15 +24,15 @@ def test_a_gpu_is_named_and_its_host_threads_are_counted() -> None:
         assert (found["gpu"], found["threads"]) == (gpu, result.threads)
 
 
-def test_the_volume_is_told_if_it_was_the_objective() -> None:
+def test_volume_has_a_row_if_it_was_the_objective() -> None:
     result = jetpy.partition(jetpy.generators.grid(4, 4), 2, backend="cpu", threads=1)
     assert "communication volume" not in dict(partition_rows(result))
     by_volume = replace(result, objective="volume")
-    told = dict(partition_rows(by_volume))["communication volume"]
-    assert told == str(result.communication_volume) != "0"
+    row = dict(partition_rows(by_volume))["communication volume"]
+    assert row == str(result.communication_volume) != "0"
 
 
-def test_threads_of_a_back_end_with_a_host_engine() -> None:
+def test_cpu_threads_include_the_host_engine() -> None:
     device = DeviceBackend(1)
     device.host_engine = CpuBackend(2)
     assert cpu_threads(device) == 2

@@ -19,7 +19,7 @@ Listed = tuple[int, list[tuple[int, int, int]]]
 
 @st.composite
 def directed_lists(draw: st.DrawFn) -> Listed:
-    """Number of vertices and directed weighted edges: loops, duplicates, one direction only."""
+    """Draw n and directed edges with loops, duplicates and missing reverses."""
     n = draw(st.integers(1, 6))
     vertex = st.integers(0, n - 1)
     return n, draw(st.lists(st.tuples(vertex, vertex, st.integers(1, 3)), max_size=20))
@@ -27,7 +27,7 @@ def directed_lists(draw: st.DrawFn) -> Listed:
 
 @st.composite
 def valid_lists(draw: st.DrawFn) -> Listed:
-    """As `directed_lists`, but a correct undirected graph, in any order."""
+    """Draw the edges of a valid undirected graph, in any order."""
     n = draw(st.integers(1, 7))
     pairs = [(u, v) for u in range(n) for v in range(u)]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
@@ -70,7 +70,7 @@ def as_csr_tuple(listed: Listed) -> tuple[list[int], list[int], list[int]]:
 
 
 @given(directed_lists())
-def test_repair_agrees_with_oracle(listed: Listed) -> None:
+def test_repair_equals_the_oracle(listed: Listed) -> None:
     for data in (as_coo(listed), as_csr_tuple(listed)):
         graph = as_graph(data, repair=True)
         assert edge_dict(graph) == repair_oracle(listed)
@@ -78,7 +78,7 @@ def test_repair_agrees_with_oracle(listed: Listed) -> None:
 
 
 @given(directed_lists() | valid_lists())
-def test_exactly_the_valid_lists_are_accepted(listed: Listed) -> None:
+def test_exactly_the_valid_graphs_are_accepted(listed: Listed) -> None:
     for data in (as_coo(listed), as_csr_tuple(listed)):
         if is_valid(listed):
             assert edge_dict(as_graph(data)) == {(u, v): w for u, v, w in listed[1]}
@@ -88,14 +88,14 @@ def test_exactly_the_valid_lists_are_accepted(listed: Listed) -> None:
 
 
 @given(valid_lists(), st.sampled_from([np.uint8, np.int16, np.uint64, np.float32, np.float64]))
-def test_weights_of_any_number_type(listed: Listed, dtype: type[np.number]) -> None:
+def test_weights_may_have_any_numeric_type(listed: Listed, dtype: type[np.number]) -> None:
     indptr, indices, weights = as_csr_tuple(listed)
     graph = as_graph((indptr, indices, np.array(weights, dtype)))
     assert edge_dict(graph) == {(u, v): w for u, v, w in listed[1]}
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_small_graphs_are_valid_and_kept(name: str) -> None:
+def test_valid_arrays_are_used_without_copy(name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
     same = as_graph(arrays, repair=True, name=graph.name)
@@ -109,7 +109,7 @@ def test_small_graphs_are_valid_and_kept(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
-def test_scipy_formats(name: str, kind: str) -> None:
+def test_every_scipy_format_gives_the_graph(name: str, kind: str) -> None:
     graph = SMALL_GRAPHS[name]()
     shape = (graph.n, graph.n)
     matrix = sp.csr_matrix((graph.edge_weights, graph.indices, graph.indptr), shape=shape)
@@ -122,7 +122,7 @@ def test_scipy_boolean_entries_are_unit_weights() -> None:
     assert as_graph(matrix).edge_weights.tolist() == [1, 1]
 
 
-def test_networkx_with_weights_and_node_order() -> None:
+def test_networkx_keeps_weights_and_node_order() -> None:
     graph = nx.Graph()
     graph.add_node("c", weight=5)
     graph.add_edge("a", "c", weight=7)
@@ -237,13 +237,13 @@ def test_bad_input_is_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", NEVER_REPAIRED)
-def test_bad_weights_are_never_repaired(case: str) -> None:
+def test_repair_does_not_accept_bad_weights(case: str) -> None:
     data, words = BAD[case]
     with pytest.raises(GraphError, match=words):
         as_graph(data, repair=True)
 
 
-def test_repair_that_would_overflow_is_refused() -> None:
+def test_repair_that_overflows_is_refused() -> None:
     twice = ([0, 2, 2], [1, 1], [2**30, 2**30])
     with pytest.raises(GraphError, match=r"edge \(0, 1\) has weight 2147483648, which overflows"):
         as_graph(twice, repair=True)
@@ -257,8 +257,8 @@ def test_matrix_with_indices_out_of_range_is_refused() -> None:
         as_graph(matrix)
 
 
-def test_first_missing_reverse_is_named_like_the_oracle() -> None:
-    """Whichever edge of a symmetric graph is removed, its reverse is the one reported."""
+def test_missing_reverse_edge_is_named() -> None:
+    """After removing any edge of a symmetric graph, the error names its reverse."""
     graph = SMALL_GRAPHS["weighted_random"]()
     edges = edge_dict(graph)
     for u, v in edges:
@@ -267,7 +267,7 @@ def test_first_missing_reverse_is_named_like_the_oracle() -> None:
             as_graph(as_coo(left))
 
 
-def test_graph_blocks_cover_all_edges() -> None:
+def test_row_blocks_cover_all_edges() -> None:
     for make in SMALL_GRAPHS.values():
         graph: Graph = make()
         for size in (1, 7, 1 << 20):

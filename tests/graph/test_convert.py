@@ -1,4 +1,4 @@
-"""Graphs as people have them: arrays, matrices, tables, other packages' graphs."""
+"""Conversion of arrays, matrices, tables and graphs of other packages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ matrices = st.integers(1, 8).flatmap(
 
 @settings(max_examples=200, deadline=None)
 @given(matrices, st.sampled_from(["coo", "csr", "csc"]))
-def test_pattern_is_where_entries_are(rows: Any, form: str) -> None:
+def test_pattern_ignores_values(rows: Any, form: str) -> None:
     n, entries = rows
     u, v, w = (np.array(column) for column in zip(*entries, strict=True)) if entries else ([],) * 3
     matrix = sp.coo_array((np.asarray(w, float), (u, v)), shape=(n, n)).asformat(form)
@@ -50,7 +50,7 @@ def test_pattern_is_where_entries_are(rows: Any, form: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=30))
-def test_scaled_weights_keep_their_proportions(weights: list[float]) -> None:
+def test_scaled_weights_keep_their_ratios(weights: list[float]) -> None:
     n = len(weights) + 1
     edges = np.array([np.arange(n - 1), np.arange(1, n)])
     both = np.concatenate((edges, edges[::-1]), axis=1)
@@ -66,15 +66,15 @@ def test_scaled_weights_keep_their_proportions(weights: list[float]) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([5e-324, 1e-300, 1e-9, 0.1, 1, 3, 1e12, 9e288]), max_size=40))
-def test_scaled_weights_fit_however_different(weights: list[float]) -> None:
+def test_scaled_weights_of_any_range_fit(weights: list[float]) -> None:
     found = scaled(np.array(weights, float), "weights").astype(np.int64)
     assert (found >= 1).all()
     assert found.sum() < 2**31
     assert (np.diff(found[np.argsort(weights, kind="stable")]) >= 0).all()
 
 
-def test_scaling_follows_the_repair() -> None:
-    """A large diagonal, which repair drops, costs the other weights no precision."""
+def test_repair_precedes_scaling() -> None:
+    """A large diagonal, which repair drops, does not reduce the precision of other weights."""
     matrix = np.array([[1e15, 0.5, 0], [0.75, 1e15, 0.25], [0, 0.25, 1e15]])
     graph = jetpy.as_graph(matrix, repair=True, scale=True)
     assert edges_of(graph) == {(0, 1): 3, (1, 0): 3, (1, 2): 1, (2, 1): 1}
@@ -82,7 +82,7 @@ def test_scaling_follows_the_repair() -> None:
     assert jetpy.as_graph(most, repair=True, scale=True).edge_weights.tolist() == [1, 1]
 
 
-def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
+def test_integer_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
     graph = jetpy.as_graph(sp.csr_array([[0, 7.0], [7.0, 0]]), scale=True)
     assert graph.edge_weights.tolist() == [7, 7]
     assert not caplog.messages
@@ -95,21 +95,21 @@ def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("smallest", "told"),
+    ("smallest", "words"),
     [
         (1e-6, "makes the smallest weight 4 times as large"),
         (1e-9, "3,815 times"),
         (1e-99, "4e+93 times"),
     ],
 )
-def test_large_changes_by_scaling_are_factors(
-    smallest: float, told: str, caplog: pytest.LogCaptureFixture
+def test_large_changes_by_scaling_are_reported_as_factors(
+    smallest: float, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     scaled(np.array([smallest, 8000.0]), "weights")
-    assert told in caplog.text
+    assert words in caplog.text
 
 
-def test_byte_counts_beyond_32_bits() -> None:
+def test_byte_counts_beyond_32_bits_need_scale() -> None:
     bytes_sent = 2**40 * np.array([[0, 3, 0], [3, 0, 1], [0, 1, 0]])
     with pytest.raises(GraphError, match="scale=True"):
         jetpy.as_graph(bytes_sent)
@@ -117,7 +117,7 @@ def test_byte_counts_beyond_32_bits() -> None:
     assert graph.edge_weights.tolist() == [3, 3, 1, 1]
 
 
-def test_edge_lists_of_two_rows(caplog: pytest.LogCaptureFixture) -> None:
+def test_edge_list_has_two_rows(caplog: pytest.LogCaptureFixture) -> None:
     both = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
     assert_same_graph(jetpy.as_graph(both), path(3))
     assert jetpy.as_graph(both, n=5).n == 5
@@ -137,7 +137,7 @@ def test_edge_lists_of_two_rows(caplog: pytest.LogCaptureFixture) -> None:
 
 
 class OfDevice:
-    """What an array on another device shows of itself."""
+    """An array on another device, with the DLPack protocol only."""
 
     def __init__(self, array: np.ndarray) -> None:
         self._array = array
@@ -150,7 +150,7 @@ class OfDevice:
 
 
 class OfGpu:
-    """An array as CuPy has them: nothing but `get` fetches it."""
+    """An array like CuPy's, which only `get` copies to the host."""
 
     def __init__(self, array: Any) -> None:
         self._array = np.asarray(array)
@@ -196,7 +196,7 @@ def test_arrays_on_a_gpu_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.parts[[0, 2]].tolist() == [1, 0]
 
 
-def test_sparse_tensors_are_not_asked_where_they_are() -> None:
+def test_sparse_tensors_need_no_cuda_array_interface() -> None:
     class SparseTensor:
         layout = "torch.sparse_csr"
 
@@ -221,7 +221,7 @@ def test_arrays_on_a_gpu_need_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
         jetpy.as_graph(Bare())
 
 
-def test_arrays_of_others() -> None:
+def test_torch_tensors_are_accepted() -> None:
     torch = pytest.importorskip("torch")
     ids = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     assert_same_graph(jetpy.as_graph(ids), path(3))
@@ -232,11 +232,11 @@ def test_arrays_of_others() -> None:
         assert_same_graph(jetpy.as_graph(given_), path(3))
 
 
-def test_arrays_that_dlpack_hands_over() -> None:
+def test_dlpack_arrays_are_accepted() -> None:
     assert_same_graph(jetpy.as_graph(OfDevice(np.array([[0, 1], [1, 0]])), n=2), path(2))
 
 
-def test_dense_matrices(tmp_path: Path) -> None:
+def test_dense_matrices_are_accepted_and_written(tmp_path: Path) -> None:
     matrix = np.array([[0, 2, 0], [2, 0, 5], [0, 5, 0]])
     expected = from_edges(3, [(0, 1), (1, 2)], [2, 5])
     assert_same_graph(jetpy.as_graph(matrix), expected)
@@ -250,7 +250,7 @@ def test_dense_matrices(tmp_path: Path) -> None:
     assert jetpy.as_graph(one_way, repair=True).m == 3
 
 
-def test_matrix_market_by_pattern(tmp_path: Path) -> None:
+def test_matrix_market_with_other_values_needs_pattern(tmp_path: Path) -> None:
     file = tmp_path / "a.mtx"
     for banner, row in (
         ("real general", "1 2 0.2555\n1 1 4\n2 3 -1e9"),
@@ -265,7 +265,7 @@ def test_matrix_market_by_pattern(tmp_path: Path) -> None:
         assert_same_graph(jetpy.read_graph(file, pattern=True), path(3))
 
 
-def test_tables_of_names() -> None:
+def test_table_of_names_gives_named_vertices() -> None:
     table = {"from": ["b", "a", "c"], "to": ["a", "c", "d"], "w": [1, 2, 3]}
     graph = jetpy.from_edges(table, "from", "to", weight="w")
     assert graph.names == ("b", "a", "c", "d")
@@ -281,7 +281,7 @@ def test_tables_of_names() -> None:
 @pytest.mark.parametrize(
     ("package", "kind"), [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")]
 )
-def test_tables_of_other_packages(package: str, kind: str) -> None:
+def test_data_frames_are_accepted(package: str, kind: str) -> None:
     pytest.importorskip("narwhals")
     columns = {"u": ["x", "y"], "v": ["y", "z"], "w": [0.5, 1.5]}
     module = pytest.importorskip(package)
@@ -298,7 +298,7 @@ def test_tables_of_other_packages(package: str, kind: str) -> None:
         jetpy.as_graph(table)
 
 
-def test_networkx_attributes() -> None:
+def test_networkx_attributes_are_selected_by_name() -> None:
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
     graph.add_edge("a", "b", length=0.5, weight=0.1)
@@ -319,7 +319,7 @@ def test_networkx_attributes() -> None:
     assert result.as_dict() == {"a": 0, "b": 1, "c": 2}
 
 
-def test_networkx_weights_of_any_size() -> None:
+def test_networkx_weights_beyond_64_bits_are_scaled() -> None:
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
     graph.add_edge("a", "b", weight=2**70)
@@ -333,7 +333,7 @@ def test_networkx_weights_of_any_size() -> None:
         jetpy.as_graph(graph, scale=True)
 
 
-def test_networkit() -> None:
+def test_networkit_graph_is_accepted() -> None:
     networkit = pytest.importorskip("networkit")
     graph = networkit.Graph(3, weighted=True)
     graph.addEdge(0, 1, 2)
@@ -342,7 +342,7 @@ def test_networkit() -> None:
     assert_same_graph(jetpy.as_graph(graph, weight=None), path(3))
 
 
-def test_igraph() -> None:
+def test_igraph_graph_is_accepted() -> None:
     igraph = pytest.importorskip("igraph")
     graph = igraph.Graph([(0, 1), (1, 2)])
     graph.vs["name"] = ["x", "y", "z"]
@@ -358,7 +358,7 @@ def test_igraph() -> None:
     assert jetpy.as_graph(graph).names is None
 
 
-def test_attributes_in_every_function() -> None:
+def test_every_function_selects_attributes_by_name() -> None:
     networkx = pytest.importorskip("networkx")
     graph = networkx.path_graph(6)
     networkx.set_edge_attributes(graph, 3, "length")
@@ -375,7 +375,7 @@ def test_attributes_in_every_function() -> None:
 
 @pytest.mark.parametrize("make", [sp.csr_array, sp.coo_array, np.asarray], ids=str)
 @pytest.mark.parametrize("loop", [-4, 0.5, np.nan])
-def test_loops_that_are_dropped_may_weigh_anything(make: Any, loop: float) -> None:
+def test_dropped_loops_may_have_any_weight(make: Any, loop: float) -> None:
     matrix = make(np.array([[loop, 1, 2], [1, loop, 0], [2, 0, 0]]))
     assert jetpy.as_graph(matrix, repair=True).edge_weights.tolist() == [1, 2, 1, 2]
     with pytest.raises(GraphError, match=r"edge \(0, 0\)"):
@@ -383,7 +383,9 @@ def test_loops_that_are_dropped_may_weigh_anything(make: Any, loop: float) -> No
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_paths_of_files(kind: type, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_path_of_a_file_is_accepted(
+    kind: type, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "line.txt"
     file.write_text("0 1 .5\n1 2 1\n")
     name = kind(file)
@@ -399,7 +401,7 @@ def test_paths_of_files(kind: type, tmp_path: Path, caplog: pytest.LogCaptureFix
         jetpy.as_graph(kind(tmp_path / "none.graph"))
 
 
-def test_weights_beside_a_graph() -> None:
+def test_weights_override_those_of_the_graph() -> None:
     matrix = sp.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(2, 2))
     assert jetpy.as_graph(matrix, vertex_weights=[3, 4]).vertex_weights.tolist() == [3, 4]
     grid = jetpy.generators.grid(6, 6)
@@ -443,7 +445,7 @@ def test_weights_beside_a_graph() -> None:
         ([[1], [0]], {}, "give (indptr, indices) or use jetpy.pymetis; for a list of edges, give"),
     ],
 )
-def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:
+def test_bad_input_is_refused(data: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(GraphError) as error:
         jetpy.as_graph(data, **options)
     assert message in str(error.value)
@@ -467,11 +469,11 @@ def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:
         (Path("edges.csv"), ("a", "b"), "the path 'edges.csv'; it must be a table in memory"),
     ],
 )
-def test_bad_tables(table: Any, columns: tuple[str, str], message: str) -> None:
+def test_bad_table_is_refused(table: Any, columns: tuple[str, str], message: str) -> None:
     with pytest.raises(GraphError) as error:
         jetpy.from_edges(table, *columns)
     assert message in str(error.value)
-    assert "--" not in str(error.value)  # no command reads tables
+    assert "--" not in str(error.value)  # command-line options do not apply to tables
 
 
 @pytest.mark.parametrize(
@@ -482,8 +484,8 @@ def test_bad_tables(table: Any, columns: tuple[str, str], message: str) -> None:
         (-1, "has weight -1, but weights must be positive"),
     ],
 )
-def test_bad_weights_of_tables(weight: Any, message: str) -> None:
-    """Messages name options of `from_edges` alone."""
+def test_bad_weight_of_a_table_is_refused(weight: Any, message: str) -> None:
+    """Messages name only options of `from_edges`."""
     with pytest.raises(GraphError) as error:
         jetpy.from_edges({"a": ["x"], "b": ["y"], "w": [weight]}, "a", "b", weight="w")
     assert str(error.value).startswith("edge ('x', 'y') ")

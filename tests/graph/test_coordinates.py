@@ -1,4 +1,4 @@
-"""Where vertices are: told by generators and meshes, kept in files, checked where people say it."""
+"""Coordinates: from generators and meshes, in files, and checks of those from users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jetpy.io.coordinates import read_coordinates
 from tests.graphs import path
 from tests.meshes.test_dual import hexahedra
 
-LONGEST = {  # of edges
+LONGEST = {  # maximum edge length
     "grid": (lambda: generators.grid(5, 7), 1.0),
     "cube": (lambda: generators.cube(3, 4, 300), 1.0),
     "rgg": (lambda: generators.random_geometric(200, 1, 0.1), 0.1),
@@ -41,7 +41,7 @@ def test_edges_of_generated_graphs_are_short(kind: str) -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(graph)).coordinates, places)
 
 
-def test_generated_graphs_hold_no_coordinates_until_asked() -> None:
+def test_coordinates_of_generated_graphs_are_computed_on_first_use() -> None:
     graph = generators.cube(20, 30, 40)
     assert "coordinates" not in vars(graph)
     assert graph.coordinates.dtype == np.uint8
@@ -56,7 +56,7 @@ def test_grids_have_x_along_rows() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npz.gz"])
-def test_archives_keep_them(tmp_path: Path, suffix: str) -> None:
+def test_npz_archives_store_coordinates(tmp_path: Path, suffix: str) -> None:
     graph = generators.thinned_delaunay(90)
     jetpy.write_graph(tmp_path / f"x{suffix}", graph)
     found = jetpy.read_graph(tmp_path / f"x{suffix}")
@@ -65,7 +65,7 @@ def test_archives_keep_them(tmp_path: Path, suffix: str) -> None:
     assert jetpy.read_graph(tmp_path / "y.npz").coordinates is None
 
 
-def test_archives_with_wrong_ones(tmp_path: Path) -> None:
+def test_npz_archive_with_wrong_shape_is_refused(tmp_path: Path) -> None:
     graph = path(3)
     arrays = {"indptr": graph.indptr, "indices": graph.indices}
     np.savez(tmp_path / "x.npz", **arrays, coordinates=np.zeros((2, 2)))
@@ -73,13 +73,13 @@ def test_archives_with_wrong_ones(tmp_path: Path) -> None:
         jetpy.read_graph(tmp_path / "x.npz")
 
 
-def test_other_weights_leave_vertices_where_they_are() -> None:
+def test_replacing_weights_keeps_coordinates() -> None:
     graph = generators.delaunay(30)
     heavy = jetpy.as_graph(graph, vertex_weights=np.arange(1, 31))
     assert np.array_equal(heavy.coordinates, graph.coordinates)
 
 
-def test_meshes() -> None:
+def test_meshes_have_coordinates() -> None:
     meshio = pytest.importorskip("meshio")
     cells = hexahedra(4, 3, 2)
     points = np.stack(np.meshgrid(*map(np.arange, (5, 4, 3))), -1).reshape(-1, 3).astype(float)
@@ -107,7 +107,7 @@ MISTAKES: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize("what", MISTAKES)
-def test_mistakes(what: str) -> None:
+def test_bad_coordinates_are_refused(what: str) -> None:
     places, words = MISTAKES[what]
     with pytest.raises(GraphError, match=words):
         path(2).with_coordinates(places)
@@ -121,7 +121,9 @@ def test_mistakes(what: str) -> None:
         ("x.csv", lambda file, places: np.savetxt(file, places, delimiter=",", header="x,y,z")),
     ],
 )
-def test_files(tmp_path: Path, name: str, write: Callable[..., None]) -> None:
+def test_coordinates_are_read_from_files(
+    tmp_path: Path, name: str, write: Callable[..., None]
+) -> None:
     places = np.random.default_rng(0).normal(size=(20, 3)) * 1e-3
     write(tmp_path / name, places)
     assert np.allclose(read_coordinates(tmp_path / name, 20), places, rtol=1e-12)
@@ -131,7 +133,7 @@ def test_files(tmp_path: Path, name: str, write: Callable[..., None]) -> None:
         read_coordinates(tmp_path / name, 21)
 
 
-def test_graphs_stay_as_they_are() -> None:
+def test_with_coordinates_leaves_the_graph_unchanged() -> None:
     graph: Graph = path(2)
     moved = graph.with_coordinates([[0, 1], [2, 3]])
     assert moved.coordinates.tolist() == [[0, 1], [2, 3]]

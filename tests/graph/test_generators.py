@@ -61,7 +61,7 @@ def test_random_graphs_are_connected(kind: str) -> None:
 @pytest.mark.parametrize(
     "shape", [(1, 1), (1, 6), (6, 1), (2, 2), (4, 3), (1, 1, 1), (2, 3, 4), (1, 5, 1), (3, 1, 2)]
 )
-def test_lattices_agree_with_networkx(shape: tuple[int, ...]) -> None:
+def test_lattices_equal_networkx(shape: tuple[int, ...]) -> None:
     oracle = nx.grid_graph(shape[::-1])
     number = {place: int(np.ravel_multi_index(place, shape)) for place in oracle}
     edges = {(number[a], number[b]) for a, b in oracle.edges}
@@ -70,7 +70,7 @@ def test_lattices_agree_with_networkx(shape: tuple[int, ...]) -> None:
     assert set(edge_dict(graph)) == edges | {(v, u) for u, v in edges}
 
 
-def test_road_has_the_degree_of_roads() -> None:
+def test_road_has_the_expected_size() -> None:
     graph = road(2000, 3)
     assert graph.n == 2000
     assert graph.m == 2500
@@ -91,13 +91,13 @@ def test_radius_bounds_the_edges() -> None:
     assert set(edge_dict(graph)) == edges | {(v, u) for u, v in edges}
 
 
-def test_seeds_matter() -> None:
+def test_different_seeds_give_different_graphs() -> None:
     for kind in ("delaunay", "rgg", "rmat", "road", "thinned"):
         make = GENERATORS[kind]
         assert edge_dict(make(8, seed=1)) != edge_dict(make(8, seed=2))
 
 
-def test_parameters_can_be_read_off_the_signatures() -> None:
+def test_signatures_are_annotated_with_parsable_types() -> None:
     for make in GENERATORS.values():
         for parameter in inspect.signature(make, eval_str=True).parameters.values():
             assert parameter.annotation in (int, float, bool, float | None)
@@ -128,7 +128,7 @@ def test_bad_parameters_are_refused(make: Callable[[], Graph], words: str) -> No
 @pytest.fixture(scope="module")
 def reference() -> Any:
     if not REFERENCE.exists():
-        pytest.skip("the program that made the reference figures is not here")
+        pytest.skip("the reference program is missing")
     spec = importlib.util.spec_from_file_location("generate_graphs", REFERENCE)
     assert spec is not None
     assert spec.loader is not None
@@ -138,7 +138,7 @@ def reference() -> Any:
 
 
 @pytest.mark.parametrize("seed", [0, 5])
-def test_graphs_are_those_of_the_reference_figures(reference: Any, seed: int) -> None:
+def test_graphs_equal_those_of_the_reference_program(reference: Any, seed: int) -> None:
     pairs = [
         (grid(9, 14), reference.grid(9, 14)),
         (cube(5, 6, 7), reference.grid(5, 6, 7)),

@@ -1,4 +1,4 @@
-"""Arrays of CuPy on a real GPU; skipped where there is none."""
+"""CuPy arrays on a real GPU; skipped without one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ K = 8
 
 @pytest.fixture(scope="module")
 def cupy() -> Any:
-    """CuPy, where it finds a GPU."""
+    """Return CuPy, if it finds a GPU."""
     working("cuda")
     return pytest.importorskip("cupy")
 
 
 def forms(cupy: Any) -> dict[str, Any]:
-    """The same graph in all forms, some with their vertices' edges in the order of `GRAPH`."""
+    """Return the same graph in all forms; some keep the order of edges in `GRAPH`."""
     sparse = pytest.importorskip("cupyx.scipy.sparse")
     weights = cupy.asarray(GRAPH.edge_weights)
     indptr, indices = cupy.asarray(GRAPH.indptr), cupy.asarray(GRAPH.indices)
@@ -40,7 +40,7 @@ def forms(cupy: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("form", ["rows", "wide rows", "edge list", "matrix", "coordinates"])
-def test_parts_are_those_of_arrays_on_the_host(cupy: Any, form: str) -> None:
+def test_parts_equal_those_of_host_arrays(cupy: Any, form: str) -> None:
     graph = jetpy.as_graph(forms(cupy)[form])
     assert isinstance(graph, GraphOnGpu)
     result = jetpy.partition(graph, K, device=True)
@@ -55,16 +55,16 @@ def test_parts_are_those_of_arrays_on_the_host(cupy: Any, form: str) -> None:
     assert again.cut <= result.cut
 
 
-def test_what_needs_repair_is_mended_on_the_host(cupy: Any) -> None:
+def test_repair_happens_on_the_host(cupy: Any) -> None:
     one_way = cupy.asarray([[0, 1, 1], [1, 2, 1]])
     with pytest.raises(GraphError, match="self-loop; repair=True"):
         jetpy.as_graph(one_way)
-    mended = jetpy.as_graph(one_way, repair=True)
-    assert not isinstance(mended, GraphOnGpu)
-    assert mended.m == 2
+    repaired = jetpy.as_graph(one_way, repair=True)
+    assert not isinstance(repaired, GraphOnGpu)
+    assert repaired.m == 2
 
 
-def test_weights_may_be_on_either_side(cupy: Any) -> None:
+def test_weights_may_be_on_host_or_gpu(cupy: Any) -> None:
     rows = forms(cupy)["rows"]
     weights = 1 + np.arange(GRAPH.n) % 3
     for given in (weights, cupy.asarray(weights)):
@@ -74,15 +74,14 @@ def test_weights_may_be_on_either_side(cupy: Any) -> None:
         assert jetpy.partition(graph, K).feasible
 
 
-def test_a_graph_on_a_gpu_goes_to_processors(cupy: Any) -> None:
+def test_graph_on_the_gpu_can_be_partitioned_on_cpus(cupy: Any) -> None:
     graph = jetpy.as_graph(forms(cupy)["rows"])
     result = jetpy.partition(graph, K, backend="cpu", threads=2)
     assert np.array_equal(result.parts, jetpy.partition(graph, K, backend="cuda").parts)
 
 
 @pytest.mark.parametrize("non_blocking", [False, True])
-def test_a_stream_of_the_callers(cupy: Any, non_blocking: bool) -> None:
-    """Work that the caller has sent to a stream of his own is done before."""
+def test_work_on_the_callers_stream_is_finished_first(cupy: Any, non_blocking: bool) -> None:
     indptr, indices = cupy.asarray(GRAPH.indptr), cupy.asarray(GRAPH.indices)
     expected = jetpy.partition(jetpy.as_graph(GRAPH), K, backend="cpu")
     with cupy.cuda.Stream(non_blocking=non_blocking):

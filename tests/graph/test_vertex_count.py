@@ -1,4 +1,4 @@
-"""`n=`, the number of vertices: the same in all functions that take a graph."""
+"""`n=`, the number of vertices, in all functions that accept a graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 class Data:
-    """What jetpy asks of ``Data`` of PyTorch Geometric."""
+    """Stands in for ``Data`` of PyTorch Geometric."""
 
     def __init__(self, edge_index: Any, num_nodes: Any, **others: Any) -> None:
         self.edge_index, self.num_nodes = edge_index, num_nodes
@@ -58,10 +58,10 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
     "write_graph": lambda graph, n, folder: written(graph, n, folder).n,
 }
 OTHERS = {"from_edges", "dual_graph", "dual_graph_of_faces", "read_parts", "write_parts"}
-"""Functions that take no graph; `from_edges` has `nodes`."""
+"""Functions without a graph argument; `from_edges` has `nodes`."""
 
 
-def test_every_function_that_takes_a_graph_takes_n() -> None:
+def test_every_function_with_a_graph_has_n() -> None:
     functions = {
         name
         for name in jetpy.__all__
@@ -73,7 +73,7 @@ def test_every_function_that_takes_a_graph_takes_n() -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_isolated_last_vertices(name: str, tmp_path: Path) -> None:
+def test_n_adds_isolated_last_vertices(name: str, tmp_path: Path) -> None:
     file = tmp_path / "edges.txt"
     file.write_text("0 1\n1 2\n")
     for graph in (EDGES, Data(EDGES, None), file):
@@ -94,7 +94,7 @@ def test_isolated_last_vertices(name: str, tmp_path: Path) -> None:
         (2, GraphError, "edge 3: 2 is not a vertex; ids must be in 0..1"),
     ],
 )
-def test_bad_numbers(name: str, n: Any, error: type, message: str, tmp_path: Path) -> None:
+def test_bad_n_is_refused(name: str, n: Any, error: type, message: str, tmp_path: Path) -> None:
     with pytest.raises(error) as found:
         FUNCTIONS[name](EDGES, n, tmp_path)
     assert message in str(found.value)
@@ -104,7 +104,7 @@ def test_bad_numbers(name: str, n: Any, error: type, message: str, tmp_path: Pat
 @pytest.mark.parametrize(
     "form", ["Graph", "CSR", "sparse", "dense", "networkx", "Data", ".graph", ".txt"]
 )
-def test_graphs_that_have_another_number(name: str, form: str, tmp_path: Path) -> None:
+def test_n_other_than_that_of_the_graph_is_refused(name: str, form: str, tmp_path: Path) -> None:
     jetpy.write_graph(tmp_path / "g.graph", PATH)
     jetpy.write_graph(tmp_path / "g.txt", PATH)
     matrix = sp.csr_array((np.ones(4, int), tuple(EDGES)), shape=(3, 3))
@@ -124,12 +124,12 @@ def test_graphs_that_have_another_number(name: str, form: str, tmp_path: Path) -
     assert FUNCTIONS[name](graph, 3, tmp_path) == 3
 
 
-def test_files_with_n(tmp_path: Path) -> None:
+def test_n_applies_to_edge_list_files(tmp_path: Path) -> None:
     file = tmp_path / "far.txt"
     file.write_text("0 1\n1 40000000\n")
     with pytest.raises(GraphError, match="is too large for a graph with 2 edges"):
         jetpy.read_graph(file)
-    file.write_text("1 2\n2 3\n")  # vertex 0 is meant to be isolated
+    file.write_text("1 2\n2 3\n")  # vertex 0 is isolated
     assert jetpy.read_graph(file, n=6).degrees.tolist() == [0, 1, 2, 1, 0, 0]
     with pytest.raises(GraphError, match=r"line 2: 3 is not a vertex; ids must be in 0\.\.2"):
         jetpy.read_graph(file, n=3)
@@ -143,7 +143,7 @@ def test_files_with_n(tmp_path: Path) -> None:
 # objects with edge_index and num_nodes
 
 
-def test_data_is_a_graph() -> None:
+def test_data_objects_are_accepted() -> None:
     assert_same_graph(jetpy.as_graph(Data(EDGES, 5)), WITH_ISOLATED)
     assert_same_graph(jetpy.as_graph(Data(EDGES, None)), PATH)
     assert_same_graph(jetpy.as_graph(Data([[0, 1], [1, 0]], 2)), from_edges(2, [(0, 1)]))
@@ -172,12 +172,12 @@ def test_data_is_a_graph() -> None:
         (Data(EDGES, 3, edge_weight=np.full(4, 0.5)), GraphError, "scale=True"),
     ],
 )
-def test_bad_data(data: Data, error: type, message: str) -> None:
+def test_bad_data_object_is_refused(data: Data, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         jetpy.as_graph(data)
 
 
-def test_tensors() -> None:
+def test_data_objects_may_contain_tensors() -> None:
     torch = pytest.importorskip("torch")
     data = Data(torch.tensor(EDGES), 5, edge_weight=torch.tensor([2.0, 2.0, 7.0, 7.0]))
     graph = jetpy.as_graph(data)
@@ -187,7 +187,7 @@ def test_tensors() -> None:
 # names of all nodes
 
 
-def test_names_of_all_nodes() -> None:
+def test_nodes_sets_the_order_of_vertices() -> None:
     table = {"from": ["b", "a"], "to": ["a", "c"], "w": [5, 7]}
     graph = jetpy.from_edges(table, "from", "to", weight="w", nodes=["x", "c", "b", "a", "y"])
     assert graph.names == ("x", "c", "b", "a", "y")
@@ -209,6 +209,6 @@ def test_names_of_all_nodes() -> None:
         ([], "an edge ends at 'a', which is not in nodes"),
     ],
 )
-def test_bad_nodes(nodes: list[Any], message: str) -> None:
+def test_bad_nodes_are_refused(nodes: list[Any], message: str) -> None:
     with pytest.raises(GraphError, match=message):
         jetpy.from_edges({"u": ["a", "b"], "v": ["b", "c"]}, "u", "v", nodes=nodes)

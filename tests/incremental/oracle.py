@@ -1,4 +1,4 @@
-"""A changing graph and the placement of affected vertices, in plain Python over networkx."""
+"""A changing graph and the placement of affected vertices, in plain Python with networkx."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def as_networkx(graph: Graph) -> nx.Graph:
 
 
 def apply(model: nx.Graph, batch: jetpy.Batch, first: int) -> None:
-    """Change the graph; the first new vertex gets the id `first`."""
+    """Apply a batch to the graph; the first new vertex gets the id `first`."""
     model.remove_edges_from(np.asarray(batch.delete_edges, int).reshape(-1, 2).tolist())
     model.remove_nodes_from(np.asarray(batch.delete_vertices, int).tolist())
     for v, weight in enumerate(np.asarray(batch.insert_vertices, int).tolist(), first):
@@ -47,7 +47,7 @@ def apply(model: nx.Graph, batch: jetpy.Batch, first: int) -> None:
 def random_batch(
     rng: random.Random, model: nx.Graph, first: int, most: int, heaviest: int = 4
 ) -> jetpy.Batch:
-    """Up to `most` modifiers of each kind."""
+    """Return a random batch with up to `most` modifiers of each kind."""
     nodes, edges = sorted(model), sorted(tuple(sorted(e)) for e in model.edges)
     dead = rng.sample(nodes, rng.randint(0, min(most, len(nodes))))
     removed = rng.sample(edges, rng.randint(0, min(most, len(edges))))
@@ -79,9 +79,9 @@ def cut_of(model: nx.Graph, parts: Any) -> int:
 def entering(
     model: nx.Graph, parts: dict[int, int], modified: set[int], k: int, max_degree: int
 ) -> set[int]:
-    """The vertices that enter the pseudo-partition: modified ones, then neighbours of those.
+    """Return the vertices that enter the pseudo-partition: modified ones and neighbours of these.
 
-    `parts` are k for new vertices.
+    `parts` is k for new vertices.
     """
 
     def enters(v: int, others: set[int]) -> bool:
@@ -98,7 +98,7 @@ def entering(
 def placed(
     model: nx.Graph, parts: dict[int, int], pseudo: set[int], k: int, limit: int, seed: int
 ) -> dict[int, int]:
-    """New parts of all vertices, given those in the pseudo-partition."""
+    """Return the parts of all vertices after placing those of the pseudo-partition."""
     parts = {v: p for v, p in parts.items() if v not in pseudo}
     weight = dict(model.nodes(data="weight"))
     weights = [sum(weight[v] for v in parts if parts[v] == p) for p in range(k)]

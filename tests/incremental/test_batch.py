@@ -1,4 +1,4 @@
-"""Wrong modifiers: one clear error, and nothing has changed."""
+"""Wrong modifiers raise one error and change nothing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def live() -> jetpy.IncrementalPartitioner:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_modifier_changes_nothing(live: jetpy.IncrementalPartitioner, case: str) -> None:
+def test_bad_modifier_changes_nothing(live: jetpy.IncrementalPartitioner, case: str) -> None:
     fields, message = WRONG[case]
     before, graph, cut = live.partition, live.graph, live.cut
     good = {"insert_vertices": 1, "delete_edges": [(20, 21)], "delete_vertices": [24]}
@@ -85,7 +85,7 @@ def test_a_wrong_modifier_changes_nothing(live: jetpy.IncrementalPartitioner, ca
         assert (getattr(after, name) == getattr(graph, name)).all()
 
 
-def test_ids_of_deleted_vertices_are_not_used_again() -> None:
+def test_ids_of_deleted_vertices_are_not_reused() -> None:
     live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="cpu", threads=1)
     live.delete_vertices([8])
     assert live.insert_vertices([2, 5]).vertices.tolist() == [9, 10]
@@ -93,7 +93,7 @@ def test_ids_of_deleted_vertices_are_not_used_again() -> None:
     assert live.vertices.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 9, 10]
 
 
-def test_takes_arrays_of_any_integers() -> None:
+def test_batch_accepts_arrays_of_any_integer_type() -> None:
     live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="cpu", threads=1)
     live.delete_edges(np.array([[0, 1]], np.uint8))
     live.insert_edges(np.array([[8, 0]], np.int64), np.array([2.0]))
@@ -104,14 +104,14 @@ def test_takes_arrays_of_any_integers() -> None:
 @pytest.mark.parametrize(
     "options", [{"k": 0}, {"imbalance": -1}, {"seed": -1}, {"preset": "best"}, {"parts": [0, 9]}]
 )
-def test_refuses_wrong_options(options: dict[str, Any]) -> None:
+def test_bad_option_is_refused(options: dict[str, Any]) -> None:
     given = {"k": 2, "backend": "cpu", **options}
     with pytest.raises(jetpy.JetpyError):
         jetpy.IncrementalPartitioner(grid(1, 2), **given)
 
 
 @pytest.mark.parametrize("field", ["extra_buckets", "refine_after", "max_drift"])
-def test_refuses_negative_options(field: str) -> None:
+def test_negative_option_is_refused(field: str) -> None:
     with pytest.raises(jetpy.OptionError, match=field):
         jetpy.IncrementalOptions(**{field: -1})
 
@@ -129,16 +129,16 @@ def test_refuses_negative_options(field: str) -> None:
     ],
     ids=str,
 )
-def test_refuses_options_that_are_none(options: dict[str, Any], message: str) -> None:
+def test_option_of_wrong_type_or_range_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(jetpy.OptionError, match=message):
         jetpy.IncrementalOptions(**options)
 
 
-def test_options_of_numpy_are_numbers() -> None:
+def test_numpy_options_become_python_numbers() -> None:
     options = jetpy.IncrementalOptions(tries=np.int64(2), max_drift=np.float32(0.5))
     assert (type(options.tries), type(options.max_drift)) == (int, float)
 
 
-def test_refuses_no_tries() -> None:
+def test_tries_of_zero_is_refused() -> None:
     with pytest.raises(jetpy.OptionError, match="tries"):
         jetpy.IncrementalOptions(tries=0)

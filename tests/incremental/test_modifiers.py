@@ -27,7 +27,7 @@ TEXT = """\
 """
 
 
-def test_reads_batches(tmp_path: Path) -> None:
+def test_batches_are_read(tmp_path: Path) -> None:
     plain, packed = tmp_path / "changes.txt", tmp_path / "changes.txt.xz"
     plain.write_text(TEXT)
     packed.write_bytes(lzma.compress(TEXT.encode()))
@@ -60,7 +60,7 @@ def test_reads_batches(tmp_path: Path) -> None:
         ("\u00fc 3", "is not a modifier"),
     ],
 )
-def test_refuses_other_lines(tmp_path: Path, line: str, message: str) -> None:
+def test_bad_line_is_refused(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "changes.txt"
     path.write_text(f"+v\n\n{line}\n")
     with pytest.raises(FileFormatError) as caught:
@@ -69,7 +69,7 @@ def test_refuses_other_lines(tmp_path: Path, line: str, message: str) -> None:
     assert f"{path}: line 3: " in str(caught.value)
 
 
-def test_refuses_what_is_no_text(tmp_path: Path) -> None:
+def test_binary_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "changes.txt"
     path.write_bytes(bytes(range(256)) * 10)
     with pytest.raises(FileFormatError, match=r"line 1: .* is not a modifier"):

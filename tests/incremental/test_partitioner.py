@@ -1,4 +1,4 @@
-"""Batches of modifiers against networkx, and placement against plain Python."""
+"""Batches of modifiers compared with networkx, and placement compared with plain Python."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.strategies import weighted_graphs
 
 ENGINE = {"backend": "cpu", "threads": 1}
 LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, max_drift=1e9)
-"""The whole graph is never partitioned again, but where the balance is lost."""
+"""Refine and repartition only if the balance is lost."""
 OPTIONS = [
     LOCAL,
     replace(LOCAL, on_host=False),
@@ -42,7 +42,7 @@ OPTIONS = [
 
 
 def check_state(live: jetpy.IncrementalPartitioner, model: nx.Graph) -> None:
-    """The graph, its weights and all measures are as if computed from scratch."""
+    """Compare the graph, its weights and all measures with values from scratch."""
     parts, ids = live.partition, live.vertices
     assert ids.tolist() == sorted(model)
     assert (parts[ids] >= 0).all()
@@ -60,7 +60,7 @@ def check_state(live: jetpy.IncrementalPartitioner, model: nx.Graph) -> None:
 
 @pytest.fixture
 def engine(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
-    """What sessions of a test run on."""
+    """Return the back end that the sessions of a test use."""
     monkeypatch.setattr(
         "jetpy.incremental.partitioner.get_backend",
         lambda *_: get_backend(backend.name, backend.threads),
@@ -82,7 +82,7 @@ relaxed = settings(
     options=st.sampled_from(OPTIONS),
     seed=st.integers(0, 1 << 20),
 )
-def test_state_is_that_of_the_changed_graph(
+def test_state_equals_the_changed_graph(
     engine: Backend, graph: Graph, k: int, options: jetpy.IncrementalOptions, seed: int
 ) -> None:
     live = jetpy.IncrementalPartitioner(graph, k, options=options)
@@ -102,7 +102,7 @@ def test_state_is_that_of_the_changed_graph(
     options=st.sampled_from([*OPTIONS[:2], replace(LOCAL, max_degree=3)]),
     seed=st.integers(0, 1 << 20),
 )
-def test_affected_vertices_are_placed_as_in_plain_python(
+def test_placement_equals_the_oracle(
     engine: Backend, graph: Graph, k: int, options: jetpy.IncrementalOptions, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -130,7 +130,7 @@ def test_affected_vertices_are_placed_as_in_plain_python(
         assert update.reason in ("balance", "drift")
 
 
-def test_a_graph_that_empties_and_fills_again(engine: Backend) -> None:
+def test_session_can_be_emptied_and_filled_again(engine: Backend) -> None:
     live = jetpy.IncrementalPartitioner(grid(6, 7), 3)
     live.delete_vertices(live.vertices[::2])
     live.delete_vertices(live.vertices)
@@ -147,14 +147,14 @@ def test_a_graph_that_empties_and_fills_again(engine: Backend) -> None:
     assert live.feasible
 
 
-def test_starts_without_a_vertex(engine: Backend) -> None:
+def test_session_can_start_without_vertices(engine: Backend) -> None:
     live = jetpy.IncrementalPartitioner(from_edges(0, []), 4)
     live.update(jetpy.Batch(insert_vertices=[3, 1], insert_edges=[(1, 0)]))
     model = as_networkx(from_edges(2, [(0, 1)], [1], [3, 1]))
     check_state(live, model)
 
 
-def test_an_empty_batch_changes_nothing(engine: Backend) -> None:
+def test_empty_batch_changes_nothing(engine: Backend) -> None:
     live = jetpy.IncrementalPartitioner(grid(5, 5), 2)
     before = live.partition
     update = live.update(jetpy.Batch())
@@ -163,8 +163,8 @@ def test_an_empty_batch_changes_nothing(engine: Backend) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=["host", "device"])
-def test_rows_grow_past_their_buckets(engine: Backend, options: jetpy.IncrementalOptions) -> None:
-    """One vertex gets hundreds of neighbours, in batches, so that rows move again and again."""
+def test_rows_grow_beyond_their_buckets(engine: Backend, options: jetpy.IncrementalOptions) -> None:
+    """Two vertices get hundreds of neighbours, in batches, so that their rows move repeatedly."""
     n = 400
     live = jetpy.IncrementalPartitioner(path(n), 4, options=options)
     model = as_networkx(path(n))
@@ -181,7 +181,7 @@ def test_rows_grow_past_their_buckets(engine: Backend, options: jetpy.Incrementa
     check_state(live, model)
 
 
-def test_an_edge_gets_another_weight_in_one_batch(engine: Backend) -> None:
+def test_batch_replaces_the_weight_of_an_edge(engine: Backend) -> None:
     live = jetpy.IncrementalPartitioner(path(4), 2, parts=[0, 0, 1, 1])
     update = live.update(
         jetpy.Batch(delete_edges=[(1, 2)], insert_edges=[(2, 1)], edge_weights=[7])
@@ -191,8 +191,8 @@ def test_an_edge_gets_another_weight_in_one_batch(engine: Backend) -> None:
     assert update.cut == live.cut == cut_of(as_networkx(live.graph), live.partition)
 
 
-def test_a_vertex_goes_where_its_edges_go(engine: Backend) -> None:
-    """Vertex 3 of a path has its edge to 2 replaced by edges to the other part."""
+def test_vertex_follows_its_edges(engine: Backend) -> None:
+    """The edge of vertex 3 to vertex 2 is replaced by one to the other part."""
     live = jetpy.IncrementalPartitioner(
         path(8), 2, parts=[0] * 4 + [1] * 4, imbalance=0.5, options=LOCAL
     )
@@ -201,8 +201,8 @@ def test_a_vertex_goes_where_its_edges_go(engine: Backend) -> None:
     assert (update.cut, update.moved, update.action) == (0, 1, "placed")
 
 
-def test_begins_with_the_best_of_several() -> None:
-    """With so large an imbalance that the room left for later makes no difference."""
+def test_session_starts_with_the_best_of_its_tries() -> None:
+    """The imbalance is so large that the room reserved for updates has no effect."""
     graph, seed = delaunay(3000), 2**31 - 2
     seeds = [seed, seed + 1, 0]
     cuts = [
@@ -222,8 +222,8 @@ def test_begins_with_the_best_of_several() -> None:
 
 
 @pytest.mark.parametrize(("highest", "part"), [(12, 1), (11, 0)])
-def test_a_vertex_of_high_degree_keeps_its_part(engine: Backend, highest: int, part: int) -> None:
-    """Ten of the twelve neighbours of vertex 0 are in the other part, in a ring."""
+def test_vertex_above_max_degree_keeps_its_part(engine: Backend, highest: int, part: int) -> None:
+    """Ten of the twelve neighbours of vertex 0 are in the other part, on a ring."""
     ring = range(1, 11)
     edges = [(0, v) for v in ring] + [(v, v % 10 + 1) for v in ring] + [(0, 11), (11, 12)]
     graph, parts = from_edges(13, edges), [0] + [1] * 10 + [0, 0]
@@ -236,7 +236,7 @@ def test_a_vertex_of_high_degree_keeps_its_part(engine: Backend, highest: int, p
 
 
 @pytest.mark.parametrize("k", [2, 8])
-def test_keeps_the_balance_and_a_good_cut(k: int) -> None:
+def test_updates_keep_balance_and_cut(k: int) -> None:
     graph = delaunay(3000)
     live = jetpy.IncrementalPartitioner(graph, k, **ENGINE)
     rng, model = random.Random(k), as_networkx(graph)
@@ -246,12 +246,12 @@ def test_keeps_the_balance_and_a_good_cut(k: int) -> None:
         live.update(batch)
         assert live.feasible
     check_state(live, model)
-    anew = jetpy.partition(live.graph, k, **ENGINE)
-    assert live.cut <= 1.1 * anew.cut
+    fresh = jetpy.partition(live.graph, k, **ENGINE)
+    assert live.cut <= 1.1 * fresh.cut
 
 
-def test_balance_is_mended_where_a_region_vanishes() -> None:
-    """Half of one part is deleted: others are then above the limit."""
+def test_balance_is_restored_after_a_region_is_deleted() -> None:
+    """After half of one part is deleted, the other parts are above the limit."""
     live = jetpy.IncrementalPartitioner(grid(40, 40), 4, options=LOCAL, **ENGINE)
     region = np.flatnonzero(live.partition == 1)[:200]
     update = live.delete_vertices(region)
@@ -268,9 +268,7 @@ def test_balance_is_mended_where_a_region_vanishes() -> None:
         ("repartitioned", replace(LOCAL, repartition_after=0)),
     ],
 )
-def test_counts_old_vertices_that_moved_once_each(
-    action: str, options: jetpy.IncrementalOptions
-) -> None:
+def test_moved_counts_each_old_vertex_once(action: str, options: jetpy.IncrementalOptions) -> None:
     graph = delaunay(1000)
     live = jetpy.IncrementalPartitioner(graph, 8, options=options, **ENGINE)
     rng, model, moved = random.Random(1), as_networkx(graph), 0
@@ -290,7 +288,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_is_unusable_when_a_batch_was_interrupted(
+def test_interrupted_batch_makes_the_session_unusable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     live = jetpy.IncrementalPartitioner(grid(5, 5), 2, **ENGINE)
@@ -303,7 +301,7 @@ def test_is_unusable_when_a_batch_was_interrupted(
             use()
 
 
-def test_goes_on_when_refining_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_refinement_keeps_the_session_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = grid(20, 20)
     options = jetpy.IncrementalOptions(refine_after=0.0)
     live = jetpy.IncrementalPartitioner(graph, 4, options=options, **ENGINE)
@@ -318,20 +316,20 @@ def test_goes_on_when_refining_was_interrupted(monkeypatch: pytest.MonkeyPatch) 
     check_state(live, model)
 
 
-def test_says_why_it_partitions_again() -> None:
+def test_updates_report_the_reason_of_refinement() -> None:
     graph = grid(30, 30)
     options = jetpy.IncrementalOptions(refine_after=0.02, repartition_after=0.05, max_drift=1e9)
     live = jetpy.IncrementalPartitioner(graph, 4, options=options, **ENGINE)
     edges = np.stack([np.arange(0, 800), np.arange(0, 800) + 31], axis=1)
-    said = [live.insert_edges(edges[i : i + 20]) for i in range(0, 200, 20)]
-    actions = [(update.action, update.reason) for update in said]
+    updates = [live.insert_edges(edges[i : i + 20]) for i in range(0, 200, 20)]
+    actions = [(update.action, update.reason) for update in updates]
     assert ("refined", "changes") in actions
     assert ("repartitioned", "changes") in actions
     assert ("placed", "") in actions
 
 
-def test_drift_of_the_cut_leads_to_a_new_partition() -> None:
-    """New vertices have edges to one part only, which has no room for all of them."""
+def test_drift_of_the_cut_repartitions() -> None:
+    """New vertices have edges to one part only, which cannot hold all of them."""
     options = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, max_drift=0.2)
     live = jetpy.IncrementalPartitioner(grid(20, 20), 2, options=options, **ENGINE)
     reasons = []
@@ -345,7 +343,7 @@ def test_drift_of_the_cut_leads_to_a_new_partition() -> None:
 
 
 def series(make: Callable[[], jetpy.IncrementalPartitioner]) -> list[list[int]]:
-    """Partitions after batches of modifiers, some of which lead to a new partition."""
+    """Return the partition after each of several batches, some of which repartition."""
     live, rng = make(), random.Random(3)
     model, found = as_networkx(live.graph), []
     for _ in range(4):
@@ -357,7 +355,7 @@ def series(make: Callable[[], jetpy.IncrementalPartitioner]) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("k", [3, 40])
-def test_threads_and_back_ends_do_not_show(
+def test_parts_do_not_depend_on_threads_or_back_end(
     k: int, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = delaunay(2500)

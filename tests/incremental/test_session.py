@@ -1,4 +1,4 @@
-"""Sessions: what is loaded goes on as what was saved; damaged files are refused."""
+"""Saved sessions: a loaded session continues like the original; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def live() -> jetpy.IncrementalPartitioner:
 
 
 @pytest.mark.parametrize("name", ["session.npz", "session.npz.xz"])
-def test_goes_on_as_if_never_saved(
+def test_loaded_session_continues_like_the_original(
     live: jetpy.IncrementalPartitioner, tmp_path: Path, name: str
 ) -> None:
     live.save(tmp_path / name)
@@ -56,7 +56,7 @@ def test_goes_on_as_if_never_saved(
         assert (again.limit, again.feasible) == (live.limit, live.feasible)
 
 
-def test_a_session_without_a_vertex(tmp_path: Path) -> None:
+def test_session_without_vertices_is_saved_and_loaded(tmp_path: Path) -> None:
     live = jetpy.IncrementalPartitioner(grid(2, 2), 3, **ENGINE)
     live.delete_vertices([0, 1, 2, 3])
     live.save(tmp_path / "empty.npz")
@@ -82,7 +82,7 @@ def without(name: str) -> Change:
 
 
 def with_setting(*path: str, value: Any) -> Change:
-    """A setting, one of the goal, or one of its options, given by its path."""
+    """Return a change of one setting, given by its path in the nested settings."""
 
     def change(session: Arrays) -> Arrays:
         settings = place = json.loads(str(session["settings"]))
@@ -214,7 +214,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Arrays:
-    """The arrays of a session of 799 vertices."""
+    """Return the arrays of a session with 799 vertices."""
     live = jetpy.IncrementalPartitioner(delaunay(800), 4, preset="fast", **ENGINE)
     live.delete_vertices([3, 5])
     live.insert_vertices([4])
@@ -225,7 +225,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Arrays:
 
 
 @pytest.mark.parametrize("case", DAMAGE)
-def test_refuses_damage(saved: Arrays, tmp_path: Path, case: str) -> None:
+def test_damaged_session_is_refused(saved: Arrays, tmp_path: Path, case: str) -> None:
     damage, message = DAMAGE[case]
     path = tmp_path / "session.npz"
     np.savez(path, **damage(saved))
@@ -236,7 +236,7 @@ def test_refuses_damage(saved: Arrays, tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize("claimed", ["(2000000000,)", "(2, 10**9)", "(-1,)", "(0, 2000000000)"])
-def test_believes_no_header(saved: Arrays, tmp_path: Path, claimed: str) -> None:
+def test_shape_in_a_header_is_not_trusted(saved: Arrays, tmp_path: Path, claimed: str) -> None:
     path = tmp_path / "session.npz"
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in saved.items():
@@ -254,8 +254,10 @@ def test_believes_no_header(saved: Arrays, tmp_path: Path, claimed: str) -> None
         jetpy.IncrementalPartitioner.load(path, **ENGINE)
 
 
-def test_most_vertices_may_be_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was saved is loaded, however few vertices are left of those that ever were."""
+def test_session_with_most_vertices_deleted_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A saved session is loaded no matter how few of its vertices remain."""
     monkeypatch.setattr(limits, "VERTICES", 10)
     live = jetpy.IncrementalPartitioner(grid(20, 20), 2, **ENGINE)
     live.delete_vertices(np.arange(397))
@@ -272,7 +274,7 @@ def test_most_vertices_may_be_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("keep", [0, 100, 2000])
-def test_refuses_files_cut_short(
+def test_truncated_file_is_refused(
     live: jetpy.IncrementalPartitioner, tmp_path: Path, keep: int
 ) -> None:
     path = tmp_path / "session.npz"
@@ -283,7 +285,7 @@ def test_refuses_files_cut_short(
 
 
 @pytest.mark.parametrize("name", ["session.npz", "session", "session.npz.gz"])
-def test_sessions_are_told_from_other_files(
+def test_sessions_are_distinguished_from_other_files(
     live: jetpy.IncrementalPartitioner, tmp_path: Path, name: str
 ) -> None:
     live.save(tmp_path / name)
@@ -297,6 +299,6 @@ def test_sessions_are_told_from_other_files(
             assert not is_session(tmp_path / name)
 
 
-def test_tells_that_there_is_no_file(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(jetpy.JetpyError, match="cannot be read"):
         jetpy.IncrementalPartitioner.load(tmp_path / "none.npz", **ENGINE)

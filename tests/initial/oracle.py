@@ -1,4 +1,4 @@
-"""Two-way refinement in plain Python, after the paper: everything is counted anew at each step."""
+"""Two-way refinement as in the paper, in plain Python. Each step recounts everything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mix(x: int) -> int:
 
 @dataclass
 class TwoWay:
-    """A bisection: a side of each vertex, what side 0 should weigh, and what each may weigh."""
+    """A bisection: sides of vertices, the target weight of side 0, and both weight limits."""
 
     graph: Graph
     sides: list[int]
@@ -70,7 +70,7 @@ class TwoWay:
         return tops[side]
 
     def improve(self) -> bool:
-        """One pass; whether it has improved anything."""
+        """Run one pass and return whether it improved the quality."""
         best, kept, moves = self.quality, 0, []
         n = self.graph.n
         queued = {v for v in range(n) if best[0] > 0 or self.external(v) > 0}

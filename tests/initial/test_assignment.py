@@ -1,4 +1,4 @@
-"""Putting parts on places: a renumbering that no exchange makes cheaper."""
+"""Assignment of parts to PEs: a relabelling that no swap of two parts improves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def random_distances(k: int, seed: int) -> np.ndarray:
 
 
 def assign(graph: Graph, parts: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """Assign, check that only the numbers of parts change, and return the new ones."""
+    """Assign parts, check that only part ids change, and return the new parts."""
     k = len(distances)
     before = parts.copy()
     found = assign_parts(graph, parts, problem_of(graph, k, distances=distances))
@@ -42,7 +42,7 @@ def exchanged(parts: np.ndarray, p: int, q: int) -> np.ndarray:
 
 
 @given(weighted_graphs(), st.integers(1, 7), st.integers(0, 10**6))
-def test_no_exchange_of_two_helps(graph: Graph, k: int, seed: int) -> None:
+def test_no_swap_of_two_parts_reduces_the_cost(graph: Graph, k: int, seed: int) -> None:
     distances = random_distances(k, seed)
     parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
     found = assign(graph, parts, distances)
@@ -52,7 +52,7 @@ def test_no_exchange_of_two_helps(graph: Graph, k: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
-def test_near_the_best_of_all_assignments(k: int) -> None:
+def test_cost_is_close_to_the_optimum(k: int) -> None:
     ratios = []
     for seed in range(8):
         graph, distances = random_graph(20, 60, seed, weighted=True), random_distances(k, seed)
@@ -65,8 +65,8 @@ def test_near_the_best_of_all_assignments(k: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_chain_of_parts_becomes_nearly_a_chain_of_places(seed: int) -> None:
-    """Twelve parts in a row, numbered at random: at best, every edge costs 1."""
+def test_chain_of_parts_is_assigned_nearly_in_order(seed: int) -> None:
+    """Twelve parts in a row have random ids; in the best order, every edge costs 1."""
     order = np.random.default_rng(seed).permutation(12).astype(np.int32)
     line = np.abs(np.subtract.outer(np.arange(12), np.arange(12)))
     graph, parts = path(60), order[np.arange(60) // 5]
@@ -75,8 +75,8 @@ def test_a_chain_of_parts_becomes_nearly_a_chain_of_places(seed: int) -> None:
     assert cost_of(graph, assign(graph, parts, line), line) <= 1.7 * best
 
 
-def test_distances_count_and_not_their_order() -> None:
-    """A ring of four parts on two processors of two PEs: neighbours share one."""
+def test_assignment_uses_distances() -> None:
+    """On two processors with two PEs each, neighbours of a ring of four parts share a processor."""
     distances = np.array([[0, 9, 1, 9], [9, 0, 9, 1], [1, 9, 0, 9], [9, 1, 9, 0]])
     graph = cycle(4)
     found = assign(graph, np.arange(4, dtype=np.int32), distances)
@@ -84,13 +84,13 @@ def test_distances_count_and_not_their_order() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 4])
-def test_without_edges_any_assignment_will_do(k: int) -> None:
+def test_graph_without_edges_is_assigned(k: int) -> None:
     assign(isolated(9), (np.arange(9) % k).astype(np.int32), random_distances(k, 1))
     assign(isolated(0), np.zeros(0, np.int32), random_distances(k, 1))
 
 
 def test_large_costs_do_not_overflow() -> None:
-    """A heavy edge must not be stretched to save a light one."""
+    """The light edge gets the large distance, not a heavy one."""
     far = 2**31 - 1
     distances = np.array([[0, far, far, 1], [far, 0, 1, far], [far, 1, 0, far], [1, far, far, 0]])
     weights = np.array([2**29, 2**29, 1, 1, 2**29, 2**29], np.int32)

@@ -1,4 +1,4 @@
-"""Partitions by recursive bisection: complete, balanced, everywhere the same."""
+"""Recursive bisection: complete, balanced and reproducible partitions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def partitions(
     blocks: np.ndarray | None = None,
     seed: int = 5,
 ) -> list[np.ndarray]:
-    """Partition, check that no part is empty and no vertex without one, and return the parts."""
+    """Partition, check that every vertex has a part and no part is empty, and return the parts."""
     groups = 1 if blocks is None else int(blocks.max()) + 1
     limit = int((1 + imbalance) * -(-graph.total_vertex_weight // (k * groups)))
     problem = problem_of(graph, k * groups, limit=limit, groups=groups)
@@ -83,20 +83,20 @@ def one_thread(compiled: None) -> Backend:
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
 @pytest.mark.parametrize("k", [2, 3, 4, 7, 100])
-def test_small_graphs(one_thread: Backend, name: str, k: int) -> None:
+def test_small_graphs_are_partitioned(one_thread: Backend, name: str, k: int) -> None:
     partitions(one_thread, SMALL_GRAPHS[name](), k)
 
 
 @pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(), st.integers(1, 9), st.integers(0, 10**6))
-def test_random_graphs(graph: Graph, k: int, seed: int) -> None:
+def test_random_graphs_are_partitioned(graph: Graph, k: int, seed: int) -> None:
     partitions(get_backend("cpu", 1), graph, k, seed=seed)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("k", [2, 7, 16])
 def test_parts_are_balanced(one_thread: Backend, name: str, k: int) -> None:
-    """No part is much heavier than its limit; levels of few vertices decide how exactly."""
+    """A part may exceed its limit by at most two vertices."""
     graph = GRAPHS[name]()
     ideal = graph.total_vertex_weight / k
     for parts in partitions(one_thread, graph, k):
@@ -106,7 +106,7 @@ def test_parts_are_balanced(one_thread: Backend, name: str, k: int) -> None:
 
 @pytest.mark.parametrize("name", ["grid", "delaunay", "rmat", "road", "weighted", "edges too"])
 @pytest.mark.parametrize("k", [2, 8, 30])
-def test_cuts_are_those_of_metis(one_thread: Backend, name: str, k: int) -> None:
+def test_cuts_are_at_most_a_tenth_above_metis(one_thread: Backend, name: str, k: int) -> None:
     graph = with_sorted_rows(GRAPHS[name]())
     ours = min(cut_of(graph, parts) for parts in partitions(one_thread, graph, k, tries=4))
     metis = min(cut_of(graph, bisect_recursively(graph, k, 0.05, seed)) for seed in range(4))
@@ -114,12 +114,12 @@ def test_cuts_are_those_of_metis(one_thread: Backend, name: str, k: int) -> None
 
 
 @pytest.mark.parametrize("k", [600, 1100, 1199, 1200, 5000])
-def test_many_parts(one_thread: Backend, k: int) -> None:
+def test_k_close_to_or_above_n_is_accepted(one_thread: Backend, k: int) -> None:
     for graph in (grid(30, 40), weighted(grid(30, 40), 100)):
         partitions(one_thread, graph, k)
 
 
-def test_heavy_vertices_are_alone(one_thread: Backend) -> None:
+def test_heavy_vertices_get_parts_of_their_own(one_thread: Backend) -> None:
     graph = grid(20, 20)
     weights = np.ones(400, np.int32)
     weights[[7, 90, 333]] = 1000, 500, 900
@@ -128,7 +128,7 @@ def test_heavy_vertices_are_alone(one_thread: Backend) -> None:
         assert (sizes[parts[[7, 90, 333]]] == 1).all()
 
 
-def test_blocks_are_cut_at_once(one_thread: Backend) -> None:
+def test_blocks_are_partitioned_together(one_thread: Backend) -> None:
     graph = grid(30, 30)
     blocks = np.repeat([0, 2, 3, 5], [500, 3, 7, 390]).astype(np.int32)
     for parts in partitions(one_thread, graph, 6, 0.05, blocks=blocks):
@@ -138,7 +138,9 @@ def test_blocks_are_cut_at_once(one_thread: Backend) -> None:
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_threads_and_orders_do_not_show(one_thread: Backend, threaded: Backend, name: str) -> None:
+def test_parts_do_not_depend_on_threads_or_row_order(
+    one_thread: Backend, threaded: Backend, name: str
+) -> None:
     graph = GRAPHS[name]()
     expected = partitions(one_thread, graph, 21)
     assert [p.tolist() for p in partitions(threaded, graph, 21)] == [p.tolist() for p in expected]
@@ -151,14 +153,14 @@ def test_threads_and_orders_do_not_show(one_thread: Backend, threaded: Backend, 
     assert [p.tolist() for p in partitions(threaded, turned, 21)] == [p.tolist() for p in expected]
 
 
-def test_partitions_and_seeds_differ(one_thread: Backend) -> None:
+def test_partitions_of_different_seeds_differ(one_thread: Backend) -> None:
     graph = GRAPHS["delaunay"]()
     found = [*partitions(one_thread, graph, 8, count=3), *partitions(one_thread, graph, 8, seed=6)]
     assert len({parts.tobytes() for parts in found}) == len(found)
 
 
-def test_more_tries_make_no_larger_cuts(one_thread: Backend) -> None:
-    """The first try of a bisection is the same, however many there are."""
+def test_more_tries_never_increase_the_cut(one_thread: Backend) -> None:
+    """The first try of a bisection does not depend on the number of tries."""
     cuts = []
     for name in ("grid", "delaunay", "rmat", "road"):
         graph = GRAPHS[name]()
@@ -170,7 +172,7 @@ def test_more_tries_make_no_larger_cuts(one_thread: Backend) -> None:
 
 @pytest.mark.usefixtures("compiled")
 @given(st.integers(1, 5), st.integers(0, 10**6))
-def test_the_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
+def test_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
     count = 12
     rng = np.random.default_rng(seed)
     backend = get_backend("cpu", 1)
@@ -199,17 +201,17 @@ def test_the_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
         assert chosen[node] == node * tries + best
 
 
-def test_tries_are_divided() -> None:
+def test_tries_are_divided_into_partitions_and_bisections() -> None:
     counts = (1, 2, 3, 4, 5, 8, 32)
     expected = [(1, 1), (1, 2), (1, 3), (2, 3), (2, 3), (4, 3), (16, 3)]
     assert [(t.partitions, t.bisections) for t in map(Tries.divide, counts)] == expected
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_cuda_c_computes_the_same(
+def test_kernels_printed_as_cuda_c_compute_the_same(
     one_thread: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernels as printed for a GPU, compiled for the host."""
+    """Compile the CUDA C text of the kernels for the host."""
     printed = CppEngine(kernels, tmp_path)
     for name in ("delaunay", "rmat", "edges too"):
         graph = GRAPHS[name]()

@@ -1,4 +1,4 @@
-"""Subgraphs that blocks induce, and cutting each of them into parts."""
+"""Subgraphs induced by blocks, and splitting each block into parts."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def check(graph: Graph, blocks: np.ndarray, count: int) -> None:
 
 
 @given(weighted_graphs(), st.integers(1, 5), st.integers(0, 10**6))
-def test_subgraphs_of_random_graphs(graph: Graph, count: int, seed: int) -> None:
+def test_induced_subgraphs_of_random_graphs(graph: Graph, count: int, seed: int) -> None:
     check(graph, np.random.default_rng(seed).integers(0, count, graph.n), count)
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_subgraphs_of_small_graphs(name: str) -> None:
+def test_induced_subgraphs_of_small_graphs(name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     for count in (1, 2, 7):
         check(graph, np.arange(graph.n) % count, count)
-    check(graph, np.full(graph.n, 3), 5)  # all other blocks are empty
+    check(graph, np.full(graph.n, 3), 5)  # all blocks but one are empty
 
 
 def split(
@@ -68,7 +68,7 @@ def split(
     count: int | None = None,
     seed: int = 1,
 ) -> np.ndarray:
-    """Cut blocks, check that no vertex leaves its own, and return the parts."""
+    """Split blocks, check that no vertex leaves its block, and return the parts."""
     groups = count or int(blocks.max(initial=0)) + 1
     problem = problem_of(graph, groups * arity, groups=groups, limit=limit)
     found = split_blocks(graph, blocks.astype(np.int32), problem, seed)
@@ -78,7 +78,7 @@ def split(
 
 
 @pytest.mark.parametrize("arity", [1, 2, 3, 5])
-def test_splitting_keeps_blocks(arity: int) -> None:
+def test_split_is_complete_and_reproducible(arity: int) -> None:
     graph = random_graph(120, 400, 2, weighted=True)
     blocks = np.random.default_rng(arity).integers(0, 4, graph.n)
     limit = 220 // arity
@@ -87,8 +87,8 @@ def test_splitting_keeps_blocks(arity: int) -> None:
     assert (split(graph, blocks, arity, limit) == found).all()
 
 
-def test_splitting_cuts_each_block_at_its_weak_place() -> None:
-    """Blocks are far apart in numbers, and each is two cliques that nothing connects."""
+def test_split_finds_the_components_of_each_block() -> None:
+    """Vertices of two blocks alternate, and each block consists of two separate cliques."""
     graph = two_cliques(6)
     both = from_edges(24, [*_halves(edge_dict(graph), 0), *_halves(edge_dict(graph), 1)])
     found = split(both, np.arange(24) % 2, 2, 6)
@@ -100,8 +100,8 @@ def _halves(edges: dict[tuple[int, int], int], block: int) -> list[tuple[int, in
     return [(2 * u + block, 2 * v + block) for u, v in edges if u < v]
 
 
-def test_parts_of_each_block_keep_nearly_their_limits() -> None:
-    """One block is three times as heavy as the other; each has room for a tenth more."""
+def test_split_nearly_keeps_the_limits_of_each_block() -> None:
+    """One block is three times as heavy as the other; limits are a tenth above the average."""
     graph = grid(20, 20)
     blocks = (np.arange(400) >= 300).astype(np.int64)
     limits = np.array([83, 28], np.int64)
@@ -111,8 +111,8 @@ def test_parts_of_each_block_keep_nearly_their_limits() -> None:
     assert (weights <= np.repeat(1.05 * limits, 4)).all()
 
 
-def test_small_and_empty_blocks() -> None:
-    """Fewer vertices than parts: each gets one of its own."""
+def test_block_with_fewer_vertices_than_parts() -> None:
+    """Each vertex gets a separate part."""
     graph = SMALL_GRAPHS["weighted_random"]()
     blocks = np.where(np.arange(40) < 3, 1, 4)
     found = split(graph, blocks, 5, 300, count=6)

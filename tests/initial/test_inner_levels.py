@@ -1,4 +1,4 @@
-"""Levels inside a bisection: pairs of neighbours, and the graphs that they are contracted to."""
+"""Levels inside a bisection: pairs of neighbours, and their contracted graphs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def level_edges(levels: Levels, begin: int, end: int) -> dict[tuple[int, int], i
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", GRAPHS)
-def test_each_level_is_the_one_before_contracted(name: str) -> None:
+def test_each_level_is_the_contraction_of_the_finer_one(name: str) -> None:
     graph: Graph = GRAPHS[name]()
     backend = get_backend("cpu", 1)
     tree, levels = one_node(backend, graph, 2, graph.total_vertex_weight)

@@ -1,4 +1,4 @@
-"""What METIS is asked for, and that it has nothing to complain of."""
+"""Calls of METIS, which must not print warnings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_metis_is_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_metis_prints_nothing(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     graph, k = CASES[name]
     for imbalance, seed in itertools.product((0.0, 0.03, 3.0, 100.0), range(3)):
         parts = bisect_recursively(graph, k, imbalance, seed)
@@ -49,7 +49,7 @@ def test_metis_is_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == ""
 
 
-def test_heavy_vertices_are_alone() -> None:
+def test_heavy_vertices_get_parts_of_their_own() -> None:
     graph, k = CASES["several"]
     sizes = np.bincount(bisect_recursively(graph, k, 0.03, 1), minlength=k)
     assert sizes[:3].tolist() == [1, 1, 1]
@@ -57,7 +57,7 @@ def test_heavy_vertices_are_alone() -> None:
 
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=20), st.integers(1, 25))
-def test_the_others_weigh_little_more_than_a_part(weights: list[int], k: int) -> None:
+def test_heaviest_vertices_leave_only_light_ones(weights: list[int], k: int) -> None:
     heavy = heaviest_vertices(np.array(weights, np.int32), k).tolist()
     rest = [weight for v, weight in enumerate(weights) if v not in heavy]
     left = k - len(heavy)
@@ -71,7 +71,7 @@ def test_the_others_weigh_little_more_than_a_part(weights: list[int], k: int) ->
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30), st.integers(1, 10**5))
-def test_parts_are_shared_out_by_weight(weights: list[int], k: int) -> None:
+def test_apportion_is_proportional_to_weights(weights: list[int], k: int) -> None:
     shares = apportion(k, np.array(weights))
     assert shares.sum() == k
     assert (np.abs(shares - k * np.array(weights) / sum(weights)) < 1).all()

@@ -1,4 +1,4 @@
-"""Parts of one or two vertices, against a plain search."""
+"""Parts of one or two vertices, compared with a plain search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.strategies import weighted_graphs
 
 
 def pairs_of(graph: Graph, k: int) -> set[tuple[int, int]]:
-    """Edges that join pairs, the heaviest first, in plain Python."""
+    """Return the pairs that the heaviest edges join."""
     weights = graph.vertex_weights.tolist()
     most = -(-sum(weights) // k)
     edges = sorted((-w, u, v) for (u, v), w in edge_dict(graph).items() if u < v)
@@ -29,7 +29,7 @@ def pairs_of(graph: Graph, k: int) -> set[tuple[int, int]]:
 
 
 @given(weighted_graphs(least=2), st.data())
-def test_the_heaviest_edges_join_pairs(graph: Graph, data: st.DataObject) -> None:
+def test_heaviest_edges_join_pairs(graph: Graph, data: st.DataObject) -> None:
     k = data.draw(st.integers(graph.n // 2 + 1, graph.n))
     parts, pairs = pair(graph, k), pairs_of(graph, k)
     assert parts.dtype == np.int32
@@ -39,7 +39,7 @@ def test_the_heaviest_edges_join_pairs(graph: Graph, data: st.DataObject) -> Non
         assert np.bincount(parts).max() <= 2
 
 
-def test_a_mesh_is_paired_along_its_edges() -> None:
+def test_pairs_of_a_mesh_are_adjacent() -> None:
     parts = pair(grid(10, 10), 60)
     members = [np.flatnonzero(parts == p).tolist() for p in range(60)]
     pairs = [m for m in members if len(m) == 2]

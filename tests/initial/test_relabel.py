@@ -1,4 +1,4 @@
-"""Parts get the numbers by which most edges to pinned vertices are saved, against brute force."""
+"""Relabelling of parts for the smallest cut with fixed vertices, compared with brute force."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.strategies import weighted_graphs
 
 
 @given(weighted_graphs(most=12), st.integers(1, 4), st.integers(0, 10**6))
-def test_no_other_numbers_have_a_smaller_cut(graph: Graph, k: int, seed: int) -> None:
+def test_no_other_relabelling_has_a_smaller_cut(graph: Graph, k: int, seed: int) -> None:
     rng, edges = np.random.default_rng(seed), edge_dict(graph)
     parts = rng.integers(0, k, graph.n).astype(np.int32)
     pinned = np.where(rng.random(graph.n) < 0.4, rng.integers(0, k, graph.n), -1).astype(np.int32)

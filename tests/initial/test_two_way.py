@@ -1,4 +1,4 @@
-"""Growing and the refinement of Fiduccia and Mattheyses, against plain Python."""
+"""Growing, and the refinement of Fiduccia and Mattheyses, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.strategies import weighted_graphs
 
 
 def refined(backend: Backend, start: TwoWay, passes: int) -> tuple[list[int], int]:
-    """Sides and cut after so many passes of the kernel."""
+    """Return sides and cut after `passes` passes of the kernel."""
     tree, levels = one_node(backend, start.graph, 2, start.graph.total_vertex_weight)
     levels.sides[: start.graph.n] = start.sides
     levels.numbers[Field.TARGET] = start.target
@@ -51,20 +51,20 @@ def check(graph: Graph, seed: int) -> None:
 
 @pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(least=2), st.integers(0, 10**6))
-def test_a_pass_on_small_graphs(graph: Graph, seed: int) -> None:
+def test_passes_on_small_graphs_equal_the_oracle(graph: Graph, seed: int) -> None:
     check(graph, seed)
 
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("seed", range(4))
-def test_a_pass_that_ends_before_all_have_moved(seed: int) -> None:
+def test_passes_that_end_early_equal_the_oracle(seed: int) -> None:
     check(random_graph(70, 160, seed, weighted=True), seed)
 
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("graph", [grid(8, 8), path(33), two_cliques(20), isolated(12)])
-def test_growing_keeps_room(graph: Graph) -> None:
-    """Sides of unit weights are as heavy as they may be at most, and the cut is what it is."""
+def test_growing_keeps_the_limit(graph: Graph) -> None:
+    """With unit weights, no side exceeds the limit, and the kernel's cut is correct."""
     backend = get_backend("cpu", 1)
     limit = graph.n // 2 + 1
     tree, levels = one_node(backend, graph, 2, limit)

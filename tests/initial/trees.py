@@ -1,4 +1,4 @@
-"""One node of a tree of bisections, for tests of what is done with it."""
+"""A bisection tree with one node, for tests of its kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jetpy.workloads.initial.bisection import VERTEX_ROOM
 
 
 def one_node(backend: Backend, graph: Graph, parts: int, limit: int) -> tuple[Tree, Levels]:
-    """All vertices as a node; places of the finest level are the vertices' numbers."""
+    """Return a tree whose only node has all vertices, in the order of their ids."""
     device = upload(backend, graph)
     root = Root(np.arange(graph.n), 0, parts, np.ones(parts, np.int64), np.full(parts, limit))
     tree = plant(backend, device, np.zeros(graph.n, np.int32), [root], 1)

@@ -1,4 +1,4 @@
-"""Graphs as plain arrays: ParHiP's binary format, and folders."""
+"""Graphs as plain arrays: ParHiP's binary format, and folders of .npy files."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def in_folder(folder: Path, graph: Graph, *names: str) -> Path:
     return folder
 
 
-def test_folders(tmp_path: Path) -> None:
+def test_folder_of_arrays_is_read(tmp_path: Path) -> None:
     names = "indptr", "indices", "edge_weights", "vertex_weights"
-    told: list[float] = []
-    found = read_graph(in_folder(tmp_path / "mesh.a", GRAPH, *names), progress=told.append)
+    fractions: list[float] = []
+    found = read_graph(in_folder(tmp_path / "mesh.a", GRAPH, *names), progress=fractions.append)
     assert_same_graph(found, GRAPH)
-    assert (found.name, told[-1]) == ("mesh.a", 1)
+    assert (found.name, fractions[-1]) == ("mesh.a", 1)
     plain = read_graph(in_folder(tmp_path / "b", GRAPH, *names[:2]))
     assert np.array_equal(plain.indices, GRAPH.indices)
     assert plain.total_edge_weight == GRAPH.m
 
 
-def test_bad_folders(tmp_path: Path) -> None:
+def test_bad_folder_is_refused(tmp_path: Path) -> None:
     folder = in_folder(tmp_path / "a", GRAPH, "indices")
     with pytest.raises(FileFormatError, match=r"a: indptr\.npy is missing"):
         read_graph(folder)
@@ -49,8 +49,8 @@ def test_bad_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("narrow", [0, 4, 8, 16, 32, 60])
-def test_parhip_of_any_width(tmp_path: Path, narrow: int) -> None:
-    """Bits of the first number say what has 32 bits."""
+def test_parhip_of_any_width_is_read(tmp_path: Path, narrow: int) -> None:
+    """Bits of the first number select the arrays with 32 bits."""
     places, ids, vertices, edges = ("<u4" if narrow & bit else "<u8" for bit in (4, 8, 16, 32))
     width, n = np.dtype(ids).itemsize, GRAPH.n
     start = 24 + (n + 1) * np.dtype(places).itemsize
@@ -68,7 +68,7 @@ def test_parhip_of_any_width(tmp_path: Path, narrow: int) -> None:
 
 
 @pytest.mark.parametrize("graph", [GRAPH, path(5)], ids=["weights", "no weights"])
-def test_parhip_for_several_processes(tmp_path: Path, graph: Graph) -> None:
+def test_parhip_is_read_as_blocks(tmp_path: Path, graph: Graph) -> None:
     file = tmp_path / "a.bgf"
     write_graph(file, graph)
     block = jetpy.distributed.read(None, file)
@@ -92,7 +92,9 @@ def test_parhip_for_several_processes(tmp_path: Path, graph: Graph) -> None:
         ([3, 2, 2], [48, 56, 56, 1, 0], "indptr ends with 1, but there are 2 indices"),
     ],
 )
-def test_bad_parhip(tmp_path: Path, header: list[int], rest: list[int], message: str) -> None:
+def test_bad_parhip_is_refused(
+    tmp_path: Path, header: list[int], rest: list[int], message: str
+) -> None:
     file = tmp_path / "a.parhip"
     np.array([*header, *rest], "<u8").tofile(file)
     with pytest.raises(FileFormatError, match=message):

@@ -1,4 +1,4 @@
-"""Cut matrices in files, read back by others."""
+"""Cut matrices in files, read back with other libraries."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tests.graphs import edge_dict, random_graph
 
 @pytest.fixture(params=[1, 4, 7])
 def matrix(request: pytest.FixtureRequest) -> sp.csr_array:
-    """Of a random graph in so many parts, the last of which is empty unless it is the only one."""
+    """Return the cut matrix of a partition whose last part is empty if k > 1."""
     k = request.param
     parts = np.arange(40) % max(k - 1, 1)
     return jetpy.evaluate(random_graph(40, 100, k, weighted=True), parts, k).cut_matrix
 
 
-def test_npy(matrix: sp.csr_array, tmp_path: Path) -> None:
+def test_npy_is_read_by_numpy(matrix: sp.csr_array, tmp_path: Path) -> None:
     write_cut_matrix(tmp_path / "m.npy", matrix)
     found = np.load(tmp_path / "m.npy")
     assert found.dtype == np.int64
     assert found.tolist() == matrix.toarray().tolist()
 
 
-def test_mtx(matrix: sp.csr_array, tmp_path: Path) -> None:
+def test_mtx_is_read_by_scipy(matrix: sp.csr_array, tmp_path: Path) -> None:
     write_cut_matrix(tmp_path / "m.mtx", matrix)
     if matrix.nnz:
         found = scipy.io.mmread(tmp_path / "m.mtx")
@@ -44,7 +44,7 @@ def test_mtx(matrix: sp.csr_array, tmp_path: Path) -> None:
     assert edge_dict(of_parts) == dict(weights)
 
 
-def test_csv(matrix: sp.csr_array, tmp_path: Path) -> None:
+def test_csv_lists_each_pair_once(matrix: sp.csr_array, tmp_path: Path) -> None:
     write_cut_matrix(tmp_path / "m.csv", matrix)
     header, *lines = (tmp_path / "m.csv").read_text().splitlines()
     assert header == "part,other,weight"
@@ -58,13 +58,15 @@ def test_csv(matrix: sp.csr_array, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["m", "m.txt", "m.part", "m.npz", "m.json", "m.gz"])
-def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
+def test_other_suffix_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"must be one of \.npy, \.mtx, \.csv"):
         write_cut_matrix(tmp_path / name, sp.csr_array((2, 2), dtype=np.int64))
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_matrix_or_missing_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cut_matrix, "MAX_DENSE", 3)
     large = sp.csr_array((4, 4), dtype=np.int64)
     with pytest.raises(FileFormatError, match=r"4 parts are too many for \.npy.*write \.mtx"):

@@ -1,4 +1,4 @@
-"""Whatever happens to the bytes of a file, reading gives a correct graph or a jetpy error."""
+"""Reading a file with damaged bytes gives a valid graph or a jetpy error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def contents(suffix: str, folder: Path) -> bytes:
 @pytest.mark.parametrize(
     "suffix", [".graph", ".mtx", ".npz", ".parhip", ".txt", ".csv", ".graph.gz", ".txt.xz"]
 )
-def test_damaged_files(tmp_path: Path, suffix: str, repair: bool) -> None:
+def test_damaged_file_gives_a_valid_graph_or_an_error(
+    tmp_path: Path, suffix: str, repair: bool
+) -> None:
     rng = random.Random(7)
     file = tmp_path / f"damaged{suffix}"
     for _ in range(60):

@@ -18,7 +18,7 @@ def read(content: str, repair: bool = False) -> Graph:
 
 
 @given(st.data())
-def test_each_edge_once_or_twice_in_any_order(data: st.DataObject) -> None:
+def test_edges_may_be_listed_once_or_twice_in_any_order(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 7))
     pairs = [(u, v) for u in range(n) for v in range(u)]
     edges = data.draw(st.lists(st.sampled_from(pairs), unique=True))
@@ -50,12 +50,12 @@ VALID = {
 
 
 @pytest.mark.parametrize("case", VALID)
-def test_valid_files(case: str) -> None:
+def test_valid_file_is_read(case: str) -> None:
     content, graph = VALID[case]
     assert_same_graph(read(content), graph)
 
 
-def test_only_comments_before_weighted_edges_in_the_first_chunk() -> None:
+def test_first_chunk_may_contain_only_comments() -> None:
     content = "#" + "x" * 3_000_000 + "\n0 1 4\n"
     assert edge_dict(read(content)) == {(0, 1): 4, (1, 0): 4}
 
@@ -91,7 +91,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files(case: str) -> None:
+def test_bad_file_is_refused(case: str) -> None:
     content, words = BAD[case]
     with pytest.raises(GraphError, match=words):
         read(content)
@@ -106,7 +106,9 @@ def test_bad_files(case: str) -> None:
         ("0 1 2\n1 0 3\n", {(0, 1): 3}),
     ],
 )
-def test_repair(content: str, edges: dict[tuple[int, int], int]) -> None:
+def test_repair_merges_duplicates_and_drops_loops(
+    content: str, edges: dict[tuple[int, int], int]
+) -> None:
     expected = from_edges(2, list(edges), list(edges.values()))
     assert_same_graph(read(content, repair=True), expected)
 
@@ -119,25 +121,25 @@ def test_repair(content: str, edges: dict[tuple[int, int], int]) -> None:
         (Rules(pattern=True), [1, 1]),
     ],
 )
-def test_weights_of_any_kind(rules: Rules, weights: list[int]) -> None:
+def test_fractional_weights_are_scaled_or_ignored(rules: Rules, weights: list[int]) -> None:
     content = b"0 1 1e12\n1 2 .5e12\n"
     graph = edge_list.read(io.BytesIO(content), rules=rules, name="graph")
     assert_same_graph(graph, from_edges(3, [(0, 1), (1, 2)], weights))
 
 
-def test_ids_are_no_fractions() -> None:
+def test_fractional_id_is_refused() -> None:
     with pytest.raises(GraphError, match=r"line 1: 0\.5 is not a vertex"):
         edge_list.read(io.BytesIO(b"0.5 1 2\n"), rules=Rules(scale=True), name="graph")
 
 
-def test_ids_are_told_as_people_write_them() -> None:
+def test_bad_id_is_named_as_an_integer() -> None:
     content = b"# vertices 3\n0 4 .5\n"
     with pytest.raises(GraphError, match=r"line 2: 4 is not a vertex; ids must be in 0\.\.2"):
         edge_list.read(io.BytesIO(content), rules=Rules(scale=True), name="graph")
 
 
 @pytest.mark.parametrize(
-    ("content", "is_told"),
+    ("content", "is_warned"),
     [
         ("1 2\n2 3\n", True),
         ("1 2\n3 1\n", True),
@@ -148,21 +150,23 @@ def test_ids_are_told_as_people_write_them() -> None:
         ("", False),
     ],
 )
-def test_lists_that_seem_to_begin_with_1(
-    content: str, is_told: bool, caplog: pytest.LogCaptureFixture
+def test_ids_that_seem_to_start_with_1_are_warned_about(
+    content: str, is_warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     read(content)
-    told = "jetpy numbers the vertices of edge lists from 0. In graph, vertex 0 has no edge and all"
-    assert [message.startswith(told) for message in caplog.messages] == [True] * is_told
+    warning = (
+        "jetpy numbers the vertices of edge lists from 0. In graph, vertex 0 has no edge and all"
+    )
+    assert [message.startswith(warning) for message in caplog.messages] == [True] * is_warned
 
 
-def test_duplicates_that_are_refused_when_scaled() -> None:
+def test_duplicates_are_refused_with_scale() -> None:
     with pytest.raises(GraphError, match="listed more than once"):
         edge_list.read(io.BytesIO(b"0 1 .5\n0 1 .5\n"), rules=Rules(scale=True), name="graph")
 
 
-def test_repair_tells_what_it_merges(caplog: pytest.LogCaptureFixture) -> None:
-    """The direction that an edge list leaves out needs no repair."""
+def test_repair_logs_its_changes(caplog: pytest.LogCaptureFixture) -> None:
+    """A missing direction in an edge list needs no repair."""
     with caplog.at_level("INFO", "jetpy.input"):
         read("0 1\n1 2\n0 1\n", repair=True)
         read("0 0 1\n1 1 1\n0 1 2\n1 0 5\n1 2 3\n2 1 1\n", repair=True)

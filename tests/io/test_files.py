@@ -1,4 +1,4 @@
-"""Reading and writing by name: all formats, compressions, and what can go wrong with files."""
+"""Reading and writing by suffix: all formats, compressions and file errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unweighted_vertices(graph: Graph) -> Graph:
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_every_format_reads_back_what_it_wrote(tmp_path: Path, name: str, suffix: str) -> None:
+def test_every_format_is_written_and_read_back(tmp_path: Path, name: str, suffix: str) -> None:
     graph = SMALL_GRAPHS[name]()
     if suffix not in HOLD_VERTEX_WEIGHTS:
         graph = unweighted_vertices(graph)
@@ -46,7 +46,9 @@ def test_every_format_reads_back_what_it_wrote(tmp_path: Path, name: str, suffix
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("suffix", [".graph", ".mtx", ".npz", ".parhip", ".txt"])
-def test_every_compression(tmp_path: Path, suffix: str, compression: str) -> None:
+def test_every_compression_is_read_and_damage_is_refused(
+    tmp_path: Path, suffix: str, compression: str
+) -> None:
     if compression == ".zst":
         pytest.importorskip("zstandard", reason="the optional package zstandard is missing")
     graph = random_graph(300, 4000, 1)
@@ -65,7 +67,9 @@ def test_every_compression(tmp_path: Path, suffix: str, compression: str) -> Non
 
 @pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("suffix", [".graph", ".mtx", ".npz", ".npy", ".txt"])
-def test_compressed_files_under_other_names(tmp_path: Path, suffix: str, compression: str) -> None:
+def test_compressed_file_without_its_suffix_is_refused(
+    tmp_path: Path, suffix: str, compression: str
+) -> None:
     packed, misnamed = tmp_path / f"a{suffix}{compression}", tmp_path / f"b{suffix}"
     write_graph(packed, path(9))
     misnamed.write_bytes(packed.read_bytes())
@@ -92,7 +96,7 @@ def test_split_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "a.gz", "a.json", "a.graph.rar", ".graph"])
-def test_unknown_suffixes_list_the_known_ones(tmp_path: Path, name: str) -> None:
+def test_unknown_suffix_is_refused_with_a_list(tmp_path: Path, name: str) -> None:
     for action in (
         lambda: read_graph(tmp_path / name),
         lambda: write_graph(tmp_path / name, path(2)),
@@ -114,7 +118,7 @@ def test_progress_rises_to_one(tmp_path: Path) -> None:
         assert len(seen) <= 110
 
 
-def test_progress_is_reported_on_the_way(tmp_path: Path) -> None:
+def test_progress_is_reported_while_reading(tmp_path: Path) -> None:
     write_graph(tmp_path / "grid.graph", grid(400, 400))  # 4 MB
     seen: list[float] = []
     read_graph(tmp_path / "grid.graph", progress=seen.append)
@@ -145,7 +149,7 @@ def test_permissions_are_explained(tmp_path: Path) -> None:
         write_graph(tmp_path / "b.graph", path(2))
 
 
-def test_errors_name_the_file(tmp_path: Path) -> None:
+def test_error_names_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a.graph"
     file.write_text("2 1\n2\nx\n")
     with pytest.raises(FileFormatError, match=r"a\.graph: line 3: 'x' is not an integer"):
@@ -157,7 +161,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         read_graph(file)
 
 
-def test_formats_that_would_lose_vertex_weights_refuse(tmp_path: Path) -> None:
+def test_formats_without_vertex_weights_refuse_them(tmp_path: Path) -> None:
     for name in ("a.txt", "a.mtx"):
         with pytest.raises(GraphError, match="cannot store vertex weights"):
             write_graph(tmp_path / name, from_edges(2, [(0, 1)], None, [1, 2]))
@@ -165,7 +169,7 @@ def test_formats_that_would_lose_vertex_weights_refuse(tmp_path: Path) -> None:
 
 
 class TestAtomicWrite:
-    def test_nothing_changes_when_the_block_fails(self, tmp_path: Path) -> None:
+    def test_failed_block_keeps_the_old_file(self, tmp_path: Path) -> None:
         file = tmp_path / "a"
         file.write_bytes(b"old")
 
@@ -180,8 +184,8 @@ class TestAtomicWrite:
             assert file.read_bytes() == b"old"
             assert os.listdir(tmp_path) == ["a"]
 
-    def test_a_program_that_ends_midway_leaves_nothing(self, tmp_path: Path) -> None:
-        """But a forked process leaves the file to its parent."""
+    def test_program_that_exits_while_writing_leaves_no_file(self, tmp_path: Path) -> None:
+        """A forked process does not remove the temporary file of its parent."""
         code = """
 import os, sys
 from jetpy.io.atomic import atomic_write
@@ -197,7 +201,7 @@ print(len(os.listdir()))
         assert (done.stdout, done.stderr) == ("1\n", "")
         assert not list(tmp_path.iterdir())
 
-    def test_full_disk_leaves_nothing(self, tmp_path: Path, small_files: None) -> None:
+    def test_full_disk_leaves_no_file(self, tmp_path: Path, small_files: None) -> None:
         graph = random_graph(300, 30_000, 1)
         for name in ("a.graph", "a.npz", "a.txt.gz", "a.mtx", "a.csv"):
             with pytest.raises(JetpyError, match=f"{name}: cannot be written: File too large"):
@@ -214,14 +218,14 @@ print(len(os.listdir()))
         yield
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    def test_devices_are_written_not_replaced(self) -> None:
+    def test_devices_are_not_replaced(self) -> None:
         if not os.path.exists("/dev/full"):
             pytest.skip("this system has no /dev/full")
         with pytest.raises(JetpyError, match="No space left"), atomic_write("/dev/full") as stream:
             stream.write(b"x")
         assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 
-    def test_symbolic_links_and_permissions_stay(self, tmp_path: Path) -> None:
+    def test_symbolic_links_and_permissions_are_kept(self, tmp_path: Path) -> None:
         file, link = tmp_path / "file", tmp_path / "link"
         file.write_bytes(b"old")
         file.chmod(0o640)
@@ -251,14 +255,14 @@ print(len(os.listdir()))
         ("g.graph.xz", "3 2\n2\n1 3\n2\n"),
     ],
 )
-def test_a_byte_order_mark_does_not_matter(tmp_path: Path, name: str, content: str) -> None:
+def test_byte_order_mark_is_ignored(tmp_path: Path, name: str, content: str) -> None:
     with open_output(tmp_path / name) as stream:
         stream.write(content.encode("utf-8-sig"))
     assert_same_graph(read_graph(tmp_path / name), path(3))
 
 
 class TestMatrixMarket:
-    def test_against_scipy(self, tmp_path: Path) -> None:
+    def test_files_equal_those_of_scipy(self, tmp_path: Path) -> None:
         graph = unweighted_vertices(SMALL_GRAPHS["weighted_random"]())
         matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
         for field in ("integer", "real"):
@@ -313,7 +317,7 @@ class TestMatrixMarket:
             ("{real}\n3 3 1\n2 1.5 1\n", "line 3: 1.5 is not a vertex"),
         ],
     )
-    def test_bad_files(self, tmp_path: Path, content: str, words: str) -> None:
+    def test_bad_file_is_refused(self, tmp_path: Path, content: str, words: str) -> None:
         content = content.replace("{int}", "%%MatrixMarket matrix coordinate integer")
         content = content.replace("{real}", "%%MatrixMarket matrix coordinate real symmetric")
         (tmp_path / "a.mtx").write_text(content)
@@ -329,13 +333,13 @@ class TestMatrixMarket:
 
 class TestNpz:
     @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
-    def test_as_scipy_saves_it(self, tmp_path: Path, kind: str) -> None:
+    def test_sparse_matrices_saved_by_scipy_are_read(self, tmp_path: Path, kind: str) -> None:
         graph = unweighted_vertices(SMALL_GRAPHS["weighted_random"]())
         matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
         sp.save_npz(tmp_path / "a.npz", matrix.asformat(kind))
         assert_same_graph(read_graph(tmp_path / "a.npz"), graph)
 
-    def test_plain_arrays_of_other_types(self, tmp_path: Path) -> None:
+    def test_arrays_of_other_types_are_read(self, tmp_path: Path) -> None:
         np.savez(tmp_path / "a.npz", indptr=[0, 1, 2], indices=[1, 0], data=[3.0, 3.0])
         assert_same_graph(read_graph(tmp_path / "a.npz"), from_edges(2, [(0, 1)], [3]))
         np.savez_compressed(
@@ -343,7 +347,7 @@ class TestNpz:
         )
         assert_same_graph(read_graph(tmp_path / "b.npz"), path(2))
 
-    def test_bad_archives(self, tmp_path: Path) -> None:
+    def test_bad_archive_is_refused(self, tmp_path: Path) -> None:
         def refused(words: str, content: bytes) -> None:
             (tmp_path / "a.npz").write_bytes(content)
             with pytest.raises(FileFormatError, match=words):
@@ -365,7 +369,7 @@ class TestNpz:
         refused("1 is not a vertex", archive(indptr=[0, 1], indices=[1]))
 
 
-def test_what_can_be_partitioned_can_be_written(tmp_path: Path) -> None:
+def test_write_graph_accepts_matrices(tmp_path: Path) -> None:
     graph = random_graph(12, 30, 1)
     matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
     write_graph(tmp_path / "it.graph", matrix)

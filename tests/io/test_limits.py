@@ -1,4 +1,4 @@
-"""What a file's size cannot justify is refused before it takes the memory; the rest is read."""
+"""Sizes that a file cannot justify are refused before memory is allocated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def saved(save: Callable[..., object], *arguments: Any, **arrays: Any) -> bytes:
 
 
 def claiming(shape: str, **arrays: object) -> bytes:
-    """An archive whose arrays claim another shape."""
+    """Return an archive whose arrays have a false shape in their headers."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in arrays.items():
@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_more_vertices_than_a_file_can_justify(tmp_path: Path, name: str) -> None:
+def test_unjustified_number_of_vertices_is_refused(tmp_path: Path, name: str) -> None:
     content, words = REFUSED[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FileFormatError, match=words):
@@ -106,7 +106,7 @@ def test_more_vertices_than_a_file_can_justify(tmp_path: Path, name: str) -> Non
         ("h.npz", saved(sp.save_npz, sp.csr_array((50, 50), dtype=int))),
     ],
 )
-def test_what_is_justified_or_said_to_be_meant(
+def test_justified_or_declared_number_of_vertices_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
     monkeypatch.setattr(limits, "VERTICES", 20)
@@ -114,7 +114,7 @@ def test_what_is_justified_or_said_to_be_meant(
     assert read_graph(tmp_path / name).n in (20, 40, 50)
 
 
-def test_many_empty_rows_need_no_word(tmp_path: Path) -> None:
+def test_200000_isolated_vertices_need_no_declaration(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("0 199999\n")
     assert_same_graph(read_graph(tmp_path / "a.txt"), from_edges(200_000, [(0, 199_999)]))
     (tmp_path / "b.mtx").write_text(f"{BANNER}200000 200000 0\n")
@@ -138,7 +138,7 @@ PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
         ("m.txt", b"+v\n---\n"),
     ],
 )
-def test_what_unpacks_to_far_more(
+def test_extreme_compression_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, piece: bytes, packer: str
 ) -> None:
     monkeypatch.setattr(limits, "UNPACKED", 1000)
@@ -150,7 +150,9 @@ def test_what_unpacks_to_far_more(
         read(path)
 
 
-def test_archives_that_unpack_to_far_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extremely_compressed_archive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.npz"
     arrays = {"indptr": np.zeros(100_001, int), "indices": np.zeros(0, int)}
     np.savez_compressed(path, **arrays)
@@ -165,7 +167,7 @@ def test_archives_that_unpack_to_far_more(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("shape", ["(40000, 40000)", "(2, 9)", "(1,)", "()", "(-2, 2)"])
-def test_distances_believe_no_header(tmp_path: Path, shape: str) -> None:
+def test_shape_in_the_header_of_distances_is_not_trusted(tmp_path: Path, shape: str) -> None:
     path = tmp_path / "d.npy"
     with path.open("wb") as stream:
         header = {"descr": "<i8", "fortran_order": False, "shape": eval(shape)}
@@ -175,7 +177,7 @@ def test_distances_believe_no_header(tmp_path: Path, shape: str) -> None:
         read_distances(str(path))
 
 
-def test_modifiers_of_long_lines(tmp_path: Path) -> None:
+def test_long_modifier_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "changes.txt"
     path.write_text("# " + "x" * 10_000 + "\n+v\n")
     assert len(list(read_modifiers(path))) == 1
@@ -214,12 +216,10 @@ MEGABYTE = 1 << 20
     ],
     ids=["numbers", "vertices", "bomb", "line"],
 )
-def test_little_memory_is_enough_to_refuse(
-    tmp_path: Path, name: str, content: bytes, words: str
-) -> None:
+def test_refusal_needs_little_memory(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
     command = [sys.executable, "-c", BOUNDED, str(tmp_path / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    said, kilobytes = done.stdout.splitlines()
-    assert re.search(words, said)
+    message, kilobytes = done.stdout.splitlines()
+    assert re.search(words, message)
     assert int(kilobytes) < 400_000

@@ -26,7 +26,7 @@ def written(graph: Graph) -> str:
 
 
 def plain_reader(content: str) -> Graph:
-    """METIS files in plain Python, for what is valid."""
+    """Read a valid METIS file in plain Python."""
     lines = [line for line in content.split("\n") if not line.startswith("%")]
     n, _, *rest = lines[0].split()
     sizes, vertices, edges = (c == "1" for c in (rest[0] if rest else "0").zfill(3))
@@ -54,18 +54,18 @@ def weighted_graphs(draw: st.DrawFn) -> Graph:
 
 
 @given(weighted_graphs())
-def test_what_is_written_reads_back(graph: Graph) -> None:
+def test_written_file_is_read_back(graph: Graph) -> None:
     assert_same_graph(read(written(graph)), graph)
     assert_same_graph(plain_reader(written(graph)), graph)
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_small_graphs_keep_their_row_order(name: str) -> None:
+def test_row_order_is_kept(name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     assert read(written(graph)).indices.tolist() == graph.indices.tolist()
 
 
-def test_written_form() -> None:
+def test_text_of_written_files() -> None:
     assert written(path(3)) == "3 2\n2\n1 3\n2\n"
     assert written(from_edges(3, [(0, 2)], [5])) == "3 1 1\n3 5\n\n1 5\n"
     assert written(from_edges(2, [(0, 1)], None, [4, 1])) == "2 1 10\n4 2\n1 1\n"
@@ -94,7 +94,7 @@ VALID = {
 
 
 @pytest.mark.parametrize("case", VALID)
-def test_valid_files(case: str) -> None:
+def test_valid_file_is_read(case: str) -> None:
     content, graph = VALID[case]
     assert_same_graph(read(content), graph)
 
@@ -165,7 +165,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files(case: str) -> None:
+def test_bad_file_is_refused(case: str) -> None:
     content, words = BAD[case]
     with pytest.raises(GraphError, match=words):
         read(content)
@@ -180,7 +180,7 @@ def test_bad_files(case: str) -> None:
         ("2 1 1\n2 3\n1 4\n", from_edges(2, [(0, 1)], [4])),
     ],
 )
-def test_repair(content: str, graph: Graph) -> None:
+def test_repair_gives_a_valid_graph(content: str, graph: Graph) -> None:
     assert_same_graph(read(content, repair=True), graph)
 
 
@@ -192,21 +192,23 @@ def test_fractions_and_large_weights_are_scaled() -> None:
     assert_same_graph(graph, from_edges(3, [(0, 1), (1, 2)], [1, 2], [1, 2, 1]))
 
 
-def test_a_pattern_has_no_use_for_edge_weights() -> None:
+def test_pattern_ignores_edge_weights() -> None:
     content = "3 2 1\n2 -.5\n1 -.5 3 0\n2 0\n"
     graph = metis.read(io.BytesIO(content.encode()), rules=Rules(pattern=True), name="graph")
     assert_same_graph(graph, path(3))
 
 
-@pytest.mark.parametrize(("id", "told"), [("1.5", "1.5"), ("4.0", "4"), ("4", "4")])
-def test_neighbours_are_no_fractions(id: str, told: str) -> None:
+@pytest.mark.parametrize(("id", "printed"), [("1.5", "1.5"), ("4.0", "4"), ("4", "4")])
+def test_fractional_or_unknown_neighbour_is_refused(id: str, printed: str) -> None:
     content = f"2 1 1\n2 .5\n{id} .5\n".encode()
-    with pytest.raises(GraphError, match=f"line 3: {re.escape(told)} is not a vertex"):
+    with pytest.raises(GraphError, match=f"line 3: {re.escape(printed)} is not a vertex"):
         metis.read(io.BytesIO(content), rules=Rules(scale=True), name="graph")
 
 
 @pytest.mark.parametrize("code", ["100", "111"])
-def test_sizes_are_told_not_to_be_used(code: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_vertex_sizes_are_ignored_with_a_warning(
+    code: str, caplog: pytest.LogCaptureFixture
+) -> None:
     read({"100": "2 1 100\n5 2\n6 1\n", "111": "2 1 111\n5 8 2 7\n6 9 1 7\n"}[code])
     assert caplog.messages == ["jetpy ignores the vertex sizes in graph; every vertex has size 1"]
 

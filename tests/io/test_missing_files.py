@@ -1,4 +1,4 @@
-"""A missing file is an error of jetpy and a `FileNotFoundError`, whatever reads it."""
+"""Every reader raises an error that is both a `JetpyError` and a `FileNotFoundError`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_missing_files(tmp_path: Path, reader: str) -> None:
+def test_missing_file_raises_missing_file_error(tmp_path: Path, reader: str) -> None:
     name = str(tmp_path / ("missing" + reader.rpartition(" ")[2]))
     with pytest.raises(FileNotFoundError, match="missing") as found:
         READERS[reader](name)
@@ -60,14 +60,14 @@ def test_missing_files(tmp_path: Path, reader: str) -> None:
     assert code_of(found.value) == 2
 
 
-def test_the_error_passes_between_processes() -> None:
+def test_missing_file_error_can_be_pickled() -> None:
     error = MissingFileError("a.graph: cannot be read")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is MissingFileError
     assert (str(again), again.errno) == (str(error), 2)
 
 
-def test_what_may_not_be_read_is_not_missing(tmp_path: Path) -> None:
+def test_unreadable_file_is_not_missing(tmp_path: Path) -> None:
     with pytest.raises(JetpyError, match="cannot be read: Is a directory") as found:
         jetpy.read_parts(tmp_path)
     assert not isinstance(found.value, FileNotFoundError)

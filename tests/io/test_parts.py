@@ -1,4 +1,4 @@
-"""Partitions in files: written as the suffix says, read again, refused where anything is wrong."""
+"""Partitions in files: written by suffix, read back, and refused if damaged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARTS = np.array([0, 3, 2, 10, 0], np.int32)
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("compression", ["", ".gz", ".bz2", ".xz"])
-def test_round_trip(tmp_path: Path, name: str, compression: str) -> None:
+def test_parts_are_written_and_read_back(tmp_path: Path, name: str, compression: str) -> None:
     path = tmp_path / (name + compression)
     for parts in (PARTS, PARTS[:0], np.arange(3000, dtype=np.uint16)):
         write_parts(path, parts)
@@ -33,7 +33,7 @@ def test_round_trip(tmp_path: Path, name: str, compression: str) -> None:
         assert found.tolist() == parts.tolist()
 
 
-def test_what_others_read(tmp_path: Path) -> None:
+def test_content_of_written_files(tmp_path: Path) -> None:
     for name in NAMES:
         write_parts(tmp_path / name, PARTS)
     for name in ("p", "p.part", "p.part.16", "p.txt"):
@@ -54,14 +54,16 @@ def test_what_others_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["p", "p.npy", "p.npz", "p.csv", "p.json"])
-def test_deleted_vertices_are_written_but_belong_to_no_partition(tmp_path: Path, name: str) -> None:
+def test_deleted_vertices_need_partial(tmp_path: Path, name: str) -> None:
     write_parts(tmp_path / name, [1, -1, 0])
     assert read_parts(tmp_path / name, 3, partial=True).tolist() == [1, -1, 0]
     with pytest.raises(FileFormatError, match="part -1"):
         read_parts(tmp_path / name)
 
 
-def test_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_written_in_several_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("jetpy.io.parts.BLOCK", 7)
     parts = np.arange(50, dtype=np.int32) % 13
     for name in NAMES:
@@ -69,7 +71,7 @@ def test_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert read_parts(tmp_path / name).tolist() == parts.tolist()
 
 
-def test_what_else_may_be_read(tmp_path: Path) -> None:
+def test_other_layouts_are_read(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     for content in (
         "part\n2\n0\n1\n",
@@ -169,7 +171,7 @@ BAD: dict[str, list[tuple[bytes, str]]] = {
     ("name", "content", "words"),
     [(name, content, words) for name, cases in BAD.items() for content, words in cases],
 )
-def test_bad_files(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_bad_file_is_refused(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FileFormatError, match=words) as caught:
         read_parts(tmp_path / name, n=5)
@@ -178,7 +180,7 @@ def test_bad_files(tmp_path: Path, name: str, content: bytes, words: str) -> Non
 
 
 @pytest.mark.parametrize("suffix", [*OTHERS, ".graph.gz"])
-def test_suffixes_of_other_formats(tmp_path: Path, suffix: str) -> None:
+def test_suffix_of_a_graph_format_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"mesh{suffix}"
     with pytest.raises(
         FileFormatError, match=r"does not write partitions as .*\.npy, .*for example mesh\.part"
@@ -191,7 +193,7 @@ def test_suffixes_of_other_formats(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("parts", [[[0, 1]], [0.5], [-2], [2**31 - 1], ["a"], 3])
-def test_what_is_no_partition_is_not_written(tmp_path: Path, parts: Any) -> None:
+def test_bad_parts_are_not_written(tmp_path: Path, parts: Any) -> None:
     with pytest.raises(JetpyError):
         write_parts(tmp_path / "p", parts)
     assert not list(tmp_path.iterdir())

@@ -12,9 +12,9 @@ FOLDER = Path(__file__).parents[3] / "shared" / "graphs"
 SMALL = ("add20", "uk", "fe_pwt", "tv80_gates", "rgg_n_2_15_s0", "wb_dma_gates")
 
 
-@pytest.mark.skipif(not FOLDER.exists(), reason="the collection of real graphs is not here")
+@pytest.mark.skipif(not FOLDER.exists(), reason="the collection of real graphs is missing")
 @pytest.mark.parametrize("name", SMALL)
-def test_real_graphs_agree_with_their_manifest(name: str) -> None:
+def test_real_graphs_equal_their_manifest(name: str) -> None:
     with (FOLDER / "MANIFEST.csv").open() as lines:
         row = next(row for row in csv.DictReader(lines) if row["name"] == name)
     graph = read_graph(FOLDER / f"{name}.graph.xz")

@@ -20,7 +20,7 @@ BLANKS = st.sampled_from([" ", "  ", "\t", " \t "])
 
 @st.composite
 def lines(draw: st.DrawFn) -> tuple[str, list[tuple[int, list[int]]]]:
-    """Text, and what is on its lines: (line number, integers), comments left out."""
+    """Draw text and the (line number, integers) of its lines without comments."""
     content, rows = "", []
     for number in range(1, draw(st.integers(0, 12)) + 1):
         if draw(st.integers(0, 5)) == 0:
@@ -37,7 +37,7 @@ def lines(draw: st.DrawFn) -> tuple[str, list[tuple[int, list[int]]]]:
 def unpacked(
     content: str, chunk: int, comma: bool = False, longest: int = text.LONGEST_LINE
 ) -> list[tuple[int, list[int]]]:
-    """Numbers of each line, read in pieces of so many bytes; longer lines than that in pieces."""
+    """Read the numbers of each line in chunks; lines above `longest` are read in chunks, too."""
     found: list[tuple[int, list[int]]] = []
     long_lines = longest < text.LONGEST_LINE
     original = text.CHUNK, text.LONGEST_LINE
@@ -57,13 +57,13 @@ def unpacked(
 @given(
     lines(), st.sampled_from([1, 2, 7, 64, 1 << 20]), st.booleans(), st.sampled_from([13, 40, None])
 )
-def test_rows_agree_with_split(
+def test_rows_equal_str_split(
     case: tuple[str, list[tuple[int, list[int]]]],
     chunk: int,
     final_newline: bool,
     longest: int | None,
 ) -> None:
-    """Also where lines are longer than any that is read whole."""
+    """This includes lines too long to be read at once."""
     content, rows = case
     if not final_newline and content.endswith("\n") and rows and rows[-1][1]:
         content = content[:-1]
@@ -71,13 +71,13 @@ def test_rows_agree_with_split(
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=9))
-def test_written_rows_read_back(rows: Sequence[Sequence[int]]) -> None:
+def test_rows_are_formatted(rows: Sequence[Sequence[int]]) -> None:
     values = np.array([i for row in rows for i in row], np.int32)
     written = format_rows(values, np.array([len(row) for row in rows], np.int64))
     assert written.decode() == "".join(" ".join(map(str, row)) + "\n" for row in rows)
 
 
-def test_commas() -> None:
+def test_commas_separate_numbers() -> None:
     assert unpacked("1,2\n3 ,\t4\r\n5 6\n", 4, comma=True) == [
         (1, [1, 2]),
         (2, [3, 4]),
@@ -107,18 +107,18 @@ def test_commas() -> None:
     ],
 )
 @pytest.mark.parametrize("chunk", [1, 1 << 20])
-def test_bad_tokens_are_named_with_their_line(content: str, words: str, chunk: int) -> None:
+def test_bad_token_is_named_with_its_line(content: str, words: str, chunk: int) -> None:
     with pytest.raises(FileFormatError, match=words):
         unpacked(content, chunk)
 
 
 @pytest.mark.parametrize("content", ["1,,2\n", ",1\n", "1,\n", "4 5\n1, ,2\n", "1,2,\r\n"])
-def test_empty_fields_are_refused(content: str) -> None:
+def test_empty_field_is_refused(content: str) -> None:
     with pytest.raises(FileFormatError, match="'' is not an integer"):
         unpacked(content, 1 << 20, comma=True)
 
 
-def test_decimals() -> None:
+def test_decimals_are_read() -> None:
     rows = list(read_rows(io.BytesIO(b"1 -2.5\n.5 3. 1e3 +4E-1\n\n"), decimals=True))
     assert [row.values.tolist() for row in rows] == [[1.0, -2.5, 0.5, 3.0, 1000.0, 0.4]]
     assert rows[0].counts.tolist() == [2, 4, 0]
@@ -127,12 +127,12 @@ def test_decimals() -> None:
 @pytest.mark.parametrize(
     "token", ["1e", "e5", ".", "1.2.3", "1e5e5", "--1", "+", "1-2", "nan", "0x1"]
 )
-def test_bad_decimals_are_named(token: str) -> None:
+def test_bad_decimal_is_named(token: str) -> None:
     with pytest.raises(FileFormatError, match=rf"line 2: '{re.escape(token)}' is not a number"):
         list(read_rows(io.BytesIO(f"1 2\n3 {token} 4\n".encode()), decimals=True))
 
 
-def test_long_lines_are_for_formats_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lines_need_their_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "LONGEST_LINE", 20)
     monkeypatch.setattr(text, "CHUNK", 20)
     content = b"1 2\n%" + b"x" * 500 + b"\n3 4\n" + b"5 " * 50
@@ -152,7 +152,7 @@ def test_long_lines_are_for_formats_that_have_them(monkeypatch: pytest.MonkeyPat
         (b"0" * 90, "line 1: '0{40}'... is too long for a number"),
     ],
 )
-def test_bad_tokens_in_long_lines(
+def test_bad_token_in_a_long_line_is_named(
     monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
 ) -> None:
     monkeypatch.setattr(text, "LONGEST_LINE", 20)
@@ -161,7 +161,7 @@ def test_bad_tokens_in_long_lines(
         list(read_rows(io.BytesIO(content), long_lines=True))
 
 
-def test_line_numbers() -> None:
+def test_line_numbers_of_appended_blocks_are_indexed() -> None:
     numbers = text.LineNumbers()
     blocks = [[3, 4, 5], [7], [9, 11, 12, 13], [], [14, 20]]
     for block in blocks:

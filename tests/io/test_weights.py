@@ -1,4 +1,4 @@
-"""Weights of vertices in files."""
+"""Vertex weights in files."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_weights_are_named_by_file_and_line(tmp_path: Path, case: str) -> None:
+def test_bad_weight_is_named_with_file_and_line(tmp_path: Path, case: str) -> None:
     content, words = BAD[case]
     (tmp_path / "w.txt").write_text(content)
     with pytest.raises(FileFormatError, match=f"{re.escape(words)}$"):
         read_vertex_weights(tmp_path / "w.txt", 2)
 
 
-def test_bad_weights_of_arrays(tmp_path: Path) -> None:
+def test_bad_weight_in_an_array_is_named(tmp_path: Path) -> None:
     np.save(tmp_path / "w.npy", [1, 0])
     with pytest.raises(FileFormatError, match=r"w\.npy: vertex 1 has weight 0, but"):
         read_vertex_weights(tmp_path / "w.npy", 2)
 
 
-def test_weights_to_be_scaled(tmp_path: Path) -> None:
+def test_fractional_weights_are_read_with_scale(tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text("0.5\n1e200\n")
     weights = read_vertex_weights(tmp_path / "w.txt", 2, scale=True)
     assert weights.tolist() == [0.5, 1e200]

@@ -1,4 +1,4 @@
-"""Dual graphs and graphs of nodes, beside brute force and lattices."""
+"""Dual graphs and node graphs, compared with brute force and lattices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def facets_of(name: str, cell: list[int]) -> set[frozenset[int]]:
 
 @st.composite
 def meshes(draw: st.DrawFn) -> list[tuple[str, list[list[int]]]]:
-    """Cells of mixed types of one dimension, of few nodes, so that they share facets."""
+    """Draw cells of mixed types and one dimension on few nodes, so that they share facets."""
     names = draw(st.sampled_from([SOLID, [*FLAT, "polygon"], ["line"]]))
     found = []
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=3)):
@@ -48,7 +48,7 @@ def meshes(draw: st.DrawFn) -> list[tuple[str, list[list[int]]]]:
 
 @settings(max_examples=200, deadline=None)
 @given(meshes())
-def test_facets_beside_brute_force(mesh: list[tuple[str, list[list[int]]]]) -> None:
+def test_shared_facets_equal_brute_force(mesh: list[tuple[str, list[list[int]]]]) -> None:
     cells = [(name, cell) for name, block in mesh for cell in block]
     graph = jetpy.dual_graph([(name, np.array(block)) for name, block in mesh])
     assert graph.n == len(cells)
@@ -61,7 +61,7 @@ def test_facets_beside_brute_force(mesh: list[tuple[str, list[list[int]]]]) -> N
 
 @settings(max_examples=100, deadline=None)
 @given(meshes(), st.integers(1, 4))
-def test_common_nodes_beside_brute_force(mesh: Any, least: int) -> None:
+def test_common_nodes_equal_brute_force(mesh: Any, least: int) -> None:
     cells = [set(cell) for _, block in mesh for cell in block]
     blocks = [(name, np.array(block)) for name, block in mesh]
     graph = jetpy.dual_graph(blocks, common_nodes=least)
@@ -72,7 +72,7 @@ def test_common_nodes_beside_brute_force(mesh: Any, least: int) -> None:
 
 
 def hexahedra(*shape: int) -> np.ndarray:
-    """Cells of a lattice, in the order of the vertices of `jetpy.generators.cube`."""
+    """Return the cells of a lattice in the order of the vertices of `jetpy.generators.cube`."""
     nodes = np.arange(np.prod([side + 1 for side in shape])).reshape([s + 1 for s in shape])
     low, high = slice(None, -1), slice(1, None)
     around = [(low, low, low), (high, low, low), (high, high, low), (low, high, low)]
@@ -80,7 +80,7 @@ def hexahedra(*shape: int) -> np.ndarray:
     return np.stack([nodes[corner] for corner in around], -1).reshape(-1, 8)
 
 
-def test_lattices() -> None:
+def test_lattices_equal_the_generators() -> None:
     cube = jetpy.generators.cube(5, 4, 3)
     cells = hexahedra(5, 4, 3)
     found = jetpy.dual_graph(cells, "hexahedron")
@@ -94,7 +94,7 @@ def test_lattices() -> None:
     assert edges(jetpy.dual_graph(flat, "quad")) == edges(jetpy.generators.grid(6, 5))
 
 
-def test_polyhedra() -> None:
+def test_polyhedra_equal_hexahedra() -> None:
     def faces(cell: np.ndarray) -> list[list[int]]:
         return [[int(cell[i]) for i in facet] for facet in TYPES["hexahedron"].facets]
 
@@ -106,7 +106,7 @@ def test_polyhedra() -> None:
     )
 
 
-def test_meshes_of_meshio_and_pyvista() -> None:
+def test_mesh_objects_are_accepted() -> None:
     cells = hexahedra(3, 2, 2)
     blocks = [SimpleNamespace(type="hexahedron", data=part) for part in (cells[:5], cells[5:])]
     expected = edges(jetpy.generators.cube(3, 2, 2))
@@ -125,7 +125,7 @@ def test_meshes_of_meshio_and_pyvista() -> None:
     assert found.degrees[3] == 0
 
 
-def test_pyvista() -> None:
+def test_pyvista_meshes_are_accepted() -> None:
     pyvista = pytest.importorskip("pyvista")
     points = np.random.default_rng(0).random((5, 3))
     mixed = pyvista.PolyData(points, faces=[3, 0, 1, 2, 4, 0, 2, 3, 4])
@@ -134,12 +134,12 @@ def test_pyvista() -> None:
     assert edges(jetpy.dual_graph(with_line)) == {(0, 1)}
     assert spread(with_line, [5, 7]).tolist() == [5, 5, 7]
     expected = edges(jetpy.generators.cube(4, 3, 2))
-    image = pyvista.ImageData(dimensions=(3, 4, 5))  # the first axis runs fastest
+    image = pyvista.ImageData(dimensions=(3, 4, 5))  # the first axis varies fastest
     assert edges(jetpy.dual_graph(image)) == expected
     assert edges(jetpy.dual_graph(image.cast_to_unstructured_grid())) == expected
 
 
-def test_cells_of_lower_dimension_go_with_those_that_they_bound() -> None:
+def test_boundary_cells_get_the_part_of_their_cell() -> None:
     cells = hexahedra(4, 1, 1)
     ends = np.array([[0, 2, 3, 1], [16, 18, 19, 17]])
     mesh = [("vertex", [[19], [50]]), ("quad", ends), ("hexahedron", cells), ("line", [[4, 5]])]
@@ -150,20 +150,20 @@ def test_cells_of_lower_dimension_go_with_those_that_they_bound() -> None:
     assert spread([("hexahedron", cells)], [3, 2, 1, 4]).tolist() == [3, 2, 1, 4]
 
 
-def test_no_faces() -> None:
+def test_no_faces_give_an_empty_graph() -> None:
     assert jetpy.dual_graph_of_faces([], []).n == 0
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), st.integers(0, 9))
-def test_faces(pairs: list[tuple[int, int]], boundary: int) -> None:
+def test_faces_give_the_dual_graph(pairs: list[tuple[int, int]], boundary: int) -> None:
     owner = [u for u, _ in pairs] + [0] * boundary
     graph = jetpy.dual_graph_of_faces(np.array(owner, int), np.array([v for _, v in pairs], int))
     assert graph.n == max([*owner, *(v for _, v in pairs), -1]) + 1
     assert edges(graph) == {(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]}
 
 
-def test_names_of_types() -> None:
+def test_cell_types_are_known_by_several_names() -> None:
     names = {"triangle6": "triangle", "VTK_LAGRANGE_HEXAHEDRON": "hexahedron", "tetra": "tetra"}
     for name, plain in names.items():
         assert type_of(name)[0] == plain
@@ -221,7 +221,7 @@ BAD: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_meshes_are_refused(case: str) -> None:
+def test_bad_mesh_is_refused(case: str) -> None:
     make, words = BAD[case]
     with pytest.raises((GraphError, OptionError), match=words):
         make()

@@ -1,4 +1,4 @@
-"""Dual graphs are those of METIS (`METIS_MeshToDual`, which pymetis's extension exports)."""
+"""Dual graphs, compared with `METIS_MeshToDual`, which pymetis's extension exports."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ MESHES: dict[str, tuple[Callable[[np.random.Generator], Cells], int]] = {
     "tetra": (tetrahedra, 3),
     "hexahedron": (hexahedra, 4),
 }
-"""Meshes by the type of their cells, and how many corners their facets have."""
+"""Meshes and the number of corners of their facets, by cell type."""
 
 
 @pytest.mark.parametrize("cell_type", MESHES)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), keep=st.floats(0.3, 1))
-def test_dual_graphs(cell_type: str, seed: int, keep: float) -> None:
+def test_dual_graphs_equal_those_of_metis(cell_type: str, seed: int, keep: float) -> None:
     make, of_facet = MESHES[cell_type]
     random = np.random.default_rng(seed)
     cells = make(random)

@@ -1,4 +1,4 @@
-"""The engine for processors: what it compiles and keeps, and failures of its compiler."""
+"""The CPU engine: compilation, its cache, and errors of the compiler."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def engine(request: pytest.FixtureRequest) -> Backend:
     return get_backend("cpu", request.param)
 
 
-def test_more_threads_than_indices_each() -> None:
-    """Some threads get an empty range, and the last range ends early."""
+def test_launch_with_more_threads_than_grains() -> None:
+    """Some threads get an empty range, and the last range is shorter."""
     engine = get_backend("cpu", 64)
     for n in (2049, 2111, 4097):
         numbers = np.arange(n, dtype=np.int32) % 71 - 30
@@ -43,7 +43,7 @@ def test_launches_are_counted(engine: Backend) -> None:
     assert engine.launches == before + 3
 
 
-def test_arrays_of_the_back_end(engine: Backend) -> None:
+def test_arrays_are_allocated_sorted_and_copied(engine: Backend) -> None:
     assert engine.empty(3).dtype == np.int32
     assert engine.full(3, -1, np.int64).tolist() == [-1, -1, -1]
     assert engine.sorted(np.array([3, 1, 2])).tolist() == [1, 2, 3]
@@ -65,7 +65,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_edited_workunits_are_compiled_anew(
+def test_edited_workunits_are_recompiled(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = np.zeros(3, np.int32)
@@ -81,14 +81,13 @@ def files_in(cache: Path) -> list[Path]:
 
 
 def forget_code() -> None:
-    """Load code anew, as a new process does."""
+    """Clear the loaded code, as in a new process."""
     compiling._code_of.cache_clear()
 
 
-def test_code_is_compiled_once(
+def test_kernel_is_compiled_once_and_then_loaded_from_the_cache(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also for a process that finds it in the cache."""
     module = load_workunits(PUT.format(5), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
     for compiled in (["put"], []):
@@ -101,7 +100,9 @@ def test_code_is_compiled_once(
     assert len(files_in(empty_cache)) == 1
 
 
-def test_both_widths(empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_exist_in_both_widths(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = load_workunits(
         "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int64]):\n"
         "    million: int = 1000000\n    out[i] = million * million\n",
@@ -115,7 +116,7 @@ def test_both_widths(empty_cache: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert out.tolist() == [10**12 % 2**32 - 2**32] * 2
 
 
-def test_a_run_compiles_what_it_launches(
+def test_run_compiles_only_launched_modules(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget_code()
@@ -127,7 +128,7 @@ def test_a_run_compiles_what_it_launches(
 
 
 @pytest.mark.parametrize("damage", ["emptied", "garbage", "cut short", "of another unit"])
-def test_damaged_code_is_compiled_again(
+def test_damaged_code_is_recompiled(
     damage: str, empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modules = [load_workunits(PUT.format(value), tmp_path, monkeypatch) for value in (3, 4)]
@@ -147,13 +148,13 @@ def test_damaged_code_is_compiled_again(
     assert path.read_bytes() == kept
 
 
-def test_a_read_only_cache_is_used_as_it_is(
+def test_read_only_cache_is_used(
     empty_cache: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Also where nothing new can be kept: that is compiled in memory, and said."""
+    """New kernels are compiled in memory, with a warning, if no folder is writable."""
     module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
     CpuBackend(1).parallel_for(2, module.put, out=out)
@@ -171,7 +172,7 @@ def test_a_read_only_cache_is_used_as_it_is(
     assert len(files_in(empty_cache)) == 1
 
 
-def test_what_llvm_refuses_is_told(
+def test_error_of_llvm_names_the_module(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = load_workunits(PUT.format(6), tmp_path, monkeypatch)

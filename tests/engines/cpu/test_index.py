@@ -1,4 +1,4 @@
-"""The index of the cache: a process with a warm cache does not read kernels."""
+"""The index of the cache: a process with a warm cache does not read kernel sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAUNCHING = [
 
 
 def forget_code() -> None:
-    """Let compiled code be loaded again, as by a new process."""
+    """Clear the loaded code, as in a new process."""
     index._known.cache_clear()
     compiling._code_of.cache_clear()
     compiling._scheduler.cache_clear()
@@ -41,7 +41,7 @@ def forget_code() -> None:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache, and no library."""
+    """Use an empty cache and no library."""
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(library, "_library", lambda: None)
     forget_code()
@@ -54,7 +54,7 @@ def total() -> int:
 
 
 def units_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list that grows by the names of modules that are read and printed."""
+    """Return a list to which the names of parsed modules are appended."""
     read: list[str] = []
 
     def unit_of(module: ModuleType, width: Width) -> source.Unit:
@@ -66,7 +66,7 @@ def units_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
-def test_a_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     read = units_read(monkeypatch)
     assert total() == 36
     assert sorted(read) == ["scheduler", "selfcheck"]
@@ -78,20 +78,20 @@ def test_a_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_with_a_warm_cache_imports_only_what_launches_take(
+def test_warm_process_imports_only_the_modules_for_launches(
     monkeypatch: pytest.MonkeyPatch, compiled: None
 ) -> None:
     monkeypatch.delenv("JETPY_CACHE_DIR")
-    for _ in range(2):  # the first may find kernels that are not in the index
+    for _ in range(2):  # the first run may compile kernels that the index lacks
         command = [sys.executable, "-c", PARTITION]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == LAUNCHING
 
 
-def test_kernels_of_other_sources_are_read_but_not_compiled_again(
+def test_changed_sources_with_equal_text_are_read_but_not_recompiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As when a comment is edited: the text that LLVM compiles is the same."""
+    """For example after editing a comment, which LLVM does not see."""
     total()
     read = units_read(monkeypatch)
     monkeypatch.setattr(index, "digest_of_kernels", lambda engine: "other")
@@ -104,7 +104,7 @@ def test_kernels_of_other_sources_are_read_but_not_compiled_again(
         read.clear()
 
 
-def test_nothing_is_kept_of_sources_edited_since_they_were_imported(
+def test_sources_edited_after_import_are_not_indexed(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "_digest_of", lambda *folders: "edited")
@@ -114,7 +114,7 @@ def test_nothing_is_kept_of_sources_edited_since_they_were_imported(
 
 
 @pytest.mark.parametrize("pattern", ["index-*", f"selfcheck*{SUFFIX}"])
-def test_what_is_damaged_is_made_again(
+def test_damaged_entries_are_replaced(
     cache: Path, pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     total()
@@ -128,7 +128,7 @@ def test_what_is_damaged_is_made_again(
     assert damaged.read_bytes() == intact
 
 
-def test_workunits_of_others_are_not_in_the_index(
+def test_foreign_workunits_are_not_indexed(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = np.zeros(1, np.int32)
@@ -141,8 +141,10 @@ def test_workunits_of_others_are_not_in_the_index(
     assert (out[0], read.count(name), index.known("cpu", f"{name}_narrow")) == (4, 2, None)
 
 
-def test_modules_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In different packages, with kernels of the same name."""
+def test_modules_with_equal_names_are_distinguished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The modules are in different packages and have kernels with equal names."""
     out = np.zeros(1, np.int32)
     for value in (1, 2):
         module = load_workunits(PUT.format(value), tmp_path, monkeypatch)
@@ -152,9 +154,7 @@ def test_modules_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert out[0] == value
 
 
-def test_the_digest_is_of_names_and_contents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_digest_covers_names_and_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_PACKAGE", tmp_path)
     folder = tmp_path / "folder"
     folder.mkdir()

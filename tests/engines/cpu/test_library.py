@@ -1,4 +1,4 @@
-"""Libraries of compiled kernels, as a wheel brings them."""
+"""Libraries of compiled kernels, as in a wheel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ V3, V4 = (set(library.LEVELS[level]) for level in ("x86-64-v3", "x86-64-v4"))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of libraries that have the kernels of one module."""
+    """Build a folder of libraries with the kernels of one module."""
     if shutil.which("cc") is None or platform.machine() != "x86_64":
         pytest.skip("libraries are made on x86-64, with a C compiler")
     folder = tmp_path_factory.mktemp("libraries")
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def new_process(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is loaded, and nothing is in the cache."""
+    """Clear the loaded code and use an empty cache."""
     monkeypatch.setattr(library, "FOLDER", made)
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
     loaded = library._library, compiling._code_of, compiling._scheduler
@@ -58,7 +58,7 @@ def totals(backend: CpuBackend) -> list[int]:
     ]
 
 
-def test_kernels_of_the_library_are_not_compiled(tmp_path: Path) -> None:
+def test_library_kernels_are_not_compiled(tmp_path: Path) -> None:
     if library.level_in_use() is None:
         pytest.skip("this processor is older than those of the libraries")
     with watch_compilations() as compilations:
@@ -69,7 +69,7 @@ def test_kernels_of_the_library_are_not_compiled(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*"))
 
 
-def test_kernels_that_the_library_lacks_are_compiled(tmp_path: Path) -> None:
+def test_kernels_missing_from_the_library_are_compiled(tmp_path: Path) -> None:
     compiling.code_of(projection, Width.NARROW)
     kept = [path.name.partition("-")[0] for path in tmp_path.rglob(f"*{SUFFIX}")]
     assert kept == ["projection_narrow"]
@@ -85,19 +85,19 @@ def test_kernels_that_the_library_lacks_are_compiled(tmp_path: Path) -> None:
         (set(), None),
     ],
 )
-def test_the_library_fits_the_processor(
+def test_library_level_fits_the_processor(
     flags: set[str], level: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "_flags", lambda: flags)
     assert library.level_in_use() == level
 
 
-def test_a_library_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "digest_of_kernels", lambda engine: "0" * 64)
     assert library.level_in_use() is None
     assert totals(CpuBackend(1)) == [49_995_000] * 2
 
 
-def test_without_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_give_no_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "FOLDER", tmp_path)
     assert library.level_in_use() is None

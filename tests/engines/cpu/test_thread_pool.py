@@ -1,4 +1,4 @@
-"""Crews: threads that share launches, and programs of launches that run without the interpreter."""
+"""The thread pool, and captured programs of launches that run without the interpreter."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ def check_totals(backend: CpuBackend, n: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [2, 5, 64])
-def test_sizes_around_those_where_something_changes(threads: int) -> None:
+def test_totals_at_sizes_around_the_thresholds(threads: int) -> None:
     backend = CpuBackend(threads)
     for n in SIZES:
         check_totals(backend, n)
 
 
-def test_workers_that_sleep_are_woken() -> None:
+def test_sleeping_workers_are_woken() -> None:
     backend = CpuBackend(3)
     for _ in range(4):
         check_totals(backend, 100_000)
         time.sleep(0.02)
 
 
-def test_several_leaders_at_once() -> None:
-    """One leads the pool, the others work alone meanwhile."""
+def test_concurrent_callers_get_correct_totals() -> None:
+    """One caller uses the pool; the others run serially meanwhile."""
     backend = CpuBackend(2)
     with ThreadPoolExecutor(4) as leaders:
         for done in [leaders.submit(check_totals, backend, 300_000) for _ in range(40)]:
             done.result()
 
 
-def test_the_pool_leaves_with_its_back_end() -> None:
+def test_pool_ends_with_its_back_end() -> None:
     gc.collect()
     before = threading.active_count()
     backend = CpuBackend(4)
@@ -74,7 +74,7 @@ def test_the_pool_leaves_with_its_back_end() -> None:
     assert threading.active_count() == before
 
 
-def test_processes_end_while_workers_wait() -> None:
+def test_process_exits_while_workers_wait() -> None:
     code = (
         "import sys, numpy as np\n"
         "from jetpy.device.backends import get_backend\n"
@@ -86,7 +86,7 @@ def test_processes_end_while_workers_wait() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 5
 
 
-def test_fewer_threads_than_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pool_continues_with_the_threads_that_started(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[threading.Thread] = []
 
     def start(
@@ -108,8 +108,8 @@ def test_fewer_threads_than_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("most", [1, 2, 100])
-def test_programs(threads: int, most: int) -> None:
-    """Numbers are read when a launch is due; the program is repeated until it is to end."""
+def test_captured_program_reads_counts_at_launch_and_repeats(threads: int, most: int) -> None:
+    """The program repeats until the end flag is set."""
     backend, length = CpuBackend(threads), 5000
     state = np.zeros(3, np.int64)
     state[0] = length
@@ -134,8 +134,8 @@ def test_programs(threads: int, most: int) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 40, MAX_PIECES + 5])
-def test_tasks(n: int) -> None:
-    """Few indices are shared, too."""
+def test_run_tasks_runs_every_index(n: int) -> None:
+    """Even a few indices are shared among threads."""
     for threads in (1, 2, 5):
         backend = CpuBackend(threads)
         numbers, sums = np.arange(n, dtype=np.int32), np.zeros(7, np.int64)

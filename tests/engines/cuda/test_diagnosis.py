@@ -1,4 +1,4 @@
-"""What is said about installations of CUDA on which the back end `cuda` does not work."""
+"""Diagnosis of CUDA installations on which the back end `cuda` does not work."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
+def test_problem_and_its_fix_are_named(name: str) -> None:
     found, what, fix = WRONG[name]
     [problem] = problems(found)
     assert re.search(what, problem.what), problem.what
@@ -88,7 +88,7 @@ def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("found", [SOUND, CUDA_12, replace(SOUND, capabilities=(103, 89))])
-def test_nothing_is_wrong(found: Installation) -> None:
+def test_working_installation_has_no_problem(found: Installation) -> None:
     assert problems(found) == []
 
 
@@ -97,7 +97,7 @@ def test_every_check_has_a_case() -> None:
     assert found == set(CHECKS)
 
 
-def test_wheels_are_those_of_the_extras() -> None:
+def test_wheels_equal_the_extras() -> None:
     file = Path(__file__).parents[3] / "pyproject.toml"
     extras = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
     assert {f"cuda{major}": list(wheels) for major, wheels in WHEELS.items()} == {
@@ -108,16 +108,16 @@ def test_wheels_are_those_of_the_extras() -> None:
 # On this machine
 
 
-def test_without_a_driver_nothing_else_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_driver_ends_the_examination(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "_driver", lambda: ())
-    monkeypatch.setattr(installation, "_cupy", lambda: pytest.fail("CuPy is imported"))
+    monkeypatch.setattr(installation, "_cupy", lambda: pytest.fail("CuPy must not be imported"))
     assert examine() == Installation()
     with pytest.raises(BackendError, match=r"no NVIDIA driver .* use cpu\.$"):
         get_backend("cuda", device=7)
 
 
-def test_a_gpu_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`auto` does not take cpu instead."""
+def test_auto_with_an_absent_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auto` does not fall back to `cpu`."""
     monkeypatch.setattr(installation, "_driver", lambda: ())
     monkeypatch.setattr("jetpy.engines.kokkos.runtime.find_spec", lambda package: None)
     with pytest.raises(BackendError, match="no NVIDIA driver"):
@@ -132,7 +132,7 @@ def test_a_gpu_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) 
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with code -9"),
     ],
 )
-def test_a_broken_cupy(
+def test_import_failure_of_cupy_is_described(
     code: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cupy.py").write_text(code)
@@ -152,7 +152,7 @@ class cuda:
 """
 
 
-def test_a_cupy_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_cupy_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cupy.py").write_text(CUPY)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[3]}")
     found = examine_apart()

@@ -1,4 +1,4 @@
-"""The back end `cuda` on a CuPy that is made up: GPUs by number, modules, memory that is full."""
+"""The back end `cuda` on a fake CuPy: devices, modules, full memory."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ GIB = 1 << 30
 
 
 class Full(MemoryError):
-    """As CuPy's OutOfMemoryError."""
+    """Stands in for CuPy's OutOfMemoryError."""
 
 
 class DriverError(RuntimeError):
-    """As CuPy's CUDADriverError."""
+    """Stands in for CuPy's CUDADriverError."""
 
 
 class RuntimeFault(RuntimeError):
-    """As CuPy's CUDARuntimeError."""
+    """Stands in for CuPy's CUDARuntimeError."""
 
 
 class Stream:
-    """As CuPy's; the default one can be the current one."""
+    """A stream of the fake CuPy."""
 
     ptr = 5
     null: AbstractContextManager[None] = nullcontext()
@@ -66,7 +66,7 @@ class Stream:
 
 
 class Cupy(ModuleType):
-    """Two GPUs; what is loaded and launched on each is written down."""
+    """A fake CuPy with two GPUs that records loads and launches."""
 
     def __init__(self) -> None:
         super().__init__("cupy")
@@ -109,7 +109,7 @@ class Cupy(ModuleType):
 
 
 class Array(np.ndarray):
-    """As CuPy's, which have an address at hand."""
+    """An array with an address, like CuPy's."""
 
     @property
     def data(self) -> Any:
@@ -135,13 +135,13 @@ def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cupy]:
 
 
 def forget_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let compiled code be looked up and loaded again, as by a new process."""
+    """Clear the loaded code and the known index, as in a new process."""
     monkeypatch.setattr(code, "_codes", {})
     index._known.cache_clear()
     forget_backends()
 
 
-def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
+def test_cuda_has_the_properties_of_a_gpu(cupy: Cupy) -> None:
     backend = get_backend("cuda")
     assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
     assert backend.is_asynchronous
@@ -149,7 +149,7 @@ def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
     assert backend.host_engine.threads == HOST_THREADS
 
 
-def test_gpus_by_number(cupy: Cupy) -> None:
+def test_device_selects_the_gpu(cupy: Cupy) -> None:
     for arguments in (("cuda",), ("cuda", None, 0), ("cuda", 3), ("auto",), ("auto", None, 0)):
         assert get_backend(*arguments).gpu == 0
     for arguments in (("cuda", None, 1), ("auto", 2, 1)):
@@ -160,7 +160,7 @@ def test_gpus_by_number(cupy: Cupy) -> None:
         gpu.check_device(1, 1)
 
 
-def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
+def test_device_is_current_only_while_in_use(cupy: Cupy) -> None:
     backend = get_backend("cuda", device=1)
     assert cupy.current == 0
     backend.compile(kernel_modules())
@@ -182,15 +182,16 @@ def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
     assert cupy.current == 0
 
 
-def test_gpus_of_two_kinds(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of which NVRTC compiles for."""
+def test_unsupported_gpu_is_refused_next_to_a_supported_one(
+    cupy: Cupy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine, "examine", lambda: replace(SOUND, capabilities=(70, 90)))
     with pytest.raises(BackendError, match=r"does not support this GPU \(sm_70\)"):
         get_backend("cuda")
     assert get_backend("cuda", device=1).name == "cuda"
 
 
-def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
+def test_kernels_are_loaded_on_first_launch(cupy: Cupy) -> None:
     backend, numbers = get_backend("cuda"), cupy.zeros(5, np.int32)
     for _ in range(2):
         backend.reduce(5, selfcheck.add_up, numbers=numbers)
@@ -198,8 +199,8 @@ def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
     assert len(cupy.launched) == backend.launches == 2
 
 
-def test_a_warm_cache_is_not_loaded_at_once(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are neither read nor loaded before they are launched."""
+def test_warm_cache_is_loaded_on_first_launch(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are neither read nor loaded before the first launch."""
     get_backend("cuda").compile(kernel_modules())
     assert len(cupy.loaded) == len(modules())
     forget_code(monkeypatch)
@@ -213,10 +214,10 @@ def test_a_warm_cache_is_not_loaded_at_once(cupy: Cupy, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"damaged")])
-def test_what_has_gone_from_a_warm_cache(
+def test_missing_or_damaged_cubin_is_recompiled(
     cupy: Cupy, tmp_path: Path, damage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cubin that is missing is compiled with all that is; a damaged one when it is needed."""
+    """A missing cubin is recompiled with the others, a damaged one on first use."""
     get_backend("cuda").compile(kernel_modules())
     [cubin] = tmp_path.rglob("selfcheck-*.cubin")
     before = cubin.read_bytes()
@@ -228,7 +229,9 @@ def test_what_has_gone_from_a_warm_cache(
     assert cubin.read_bytes() == before
 
 
-def test_other_sources_are_compiled(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cubins_of_other_sources_are_recompiled(
+    cupy: Cupy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     get_backend("cuda").compile(kernel_modules())
     monkeypatch.setattr(code, "_codes", {})
     monkeypatch.setattr(index, "digest_of_kernels", lambda engine: "of another version")
@@ -238,7 +241,7 @@ def test_other_sources_are_compiled(cupy: Cupy, monkeypatch: pytest.MonkeyPatch)
     assert len(cupy.loaded) == len(modules())
 
 
-def test_what_the_driver_does_not_load(cupy: Cupy) -> None:
+def test_load_error_of_the_driver_is_raised(cupy: Cupy) -> None:
     cupy.refused = True
     with pytest.raises(BackendError, match="cannot load the kernels: CUDA_ERROR_INVALID_IMAGE"):
         get_backend("cuda").compile(kernel_modules())
@@ -266,14 +269,14 @@ def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("fails_at", [None, "launch", "one launch", "copy", "end"])
-def test_captures_that_other_threads_disturb(
+def test_disturbed_capture_is_launched_and_repeated(
     cupy: Cupy, fails_at: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was not captured whole is launched one by one, and captured the next time."""
+    """An incomplete capture is launched one by one and captured the next time."""
     did: list[str] = []
     errors: dict[str | None, Exception] = {
         "launch": DriverError("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"),
-        "one launch": DriverError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),  # the capture goes on
+        "one launch": DriverError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),  # the capture continues
         "copy": RuntimeFault("cudaErrorInvalidValue"),
     }
 
@@ -306,8 +309,8 @@ def test_captures_that_other_threads_disturb(
 # Short arrays
 
 
-def test_short_arrays_share_a_stage(cupy: Cupy) -> None:
-    """Copies happen as late as they may: when something waits for them."""
+def test_short_arrays_share_a_staging_buffer(cupy: Cupy) -> None:
+    """The fake copies happen as late as possible: at the next synchronisation."""
     due: list[tuple[int, int, int]] = []
 
     def synchronize() -> None:
@@ -333,7 +336,7 @@ def test_short_arrays_share_a_stage(cupy: Cupy) -> None:
 # Memory that is full
 
 
-def test_what_would_have_fitted(cupy: Cupy) -> None:
+def test_out_of_memory_estimates_the_size_that_fits(cupy: Cupy) -> None:
     backend = get_backend("cuda")
     with pytest.raises(OutOfMemoryError) as caught, explain_oom(backend, 10**8, 10**8):
         raise Full("Out of memory allocating 4,000 bytes")
@@ -350,7 +353,7 @@ def test_what_would_have_fitted(cupy: Cupy) -> None:
         raise MemoryError("of the host")
 
 
-def test_partitioning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_is_explained_by_every_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: Backend, n: int, dtype: object = None) -> None:
         raise Full
 

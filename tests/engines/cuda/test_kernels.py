@@ -1,4 +1,4 @@
-"""The back end `cuda` without a GPU: NVRTC, cubins in the cache, launches to a made-up driver."""
+"""The back end `cuda` without a GPU: NVRTC, cached cubins, launches on a fake driver."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class StandIn(NVRTC):
-    """Compiles to the source itself, and counts how often it does."""
+    """A fake NVRTC that returns the source and records each compilation."""
 
     def __init__(self, version: tuple[int, int] = (13, 0)) -> None:
         self.version, self.architectures = version, (75, 80, 86, 90, 100)
@@ -77,7 +77,7 @@ class StandIn(NVRTC):
 
 @pytest.fixture(scope="module")
 def compiler() -> NVRTC:
-    """NVRTC, where its wheel or a toolkit is installed."""
+    """Return NVRTC, if its wheel or a toolkit is installed."""
     try:
         return nvrtc.load()
     except BackendError as error:
@@ -87,7 +87,7 @@ def compiler() -> NVRTC:
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
 @pytest.mark.parametrize("width", Width)
 def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, width: Width) -> None:
-    """Those that the user's cache has were compiled from the same text by the same NVRTC."""
+    """Kernels in the user's cache were compiled from the same text by the same NVRTC."""
     target = Target(compiler, SM_90, width)
     entry = compiled([module], target)[module]
     signatures, cubin = split_entry(entry)
@@ -97,19 +97,19 @@ def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, width: Width
     assert read_entry(entry_name(module, target)) == entry
 
 
-def test_the_oldest_and_newest_architectures(compiler: NVRTC) -> None:
+def test_oldest_and_newest_architectures_compile(compiler: NVRTC) -> None:
     text = source(sys.modules["jetpy.workloads.common.selfcheck"])
     for number in (compiler.architectures[0], compiler.architectures[-1]):
         assert compiler.compile(text, "selfcheck.cu", f"sm_{number}")[:4] == b"\x7fELF"
 
 
-def test_what_does_not_compile_is_told_in_the_compilers_words(compiler: NVRTC) -> None:
+def test_compile_error_has_the_message_of_the_compiler(compiler: NVRTC) -> None:
     for _ in range(2):
         with pytest.raises(BackendError, match=r'broken.cu\(1\): error: identifier "x" is undef'):
             compiler.compile("int y = x;", "broken.cu", SM_90)
 
 
-def test_all_modules_with_workunits_are_compiled() -> None:
+def test_every_module_with_workunits_is_listed() -> None:
     everything = {name for module in workloads.MODULES for name in read_workunits(module)}
     assert everything == {name for module in modules() for name in read_workunits(module)}
     assert {"propose", "tally"} <= everything
@@ -123,11 +123,11 @@ def test_all_modules_with_workunits_are_compiled() -> None:
     ("capability", "architecture"),
     [(75, "sm_75"), (89, "sm_86"), (90, "sm_90"), (103, "sm_100"), (70, None), (120, None)],
 )
-def test_architectures_of_gpus(capability: int, architecture: str | None) -> None:
+def test_architecture_of_a_capability(capability: int, architecture: str | None) -> None:
     assert nvrtc.architecture_for(capability, (75, 80, 86, 90, 100)) == architecture
 
 
-def test_architectures_by_name() -> None:
+def test_architecture_name_is_checked() -> None:
     assert StandIn().checked("sm_90") == "sm_90"
     with pytest.raises(
         BackendError, match=r"NVRTC 13.0 does not support sm_70; choose one of sm_75"
@@ -138,7 +138,7 @@ def test_architectures_by_name() -> None:
             StandIn().checked(name)
 
 
-def test_where_nvrtc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nvrtc_search_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path / "packages"), ""])
     monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
     for folder in ("packages/nvidia/cu13/lib", "packages/nvidia/cuda_nvrtc/lib", "toolkit/lib64"):
@@ -154,7 +154,7 @@ def test_where_nvrtc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert next(nvrtc._places(13)).endswith("nvidia/cu13/lib/libnvrtc.so.13")
 
 
-def test_no_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_nvrtc_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvrtc, "_places", lambda major: iter(["/nowhere/libnvrtc.so"]))
     with pytest.raises(
         BackendError, match=r"NVRTC for CUDA 11 or 10 is not installed: pip install"
@@ -165,7 +165,7 @@ def test_no_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 # The cache
 
 
-def test_cubins_are_kept(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cubins_are_cached(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
     compiler = StandIn()
     first = compiled([module, other], Target(compiler, SM_90), jobs=2)
@@ -175,8 +175,9 @@ def test_cubins_are_kept(cache: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert first[module] != first[other]
 
 
-def test_keys(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An entry for each text, architecture, version of NVRTC, and set of options."""
+def test_cache_key_depends_on_text_architecture_version_and_options(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
     usual = Target(StandIn(), SM_90)
     names = {entry_name(module, usual), entry_name(other, usual)}
@@ -190,7 +191,7 @@ def test_keys(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"\x00" * 200])
-def test_damaged_cubins_are_compiled_again(
+def test_damaged_cubins_are_recompiled(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
 ) -> None:
     module, compiler = load_workunits(DRAW.format(7), tmp_path, monkeypatch), StandIn()
@@ -205,7 +206,7 @@ def test_damaged_cubins_are_compiled_again(
         compiled([module], Target(compiler, SM_90))
 
 
-def test_a_cache_that_cannot_be_written(
+def test_unwritable_cache_is_warned_about(
     cache: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -225,10 +226,10 @@ def test_one_failure_does_not_stop_the_others(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in (1, 666, 2)]
-    compiler, told = StandIn(), []
+    compiler, calls = StandIn(), []
     with watch_compilations() as seen, pytest.raises(BackendError, match="x is undefined"):
-        compiled(wanted, Target(compiler, SM_90), progress=lambda *numbers: told.append(numbers))
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+        compiled(wanted, Target(compiler, SM_90), progress=lambda *numbers: calls.append(numbers))
+    assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert [c.workunits for c in seen] == [["draw"]] * 3
     assert sorted(str(c.failure) for c in seen) == ["None", "None", "x is undefined"]
     with pytest.raises(BackendError):
@@ -236,15 +237,17 @@ def test_one_failure_does_not_stop_the_others(
     assert len(compiler.compiled) == 4
 
 
-def test_compilation_ahead(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler, told = StandIn(), []
+def test_ahead_of_time_compilation_covers_all_architectures(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, calls = StandIn(), []
     monkeypatch.setattr(nvrtc, "load", lambda: compiler)
     kernels = sum(len(read_workunits(module)) for module in modules())
     compile_all = in_turn(compilers_for([SM_90, "sm_80", SM_90], modules()), kernels)
-    compile_all(jobs=2, progress=lambda *numbers: told.append(numbers))
+    compile_all(jobs=2, progress=lambda *numbers: calls.append(numbers))
     assert len(compiler.compiled) == 4 * len(modules())
-    assert told[0] == (0, 4 * kernels)
-    assert told[-1] == (4 * kernels, 4 * kernels)
+    assert calls[0] == (0, 4 * kernels)
+    assert calls[-1] == (4 * kernels, 4 * kernels)
     assert {path.parent.name for path in cache.rglob("*.cubin")} == {SM_90, "sm_80"}
     with pytest.raises(BackendError, match="sm_70"):
         compilers_for([SM_90, "sm_70"], modules())
@@ -254,7 +257,7 @@ def test_compilation_ahead(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Driver:
-    """Reads what it is given as a kernel would, and answers."""
+    """A fake driver that reads the arguments as a kernel does and writes a result."""
 
     def __init__(self, codes: str) -> None:
         self.codes, self.seen = codes, []
@@ -274,7 +277,7 @@ class Driver:
 
 
 class Made:
-    """A launcher of one workunit, its driver, and the memory that arrays lie in."""
+    """A launcher of one workunit with its fake driver and memory."""
 
     def __init__(self, module: ModuleType, name: str) -> None:
         signature = read_workunits(module)[name].signature
@@ -293,7 +296,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return load_workunits(VERBS, tmp_path, monkeypatch)
 
 
-def test_arguments_come_packed_as_the_kernel_takes_them(kernels: ModuleType) -> None:
+def test_arguments_are_packed_in_the_order_of_the_kernel(kernels: ModuleType) -> None:
     made = Made(kernels, "put")
     a, out = np.arange(300, dtype=np.int32), np.zeros(300, np.int64)
     given = {"a": a, "out": out, "few": np.int32(-5), "many": -(1 << 40), "share": 0.1}
@@ -307,7 +310,7 @@ def test_arguments_come_packed_as_the_kernel_takes_them(kernels: ModuleType) -> 
     assert "unsigned n, int few_, long long* out_, double share_, int* a_," in source(kernels)
 
 
-def test_wrong_arguments_are_refused(kernels: ModuleType) -> None:
+def test_argument_of_wrong_type_is_refused(kernels: ModuleType) -> None:
     made = Made(kernels, "put")
     a, out = np.arange(3, dtype=np.int32), np.zeros(3, np.int64)
     good = {"a": a, "out": out, "few": 1, "many": 1, "share": 0.5}
@@ -337,7 +340,7 @@ def test_empty_ranges_are_not_launched(kernels: ModuleType) -> None:
         assert made.driver.seen == []
 
 
-def test_sums_are_read_where_the_kernel_leaves_them(kernels: ModuleType) -> None:
+def test_sum_is_read_from_the_result_buffer(kernels: ModuleType) -> None:
     made, a = Made(kernels, "count"), np.arange(10, dtype=np.int32)
     made.driver.answer = -(1 << 50)
     assert made.run(10, a=a) == -(1 << 50)
@@ -347,7 +350,7 @@ def test_sums_are_read_where_the_kernel_leaves_them(kernels: ModuleType) -> None
     assert values[:2] == [10, a.ctypes.data]
 
 
-def test_scans_have_a_number_and_room_for_tiles(kernels: ModuleType) -> None:
+def test_scans_get_an_id_and_a_tile_buffer(kernels: ModuleType) -> None:
     made = Made(kernels, "place")
     a, out = np.arange(10, dtype=np.int32), np.zeros(10, np.int64)
     made.driver.answer = 45
@@ -356,18 +359,18 @@ def test_scans_have_a_number_and_room_for_tiles(kernels: ModuleType) -> None:
     assert [blocks for blocks, _, _ in made.driver.seen] == [1, 10, 11, 1]
     assert [values[-2] for _, _, values in made.driver.seen] == [1, 2, 3, 4]
     tiles = [values[3] for _, _, values in made.driver.seen]
-    assert tiles[1] == tiles[2] == tiles[3]  # there was room for more
+    assert tiles[1] == tiles[2] == tiles[3]  # the buffer was large enough
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
-def test_places_of_arguments_are_aligned(module: ModuleType) -> None:
+def test_argument_offsets_are_aligned(module: ModuleType) -> None:
     for definition in read_workunits(module).values():
         codes = kernel_codes(definition.signature)
         places = offsets(codes)
         assert all(o % struct.calcsize(code) == 0 for o, code in zip(places, codes, strict=True))
         ends = [o + struct.calcsize(code) for o, code in zip(places, codes, strict=True)]
         assert all(end <= start for end, start in zip(ends, places[1:], strict=False))
-        assert ends[-1] <= 4096  # most that a kernel takes
+        assert ends[-1] <= 4096  # the limit of a kernel
 
 
 # On a GPU

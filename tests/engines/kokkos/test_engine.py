@@ -1,4 +1,4 @@
-"""The `kokkos-*` back ends. Most tests need PyKokkos; the kernels that they compile stay cached."""
+"""The `kokkos-*` back ends. Most tests need PyKokkos; compiled kernels stay in the cache."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def add(i: int, a: pk.View1D[pk.int32], out: pk.View1D[pk.int32]):
 
 
 def made(name: str) -> KokkosBackend:
-    """A back end, if it works on this machine."""
+    """Return a back end, or skip the test if it does not work on this machine."""
     try:
         found = get_backend(name)
     except BackendError as error:
@@ -101,13 +101,13 @@ def backend(request: pytest.FixtureRequest) -> KokkosBackend:
 
 @pytest.fixture
 def serial() -> KokkosBackend:
-    """The back end for tests of what does not depend on it."""
+    """Return the back end for tests that need any of them."""
     return made("kokkos-serial")
 
 
 @pytest.fixture
 def compiled(backend: KokkosBackend) -> KokkosBackend:
-    """A back end whose kernels are compiled: minutes of work, so only on request."""
+    """Return a back end with compiled kernels; compiling takes minutes, so only on request."""
     missing = sum(not is_built(folder) for folder in backend.kernels(kernel_modules()))
     if missing > 2 and "JETPY_TEST_COMPILE" not in os.environ:
         pytest.skip(
@@ -119,7 +119,7 @@ def compiled(backend: KokkosBackend) -> KokkosBackend:
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    """Run Python code in a process of its own."""
+    """Run Python code in another process."""
     command = [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -142,7 +142,7 @@ def test_missing_cupy_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         KokkosBackend("Cuda", CpuBackend)
 
 
-def test_half_built_folders_do_not_count(tmp_path: Path) -> None:
+def test_incomplete_folder_is_not_built(tmp_path: Path) -> None:
     (tmp_path / "build-abc" / "binary").mkdir(parents=True)
     (tmp_path / "build-abc" / "binary" / "kernel.so").write_bytes(b"")
     assert not is_built(tmp_path)
@@ -150,7 +150,7 @@ def test_half_built_folders_do_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2, 16])
 @pytest.mark.parametrize("number", [1, FEWEST, 3 * FEWEST - 1, 50])
-def test_groups_are_balanced_and_worth_it(number: int, jobs: int) -> None:
+def test_groups_of_kernels_are_balanced_and_large_enough(number: int, jobs: int) -> None:
     kernels = [(f"kernel{i}",) for i in range(number)]
     groups = in_groups(kernels, jobs)
     assert sorted(kernel for group in groups for kernel in group) == sorted(kernels)
@@ -164,7 +164,7 @@ def test_groups_are_balanced_and_worth_it(number: int, jobs: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1000, 10_000])
-def test_language_means_the_same_on_cpu(
+def test_language_equals_cpu(
     backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
@@ -180,7 +180,7 @@ def test_language_means_the_same_on_cpu(
     assert results[1][1:3] == (int(a[a != 2].sum()), int(a.sum()))
 
 
-def test_empty_ranges_and_arrays(
+def test_empty_ranges_and_arrays_are_accepted(
     backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
@@ -190,7 +190,7 @@ def test_empty_ranges_and_arrays(
     assert backend.scan(0, kernels.place, a=a, out=out) == 0
 
 
-def test_addresses_are_kept_as_long_as_their_arrays_live(
+def test_addresses_are_cached_while_their_arrays_live(
     serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
@@ -198,7 +198,7 @@ def test_addresses_are_kept_as_long_as_their_arrays_live(
     known = serial._memory.addresses["int32"]
     before = len(known)
     total = 0
-    for value in range(100):  # arrays are freed, and others come to lie in their place
+    for value in range(100):  # freed arrays are replaced by others at the same address
         a = serial.full(50 + value % 3, value)
         total += serial.reduce(len(a), kernels.count, a=a)
         assert known[id(a)] == a.ctypes.data
@@ -208,7 +208,7 @@ def test_addresses_are_kept_as_long_as_their_arrays_live(
     assert len(known) == before
 
 
-def test_what_is_no_array_for_a_parameter_is_refused(
+def test_array_of_wrong_type_is_refused(
     serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
@@ -217,7 +217,7 @@ def test_what_is_no_array_for_a_parameter_is_refused(
     with pytest.raises(
         TypeError, match="out of place is an array of int32; it must be an array of int64"
     ):
-        serial.scan(10, kernels.place, a=good, out=good)  # known, but of the other type
+        serial.scan(10, kernels.place, a=good, out=good)  # its address is cached for the other type
     with pytest.raises(
         TypeError, match="a of count is an array of int64; it must be an array of int32"
     ):
@@ -236,7 +236,7 @@ def test_what_is_no_array_for_a_parameter_is_refused(
 
 
 @pytest.mark.parametrize("n", [5, 5000])
-def test_numbers_keep_their_types(
+def test_scalar_arguments_keep_their_types(
     backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
@@ -252,7 +252,7 @@ def test_numbers_keep_their_types(
 
 
 @pytest.mark.parametrize("n", [5, 5000])
-def test_totals_are_of_64_bits(
+def test_totals_have_64_bits(
     backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
@@ -263,7 +263,7 @@ def test_totals_are_of_64_bits(
         assert out.tolist() == [i * value for i in range(n)]
 
 
-def test_captured_launches_see_what_arrays_hold_now(
+def test_captured_launches_read_current_values(
     backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
@@ -282,7 +282,7 @@ def test_captured_launches_see_what_arrays_hold_now(
         assert set(a) == {2 * value}
 
 
-def test_edited_kernels_are_compiled_anew(
+def test_edited_kernels_are_recompiled(
     serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = serial.full(3, 0)
@@ -301,7 +301,7 @@ def broken(i: int, out: pk.View1D[pk.int32]):
 
 
 def break_with(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have `BROKEN`'s parameter printed by another name."""
+    """Print the parameter of `BROKEN` with another name."""
 
     def print_broken(definition: Definition) -> str:
         source = print_module(definition)
@@ -317,7 +317,7 @@ def break_with(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ("double", "error: expected"),  # from the compiler
     ],
 )
-def test_failures_are_reported_and_leave_nothing(
+def test_compile_error_is_reported_and_not_cached(
     serial: KokkosBackend,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -348,7 +348,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def draws(
     serial: KokkosBackend, empty_cache: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[Path, Workunit]:
-    """Two kernels that are not compiled, of one name and by their folders; they put 0 and 1."""
+    """Return two uncompiled kernels of one name by folder; they write 0 and 1."""
     modules = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2)]
     return {serial._folder(module.draw): module.draw for module in modules}
 
@@ -356,7 +356,7 @@ def draws(
 def drawn(
     backend: KokkosBackend, kernels: dict[Path, Workunit], *, built: bool = True
 ) -> list[int]:
-    """Launch kernels, which are compiled already or not, and return what each puts."""
+    """Launch kernels, which are built or not, and return the value that each writes."""
     assert all(is_built(folder) == built for folder in kernels)
     out = backend.full(len(kernels), -1)
     for i, kernel in enumerate(kernels.values()):
@@ -397,7 +397,7 @@ def test_kernels_compiled_together_share_a_library(
 
 
 @pytest.mark.slow
-def test_processes_that_compile_the_same_do_not_disturb_each_other(
+def test_processes_may_compile_the_same_kernels(
     serial: KokkosBackend, draws: dict[Path, Workunit]
 ) -> None:
     orders = [list(map(str, draws)), list(map(str, reversed(draws)))]
@@ -411,7 +411,7 @@ def test_processes_that_compile_the_same_do_not_disturb_each_other(
 
 
 @pytest.mark.slow
-def test_a_broken_kernel_does_not_keep_those_beside_it_from_being_compiled(
+def test_broken_kernel_does_not_stop_the_others(
     serial: KokkosBackend,
     draws: dict[Path, Workunit],
     tmp_path: Path,
@@ -431,7 +431,7 @@ def test_a_broken_kernel_does_not_keep_those_beside_it_from_being_compiled(
     assert drawn(serial, draws) == [0, 1]
 
 
-def test_other_numbers_of_threads_are_refused() -> None:
+def test_second_number_of_threads_is_refused() -> None:
     made("kokkos-openmp")
     answer = run(
         "from jetpy.device.backends import get_backend\n"
@@ -473,7 +473,7 @@ def test_parts_do_not_depend_on_threads(compiled: KokkosBackend, threads: int) -
     assert answer.stdout.split() == [str(p) for p in expected], answer.stderr
 
 
-def test_pykokkos_is_imported_on_request_only() -> None:
+def test_pykokkos_is_imported_only_on_request() -> None:
     if find_spec("pykokkos") is None:
         pytest.skip("PyKokkos is not installed")
     answer = run(
@@ -526,10 +526,12 @@ print(os.wait()[1], before.threads)
 
 @pytest.mark.parametrize("after", ["kokkos-openmp", "kokkos-serial", "cpu"])
 @pytest.mark.parametrize("before", ["kokkos-openmp", "kokkos-serial"])
-def test_forked_processes_use_one_thread(before: str, after: str) -> None:
-    """Of Kokkos; those of cpu are its own."""
+def test_forked_process_uses_one_thread(before: str, after: str) -> None:
+    """This concerns Kokkos only; `cpu` starts new threads."""
     for name in {before, after} - {"cpu"}:
-        assert list(differences(made(name), 50_000)) == []  # compiles what the child will run
+        assert (
+            list(differences(made(name), 50_000)) == []
+        )  # compiles the kernels that the child runs
     answer = run(FORK.format(before=before, after=after))
     threads = "2" if before == "kokkos-openmp" else "1"
     own = "2" if after == "cpu" else "1"
@@ -552,7 +554,7 @@ use_openmp(np.zeros(9))
 
 
 @pytest.mark.parametrize("after", NAMES)
-def test_kokkos_starts_after_a_fork_if_nobody_has_used_openmp(after: str) -> None:
+def test_kokkos_starts_after_a_fork_without_openmp(after: str) -> None:
     made(after)
     answer = run(FORK.format(before="cpu", after=after))
     threads = "2" if after == "kokkos-openmp" else "1"
@@ -561,7 +563,7 @@ def test_kokkos_starts_after_a_fork_if_nobody_has_used_openmp(after: str) -> Non
 
 
 @pytest.mark.parametrize("after", NAMES)
-def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
+def test_kokkos_refuses_to_start_after_a_fork_with_openmp(after: str) -> None:
     pytest.importorskip("numba", reason="without numba nothing else here has used OpenMP")
     made(after)
     answer = run(OPENMP + FORK.format(before="cpu", after=after))
@@ -573,8 +575,8 @@ def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
     assert answer.stdout.endswith("\n0 2\n"), answer.stderr
 
 
-def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a back end without its GPU, as there may be none here."""
+def test_gpu_is_refused_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use a back end without its GPU, because the machine may have none."""
     monkeypatch.setattr(gpu, "_is_lost", True)
     monkeypatch.setattr("jetpy.engines.kokkos.runtime.find_spec", lambda package: True)
     backend = KokkosBackend.__new__(KokkosBackend)
@@ -601,7 +603,7 @@ def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["emptied", "no checksum", "also its source"])
-def test_what_is_damaged_is_compiled_again(
+def test_damaged_library_is_recompiled(
     serial: KokkosBackend,
     empty_cache: None,
     tmp_path: Path,
@@ -624,7 +626,7 @@ def test_what_is_damaged_is_compiled_again(
     assert is_built(folder)
 
 
-def test_others_kernels_are_not_loaded(
+def test_kernels_that_others_can_write_are_not_loaded(
     serial: KokkosBackend, draws: dict[Path, Workunit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [*_, (folder, kernel)] = draws.items()
