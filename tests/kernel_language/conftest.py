@@ -20,12 +20,12 @@ from jetpy.kernel_language.reading import read_workunits
 from tests.kernel_language.cpp_engine import CppEngine
 
 ENGINES = ("cpu-1", "cpu-2", "cpu-3", "cuda-printed", "cuda", "kokkos-serial", "kokkos-cuda")
-"""Back ends, `cpu` with a number of threads, and CUDA C compiled for the host."""
+"""Back ends, `cpu` with each number of threads, and CUDA C compiled for the host."""
 
 
 @pytest.fixture(scope="module")
 def kernels() -> Iterator[ModuleType]:
-    """The workunits of `snippets.py`; the name stays the same, and so do the caches."""
+    """Import the workunits of `snippets.py` under a fixed name, so that caches remain valid."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
         with pytest.MonkeyPatch.context() as inner:

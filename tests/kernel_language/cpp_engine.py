@@ -1,4 +1,4 @@
-"""Runs what is printed as CUDA C on the host, compiled as C++: its words are all that differ."""
+"""Runs printed CUDA C on the host: macros turn its keywords into C++."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ template <class T> T atomic_fetch_max(T* p, T v) { T old = *p; if (v > old) *p =
 
 
 class CppEngine:
-    """The three verbs over the workunits of one module, one index after the other."""
+    """Runs the three verbs on the workunits of one module, one index after the other."""
 
     def __init__(self, module: ModuleType, folder: Path) -> None:
         self.xp = np
@@ -79,7 +79,7 @@ class CppEngine:
 
 
 def _launcher(definition: Definition) -> str:
-    """Return a function that runs a workunit over a range; a scan over two, as engines do."""
+    """Return a C function that runs a workunit over a range; a scan makes two passes."""
     own = definition.arguments
     parameters = "".join(
         f", {TYPES[kind.element]}* {name}" if isinstance(kind, View) else f", {TYPES[kind]} {name}"

@@ -1,4 +1,4 @@
-"""Workunits for the tests of the kernel language: one for each thing that engines may get wrong."""
+"""Workunits for the tests of the kernel language, one per feature that an engine may get wrong."""
 
 from enum import IntEnum
 
@@ -237,7 +237,7 @@ def mixed(
     v: pk.View1D[pk.uint64],
     out: pk.View1D[pk.int64],
 ):
-    """One entry for each rule of the usual arithmetic conversions."""
+    """Write one entry for each rule of the usual arithmetic conversions."""
     o: int = i * 10
     out[o] = s[i] < u[i]
     out[o + 1] = s[i] < w[i]
@@ -258,7 +258,7 @@ def mixed(
 
 @pk.workunit
 def short_circuit(i: int, a: pk.View1D[pk.int32], n: int, out: pk.View1D[pk.int32]):
-    """The second operand would read (and write) out of bounds, or count."""
+    """Evaluate conditions whose second operand would read out of bounds."""
     out[i] = 0
     if i < n and a[i] > 0:
         out[i] += 1
@@ -346,7 +346,7 @@ def divide_in_place(i: int, out: pk.View1D[pk.int64]):
 
 @pk.workunit
 def signs(i: int, a: pk.View1D[pk.int32], out: pk.View1D[pk.int32]):
-    """Minus signs in a row, and before and after other signs."""
+    """Combine minus signs with each other and with other operators."""
     o: int = i * 6
     out[o] = a[i] - -3
     out[o + 1] = -(~a[i])
@@ -473,7 +473,7 @@ def flags(i: int, a: pk.View1D[pk.int32], inverted: bool, out: pk.View1D[pk.int3
     out[i] += found
 
 
-# Names that C++, or PyKokkos's dispatch, has for its own
+# Names that are reserved in C++ or in PyKokkos's dispatch
 
 
 @pk.function

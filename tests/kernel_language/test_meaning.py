@@ -1,4 +1,4 @@
-"""Every engine makes the same of a workunit: what C, or plain Python, would make of it."""
+"""Every engine computes the same from a workunit as C or plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numbers(n: int, low: int = -1000, high: int = 1000) -> np.ndarray:
 
 
 def launch(engine: Any, verb: str, n: int, workunit: Workunit, /, **arguments: Any) -> Any:
-    """Run a workunit on arrays of the host, groups of them included, and fetch what it wrote."""
+    """Run a workunit on host arrays and groups of them, and copy the results back."""
     carried: list[tuple[np.ndarray, Any]] = []
 
     def carry(value: Any) -> Any:
@@ -44,7 +44,7 @@ def launch(engine: Any, verb: str, n: int, workunit: Workunit, /, **arguments: A
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_parallel_for(engine: Any, kernels: ModuleType, n: int) -> None:
+def test_parallel_for_equals_numpy(engine: Any, kernels: ModuleType, n: int) -> None:
     a, out = numbers(n), np.empty(n, np.int64)
     launch(engine, "parallel_for", n, kernels.double_plus, a=a, out=out, plus=7)
     assert (out == a.astype(np.int64) * 2 + 7).all()
@@ -58,7 +58,7 @@ def test_every_index_is_visited_once(engine: Any, kernels: ModuleType, n: int) -
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_reduce(engine: Any, kernels: ModuleType, n: int) -> None:
+def test_reduce_equals_numpy(engine: Any, kernels: ModuleType, n: int) -> None:
     a = numbers(n, -(2**31), 2**31 - 1)
     assert launch(engine, "reduce", n, kernels.sum_odd, a=a) == int(
         a[a & 1 == 1].sum(dtype=np.int64)
@@ -66,7 +66,7 @@ def test_reduce(engine: Any, kernels: ModuleType, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_scan(engine: Any, kernels: ModuleType, n: int) -> None:
+def test_scan_equals_numpy(engine: Any, kernels: ModuleType, n: int) -> None:
     a = numbers(n, -(2**31), 2**31 - 1)
     sums = np.concatenate(([0], np.cumsum(a, dtype=np.int64)))
     out = np.empty(n, np.int64)
@@ -75,7 +75,7 @@ def test_scan(engine: Any, kernels: ModuleType, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_compaction_by_scan(engine: Any, kernels: ModuleType, n: int) -> None:
+def test_scan_compacts(engine: Any, kernels: ModuleType, n: int) -> None:
     a = numbers(n)
     odd = a[a & 1 == 1]
     out = np.full(n, -7, np.int32)
@@ -97,7 +97,7 @@ def test_atomics_under_contention(engine: Any, kernels: ModuleType) -> None:
     assert (np.sort(tickets) == np.arange(5, n + 5)).all()
 
 
-def test_unsigned_atomics(engine: Any, kernels: ModuleType) -> None:
+def test_unsigned_atomics_under_contention(engine: Any, kernels: ModuleType) -> None:
     a = np.random.default_rng(1).integers(0, 2**32, 50_000, dtype=np.uint32)
     cells = np.array([0, 2**32 - 1, 0], np.uint32)
     launch(engine, "parallel_for", len(a), kernels.contend_unsigned, a=a, cells=cells)
@@ -122,7 +122,7 @@ def test_compare_exchange_gives_every_slot_once(engine: Any, kernels: ModuleType
     assert (slots[claimed[winners]] == winners + 9).all()
 
 
-def test_compare_exchange_returns_what_was_there(engine: Any, kernels: ModuleType) -> None:
+def test_compare_exchange_returns_the_old_value(engine: Any, kernels: ModuleType) -> None:
     n = 80_000
     slots, befores = np.full(n // 8, -1, np.int32), np.empty(n, np.int32)
     launch(engine, "parallel_for", n, kernels.claim_twice, slots=slots, befores=befores)
@@ -146,7 +146,7 @@ def truncated(x: int, y: int) -> int:
 
 
 def edged(bits: int, signed: bool) -> st.SearchStrategy[int]:
-    """Integers of a type, with its corners often."""
+    """Draw integers of a type, often extreme ones."""
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     corners = [c for c in (low, low + 1, -2, -1, 0, 1, 2, 3, high - 1, high) if low <= c <= high]
     return st.sampled_from(corners) | st.integers(low, high)
@@ -157,7 +157,7 @@ def results(x: int, y: int, shift: int, bits: int, signed: bool) -> list[int]:
     quotient = truncated(x, y) if divisible else 0
     exact = [
         *(x + y, x - y, x * y, x & y, x | y, x ^ y, -x, ~x, x << shift, x >> shift),
-        wrap(quotient, 32, True),  # PyKokkos makes an int of `//`
+        wrap(quotient, 32, True),  # PyKokkos converts the result of `//` to int
         x - truncated(x, y) * y if divisible else 0,
         *(x < y, x <= y, x == y, x != y),
     ]
@@ -169,7 +169,7 @@ def results(x: int, y: int, shift: int, bits: int, signed: bool) -> list[int]:
 )
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_arithmetic_is_that_of_c(
+def test_arithmetic_equals_c(
     engine: Any, kernels: ModuleType, bits: int, signed: bool, data: st.DataObject
 ) -> None:
     name = f"{'int' if signed else 'uint'}{bits}"
@@ -227,7 +227,9 @@ def test_mixed_types_convert_as_in_c(
 
 @given(st.lists(st.tuples(st.integers(-1000, 1000), st.integers(0, 10**6)), min_size=1))
 @settings(max_examples=30, deadline=None)
-def test_floating_point(engine: Any, kernels: ModuleType, pairs: list[tuple[int, int]]) -> None:
+def test_floating_point_equals_python(
+    engine: Any, kernels: ModuleType, pairs: list[tuple[int, int]]
+) -> None:
     a, b = np.array(pairs, np.int32).T.copy()
     out = np.empty(len(a), np.int32)
     launch(engine, "parallel_for", len(a), kernels.floats, a=a, b=b, out=out)
@@ -236,8 +238,8 @@ def test_floating_point(engine: Any, kernels: ModuleType, pairs: list[tuple[int,
 
 @given(edged(64, True), edged(64, True))
 @settings(max_examples=100, deadline=None)
-def test_division_in_place_is_wide(engine: Any, kernels: ModuleType, x: int, y: int) -> None:
-    """C++'s `/=` on an int64, which PyKokkos leaves alone, unlike its `//`."""
+def test_division_in_place_has_64_bits(engine: Any, kernels: ModuleType, x: int, y: int) -> None:
+    """PyKokkos prints `/=` on an int64 unchanged, unlike `//`."""
     if y in (0, -1):
         return
     out = np.array([x, y])
@@ -248,7 +250,7 @@ def test_division_in_place_is_wide(engine: Any, kernels: ModuleType, x: int, y: 
 # Statements
 
 
-def test_and_or_stop_early(engine: Any, kernels: ModuleType) -> None:
+def test_and_or_short_circuit(engine: Any, kernels: ModuleType) -> None:
     a = np.array([0, 3, 6, 9, 12], np.int32)
     out = np.empty(5000, np.int32)
     launch(engine, "parallel_for", 5000, kernels.short_circuit, a=a, n=5, out=out)
@@ -263,7 +265,7 @@ def test_and_or_stop_early(engine: Any, kernels: ModuleType) -> None:
     assert out.tolist() == [expected(i) for i in range(5000)]
 
 
-def test_loops_and_jumps(engine: Any, kernels: ModuleType) -> None:
+def test_loops_and_jumps_equal_python(engine: Any, kernels: ModuleType) -> None:
     out = np.empty(60, np.int32)
     for n in (0, 1, 6, 10):
         launch(engine, "parallel_for", 60, kernels.loops, out=out, n=n)
@@ -273,7 +275,7 @@ def test_loops_and_jumps(engine: Any, kernels: ModuleType) -> None:
             assert out[i] == pairs + tail + (i != 3)
 
 
-def test_device_functions(engine: Any, kernels: ModuleType) -> None:
+def test_device_functions_equal_python(engine: Any, kernels: ModuleType) -> None:
     def collatz(x: int) -> int:
         steps = 0
         while x != 1:
@@ -288,7 +290,9 @@ def test_device_functions(engine: Any, kernels: ModuleType) -> None:
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20))
 @settings(max_examples=20, deadline=None)
-def test_signs(engine: Any, kernels: ModuleType, values: list[int]) -> None:
+def test_sequences_of_signs_equal_python(
+    engine: Any, kernels: ModuleType, values: list[int]
+) -> None:
     out = np.empty(6 * len(values), np.int32)
     launch(
         engine, "parallel_for", len(values), kernels.signs, a=np.array(values, np.int32), out=out
@@ -299,7 +303,9 @@ def test_signs(engine: Any, kernels: ModuleType, values: list[int]) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 9)), min_size=1, max_size=20))
 @settings(max_examples=20, deadline=None)
-def test_precedence(engine: Any, kernels: ModuleType, pairs: list[tuple[int, int]]) -> None:
+def test_precedence_equals_python(
+    engine: Any, kernels: ModuleType, pairs: list[tuple[int, int]]
+) -> None:
     a, b = np.array(pairs, np.int32).T.copy()
     out = np.empty(6 * len(pairs), np.int32)
     launch(engine, "parallel_for", len(pairs), kernels.precedence, a=a, b=b, out=out)
@@ -317,7 +323,7 @@ def test_precedence(engine: Any, kernels: ModuleType, pairs: list[tuple[int, int
 
 
 @pytest.mark.parametrize("inverted", [False, True])
-def test_booleans(engine: Any, kernels: ModuleType, inverted: bool) -> None:
+def test_booleans_equal_python(engine: Any, kernels: ModuleType, inverted: bool) -> None:
     a, out = numbers(50, -9, 9), np.empty(50, np.int32)
     launch(engine, "parallel_for", 50, kernels.flags, a=a, inverted=inverted, out=out)
     found = [value in a[:i] for i, value in enumerate(a)]
@@ -330,7 +336,7 @@ def test_booleans(engine: Any, kernels: ModuleType, inverted: bool) -> None:
 # Words and groups
 
 
-def test_words_stand_for_numbers(engine: Any, kernels: ModuleType) -> None:
+def test_named_constants_equal_their_values(engine: Any, kernels: ModuleType) -> None:
     out = np.empty(15, np.int64)
     launch(engine, "parallel_for", 3, kernels.words, out=out)
     expected = [[3, 2**33, 7, i << 2, i * 0.25 >= 1.0] for i in range(3)]
@@ -347,15 +353,15 @@ def rows(starts: list[int], values: list[int]) -> SimpleNamespace:
     )
 
 
-def test_groups_are_taken_apart(engine: Any, kernels: ModuleType) -> None:
+def test_groups_are_passed_by_field(engine: Any, kernels: ModuleType) -> None:
     table, other = rows([0, 2, 3, 3], [1, 2**40, 5]), rows([0, 0, 1, 2], [7, 11])
     launch(engine, "parallel_for", 3, kernels.groups, table=table, other=other, factor=3)
     assert table.sums.tolist() == [2**40 + 1, (5 - 7) * 3, -11]
     assert launch(engine, "reduce", 3, kernels.add_rows, rows=table) == 2**40 + 6
 
 
-def test_ranges_are_those_of_python(engine: Any, kernels: ModuleType) -> None:
-    """What a range ends at, and its step, are computed once."""
+def test_ranges_equal_python(engine: Any, kernels: ModuleType) -> None:
+    """The end and the step of a range are computed once."""
     starts, values = [0, 0, 1, 12], list(range(12))
     for step in (1, 2, 5):
         table = rows(starts, values)
@@ -369,7 +375,7 @@ def test_ranges_are_those_of_python(engine: Any, kernels: ModuleType) -> None:
         ]
 
 
-def test_only_what_is_used_is_passed(kernels: ModuleType) -> None:
+def test_unused_fields_are_not_passed(kernels: ModuleType) -> None:
     definition = read_workunits(kernels)["groups"]
     assert list(definition.arguments) == [
         *("table_starts", "table_values", "table_count", "table_sums"),
@@ -377,7 +383,7 @@ def test_only_what_is_used_is_passed(kernels: ModuleType) -> None:
     ]
 
 
-def test_names_may_be_those_of_engines(engine: Any, kernels: ModuleType) -> None:
+def test_names_may_be_reserved_in_engines(engine: Any, kernels: ModuleType) -> None:
     members, space = numbers(50), np.empty(50, np.int32)
     launch(engine, "parallel_for", 50, kernels.own_names, members=members, space=space, name=3)
     assert (members == space).all()

@@ -1,4 +1,4 @@
-"""What PyKokkos would translate wrongly is printed so that it translates it rightly."""
+"""Code that PyKokkos would translate wrongly is printed in a form that it translates correctly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Printed = Callable[[str], str]
 
 @pytest.fixture
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Printed:
-    """Print the workunit `w` of a module."""
+    """Return a function that prints the workunit `w` of a module."""
     return lambda text: print_module(
         read_workunits(load_workunits(text, tmp_path, monkeypatch))["w"]
     )
@@ -47,7 +47,7 @@ def test_parentheses_are_kept(printed: Printed, written: str, rewritten: str) ->
     assert [ast.unparse(test) for test in tests] == [ast.unparse(ast.parse(names))]
 
 
-def test_all_workunits_are_printed_as_modules_of_their_own() -> None:
+def test_every_workunit_is_printed_as_a_separate_module() -> None:
     for module in workloads.MODULES:
         for name, definition in read_workunits(module).items():
             tree = ast.parse(print_module(definition))

@@ -1,4 +1,4 @@
-"""What one engine cannot express is refused for all, with the function, the line and the reason."""
+"""Code that one engine cannot express is refused for all, with function, line and reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Read = Callable[[str], Definition]
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Read the workunit `w` of a module."""
+    """Return a function that reads the workunit `w` of a module."""
     return lambda text: read_module(load_workunits(text, tmp_path, monkeypatch))["w"]
 
 
@@ -143,7 +143,7 @@ def w2(i: int, a: pk.View1D[pk.int32]):
 
 
 @pytest.mark.parametrize("lines", BROKEN, ids=lambda lines: lines.replace("\n   ", ";"))
-def test_what_the_language_lacks_is_refused(lines: str, read: Read) -> None:
+def test_unsupported_code_is_refused(lines: str, read: Read) -> None:
     offset, words = BROKEN[lines]
     with pytest.raises(BackendError, match=words) as caught:
         read(f"{BEFORE}{HEAD.format(', rows: Rows')}    {lines}\n{AFTER}")
@@ -151,7 +151,7 @@ def test_what_the_language_lacks_is_refused(lines: str, read: Read) -> None:
     assert str(caught.value).startswith(f"workunit w, line {line}:")
 
 
-def test_functions_are_named_by_their_own_names(read: Read) -> None:
+def test_error_names_the_function(read: Read) -> None:
     with pytest.raises(BackendError, match=r"^function f, line 4: .* undeclared local"):
         read("@pk.function\ndef f(x: int):\n    y = x\n@pk.workunit\ndef w(i: int):\n    f(i)\n")
 
@@ -162,7 +162,7 @@ def test_unknown_types_of_parameters_are_refused(annotation: str, read: Read) ->
         read(f"{BEFORE}@pk.workunit\ndef w(i: int, x{annotation}):\n    pass\n")
 
 
-def test_functions_return_ranges_at_their_end(read: Read) -> None:
+def test_range_must_be_returned_at_the_end(read: Read) -> None:
     function = "@pk.function\ndef f(x: int) -> range:\n    {}\n"
     for body in ("return range(x)", "return x", "if x > 0:\n        return range(0, x)"):
         with pytest.raises(BackendError, match="unknown type 'range' of a parameter or result"):
@@ -183,12 +183,12 @@ def test_unknown_types_of_fields_are_refused(read: Read) -> None:
         ("for j in range(2 * k):", "    a[i] = j", "j_stop: int = 1"),
     ],
 )
-def test_second_declarations_are_refused(lines: tuple[str, ...], read: Read) -> None:
+def test_second_declaration_is_refused(lines: tuple[str, ...], read: Read) -> None:
     with pytest.raises(BackendError, match=r"workunit w, line \d+: '\w+' is declared twice"):
         read(WORKUNIT + "".join(f"    {line}\n" for line in lines))
 
 
-def test_declarations_in_separate_blocks_are_not_refused(read: Read) -> None:
+def test_declarations_in_separate_blocks_are_accepted(read: Read) -> None:
     block = "        x: {} = 1\n        a[i] = x\n"
     text = WORKUNIT + "    if i > 0:\n" + block.format("int") + "    else:\n" + block
     assert read(text.format("int")).name == "w"
@@ -227,7 +227,7 @@ def test_more_arguments_than_a_graph_can_record_are_refused(read: Read) -> None:
         ("k: int", "w: int = k", "function"),
     ],
 )
-def test_names_that_clash_are_refused(parameters: str, line: str, what: str, read: Read) -> None:
+def test_clashing_names_are_refused(parameters: str, line: str, what: str, read: Read) -> None:
     head = f"@pk.workunit\ndef w(i: int, a: pk.View1D[pk.int32], {parameters}):\n"
     if not what:
         assert read(f"{BEFORE}{head}    {line}\n").name == "w"

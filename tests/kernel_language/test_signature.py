@@ -1,4 +1,4 @@
-"""Signatures, and how compiled code has them."""
+"""Signatures, and their text in compiled code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SIGNATURE = Signature(
 )
 
 
-def test_arguments_are_parameters_and_fields() -> None:
+def test_arguments_combine_parameters_and_fields() -> None:
     assert SIGNATURE.arguments == {"graph_indptr": View("int64"), "n": "int32"}
 
 
 @pytest.mark.parametrize("width", Width)
 @pytest.mark.parametrize("module", workloads.MODULES, ids=lambda m: m.__name__.rpartition(".")[2])
-def test_text_and_back(module: ModuleType, width: Width) -> None:
+def test_signatures_are_written_as_text_and_read_back(module: ModuleType, width: Width) -> None:
     signatures = [workunit.signature for workunit in read_workunits(module, width).values()]
     again = signatures_from(signatures_as_text(signatures))
     assert list(map(astuple, again)) == list(map(astuple, signatures))

@@ -1,4 +1,4 @@
-"""Kernels of jetpy read like the papers: words for numbers, groups for lists of arguments."""
+"""Style of the kernels: named constants, and groups instead of long argument lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jetpy.kernel_language.reading import read_module
 
 FILES = [Path(str(module.__file__)) for module in workloads.MODULES]
 PLAIN = range(-1, 3)
-"""Numbers that need no name."""
+"""Values that need no name."""
 MAX_LINES = 2
 
 
@@ -27,13 +27,13 @@ def functions(file: Path) -> Iterator[ast.FunctionDef]:
 
 
 def names(function: ast.FunctionDef) -> list[str]:
-    """Return the names of what a function is read as: one that returns a range, as its parts."""
+    """Return the names of the definitions of a function; a range is read as its parts."""
     is_range = function.returns is not None and ast.unparse(function.returns) == "range"
     return [f"{function.name}{part}" for part in (RANGE_PARTS if is_range else [""])]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_numbers_have_names(file: Path) -> None:
+def test_constants_have_names(file: Path) -> None:
     unnamed = [
         f"{function.name}, line {node.lineno}: {node.value}"
         for function in functions(file)
@@ -66,8 +66,8 @@ def test_every_function_is_read() -> None:
         assert read == [name for name in written if not name.endswith("_step") or name in read]
 
 
-def test_engines_that_read_at_the_same_time() -> None:
-    """A definition is there once: the functions that kernels share are told apart by that."""
+def test_concurrent_reading_gives_identical_definitions() -> None:
+    """Each definition must exist once, because shared functions are identified by it."""
     code = (
         "import sys\n"
         "from concurrent.futures import ThreadPoolExecutor\n"

@@ -1,4 +1,4 @@
-"""What distances and mappings are by definition, with NumPy alone."""
+"""Distances and costs of mappings by definition, with NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Levels = list[tuple[int, int]]
 
 @st.composite
 def levels(draw: st.DrawFn, most: int = 48) -> Levels:
-    """Arity and distance of each level, lowest first; at most so many PEs."""
+    """Draw arity and distance of each level, lowest first, with at most `most` PEs."""
     result: Levels = []
     for _ in range(draw(st.integers(1, 4))):
         room = most // math.prod(a for a, _ in result)
@@ -28,7 +28,7 @@ def numbers(text: str) -> list[int]:
 
 
 def dense(hierarchy: Sequence[int], values: Sequence[int]) -> np.ndarray:
-    """The value of the lowest level that every two PEs have in common, int64; 0 on the diagonal."""
+    """Return the value of the lowest common level of every two PEs, int64; 0 on the diagonal."""
     result = np.zeros((1, 1), np.int64)
     for arity, value in zip(hierarchy, values, strict=True):
         own = np.eye(arity, dtype=np.int64)
@@ -37,7 +37,7 @@ def dense(hierarchy: Sequence[int], values: Sequence[int]) -> np.ndarray:
 
 
 def entries(graph: Graph, pe: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """PEs of both ends and weight of each directed edge, int64."""
+    """Return the PEs of both endpoints and the weight of each directed edge, int64."""
     sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     return pe[sources], pe[graph.indices], graph.edge_weights.astype(np.int64)
 

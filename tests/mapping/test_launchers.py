@@ -1,4 +1,4 @@
-"""Files for launchers: where each rank runs, by hand."""
+"""Files for launchers: the host and slot of each rank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.graphs import path
 
 @pytest.fixture
 def mapping(compiled: None) -> Mapping:
-    """Six ranks on PEs 0, 5, 2, 11, 7, 10 of 2:3:2."""
+    """Map six ranks to the PEs 0, 5, 2, 11, 7, 10 of 2:3:2."""
     found = jetpy.map_processes(path(6), "2:3:2", "1:10:100", backend="cpu", threads=1)
     pe = np.array([0, 5, 2, 11, 7, 10], np.int32)
     return replace(found, partition=replace(found.partition, parts=pe))
@@ -38,7 +38,7 @@ def ranks(mapping: Mapping, hosts: list[str] | None = None) -> list[str]:
         ("a b c d e f g h i j k l", "a:0 f:0 c:0 l:0 h:0 k:0"),
     ],
 )
-def test_rankfile(
+def test_rankfile_and_hostfile_place_each_rank(
     mapping: Mapping,
     hosts: str | None,
     places: str,
@@ -54,8 +54,8 @@ def test_rankfile(
         assert Path("lines").read_text() == "".join(f"{host}\n" for host, _ in split)
 
 
-def test_levels_of_one_are_no_hosts(mapping: Mapping, tmp_path: Path) -> None:
-    """Three hosts of 2:1:3 may be one level or two: processors and cores are told."""
+def test_levels_of_arity_one_are_not_hosts(mapping: Mapping, tmp_path: Path) -> None:
+    """Hosts of 2:1:3 have one level or two; the file names processors and cores."""
     flat = replace(mapping, machine=machine("2:1:3:2", "1:2:3:4"))
     write_rankfile(tmp_path / "ranks", flat, list("abcdef"))
     assert (tmp_path / "ranks").read_text().splitlines()[1] == "rank 1=c slot=0:1"
@@ -71,14 +71,16 @@ def test_levels_of_one_are_no_hosts(mapping: Mapping, tmp_path: Path) -> None:
         (["x", ""], "host '' is not a valid name"),
     ],
 )
-def test_wrong_hosts(mapping: Mapping, hosts: list[str], words: str, tmp_path: Path) -> None:
+def test_bad_hosts_are_refused(
+    mapping: Mapping, hosts: list[str], words: str, tmp_path: Path
+) -> None:
     for write in (write_rankfile, write_slurm_hostfile):
         with pytest.raises(jetpy.OptionError, match=words):
             write(tmp_path / "file", mapping, hosts)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_no_launcher_starts(mapping: Mapping, tmp_path: Path) -> None:
+def test_mapping_that_no_launcher_can_start_is_refused(mapping: Mapping, tmp_path: Path) -> None:
     crowded = jetpy.map_processes(path(13), "2:3:2", "1:10:100", backend="cpu", threads=1)
     with pytest.raises(
         jetpy.OptionError, match="there are 13 tasks, but 12 PEs; a launcher starts one"
@@ -91,9 +93,9 @@ def test_what_no_launcher_starts(mapping: Mapping, tmp_path: Path) -> None:
         write_rankfile(tmp_path / "nowhere" / "file", mapping)
 
 
-def test_hosts_are_read(tmp_path: Path) -> None:
+def test_hosts_are_read_from_file_or_text(tmp_path: Path) -> None:
     file = tmp_path / "hosts"
-    file.write_text("node1 slots=4\n\n# two of them\n node2 # far\nnode1\n")
+    file.write_text("node1 slots=4\n\n# comment\n node2 # far\nnode1\n")
     assert read_hosts(str(file)) == ["node1", "node2"]
     assert read_hosts("a, b,a") == ["a", "b"]
     file.write_text("# none\n")

@@ -1,4 +1,4 @@
-"""`jetpy.map_processes`: what holds for every mapping, what it is worth, and what is refused."""
+"""`jetpy.map_processes`: invariants of every mapping, its quality, and refused arguments."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def ring(n: int) -> np.ndarray:
 
 
 def check(result: Mapping, graph: Graph, matrix: np.ndarray, imbalance: float = 0.03) -> None:
-    """Check what must hold for every result, against values computed from scratch."""
+    """Check the invariants of a result against values computed from scratch."""
     k, pe = len(matrix), result.pe
     assert pe.dtype == np.int32
     assert pe.shape == (graph.n,)
@@ -103,7 +103,7 @@ def check(result: Mapping, graph: Graph, matrix: np.ndarray, imbalance: float = 
 
 @pytest.mark.parametrize(("hierarchy", "method"), RUNS)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_all_graphs_and_machines(name: str, hierarchy: str, method: str) -> None:
+def test_every_graph_is_mapped_onto_every_machine(name: str, hierarchy: str, method: str) -> None:
     distances = MACHINES[hierarchy]
     graph = graph_of(name)
     result = map_processes(graph, hierarchy, distances, method=method)
@@ -114,8 +114,8 @@ def test_all_graphs_and_machines(name: str, hierarchy: str, method: str) -> None
 
 @pytest.mark.parametrize("method", ["im", "hm"])
 @pytest.mark.parametrize("name", [name for name in SMALL_GRAPHS if name != "empty"])
-def test_small_graphs(name: str, method: str) -> None:
-    """Among them tasks that are heavier than what a PE may get."""
+def test_small_graphs_are_mapped(name: str, method: str) -> None:
+    """Some graphs have a task heavier than the limit of a PE."""
     graph = SMALL_GRAPHS[name]()
     result = map_processes(graph, "2:2", "1:10", method=method)
     check(result, graph, matrix_of("2:2", "1:10"))
@@ -123,8 +123,7 @@ def test_small_graphs(name: str, method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
-def test_fewer_tasks_than_pes(n: int, method: str) -> None:
-    """Down to none at all."""
+def test_fewer_tasks_than_pes_leave_pes_empty(n: int, method: str) -> None:
     graph = path(n)
     result = map_processes(graph, "3:4", "1:10", method=method)
     check(result, graph, matrix_of("3:4", "1:10"))
@@ -133,7 +132,7 @@ def test_fewer_tasks_than_pes(n: int, method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("hierarchy", ["1", "1:1"])
-def test_one_pe(hierarchy: str, method: str) -> None:
+def test_one_pe_has_no_cost(hierarchy: str, method: str) -> None:
     graph = graph_of("two_cliques")
     result = map_processes(graph, hierarchy, hierarchy, method=method)
     check(result, graph, np.zeros((1, 1), int))
@@ -141,7 +140,7 @@ def test_one_pe(hierarchy: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_task_heavier_than_a_pe_may_get(method: str) -> None:
+def test_task_heavier_than_the_limit_is_infeasible(method: str) -> None:
     result = map_processes(heavy_vertex(), "2:2", "1:10", method=method)
     assert not result.feasible
     assert result.partition.part_weights.max() < heavy_vertex().total_vertex_weight
@@ -157,8 +156,8 @@ def test_imbalance_bounds_every_pe(imbalance: float, method: str) -> None:
     check(result, graph, matrix_of("4:4:4", "1:10:100"), imbalance)
 
 
-def test_more_imbalance_is_used() -> None:
-    """Two cliques of 60 and 40 and one edge between: only a lax limit leaves them whole."""
+def test_larger_imbalance_allows_a_smaller_cost() -> None:
+    """Only a loose limit leaves two cliques of 60 and 40, joined by an edge, whole."""
     pairs = [(u, v) for u in range(60) for v in range(u)]
     pairs += [(u, v) for u in range(60, 100) for v in range(60, u)]
     graph = from_edges(100, [*pairs, (0, 60)])
@@ -167,13 +166,13 @@ def test_more_imbalance_is_used() -> None:
 
 
 @pytest.mark.parametrize("distances", ["1:10", "10:1", "0:0", "0:2147483647"])
-def test_distances_of_any_size_and_order(distances: str) -> None:
+def test_distances_may_have_any_size_and_order(distances: str) -> None:
     for graph in (graph_of("grid"), graph_of("weighted")):
         check(map_processes(graph, "4:3", distances), graph, matrix_of("4:3", distances))
 
 
-def test_small_distances_are_sought_where_they_are() -> None:
-    """PEs of one processor are far from each other: none of them get neighbours."""
+def test_neighbours_get_the_small_distances() -> None:
+    """If the PEs of a processor are far apart, no two of them get neighbours."""
     result = map_processes(graph_of("grid"), "2:8", "1000:1")
     assert result.cost_by_level[0] == 0
     result = map_processes(graph_of("grid"), "2:8", "1:1000")
@@ -181,20 +180,20 @@ def test_small_distances_are_sought_where_they_are() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_more_pes_than_a_matrix_is_made_for(method: str) -> None:
-    """2048 PEs: distances are computed."""
+def test_large_machine_computes_its_distances(method: str) -> None:
+    """2048 PEs are too many for a matrix."""
     graph = graph_of("delaunay")
     result = map_processes(graph, "64:32", "1:10", method=method)
     assert result.machine.metric.kind == 2
     check(result, graph, matrix_of("64:32", "1:10"))
 
 
-# what mappings are worth
+# quality of mappings
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_belongs_together_is_put_together(method: str) -> None:
-    """Cliques on PEs of their own, cliques with heavy edges between on the same processor."""
+def test_known_clusters_are_found(method: str) -> None:
+    """Each clique gets a PE; cliques joined by heavy edges share a processor."""
     edges, weights = [], []
     for clique in range(16):
         first = 8 * clique
@@ -208,8 +207,8 @@ def test_what_belongs_together_is_put_together(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["im", "hm"])
-def test_cheaper_than_a_partition_that_knows_no_distances(method: str) -> None:
-    """On average: bisections number the parts of a grid so that near ones are near."""
+def test_mapping_costs_less_than_a_plain_partition(method: str) -> None:
+    """This holds on average, because bisection already gives nearby parts nearby ids."""
     matrix, ratios = matrix_of("4:4:4", "1:10:100"), []
     for name in ("delaunay", "grid", "rmat"):
         graph = graph_of(name)
@@ -220,7 +219,7 @@ def test_cheaper_than_a_partition_that_knows_no_distances(method: str) -> None:
     assert geometric_mean(ratios) < 0.95
 
 
-def test_more_work_costs_less() -> None:
+def test_slower_methods_cost_less() -> None:
     graphs = [graph_of("delaunay"), grid(50, 60), random_geometric(3000)]
     costs = {
         method: sum(map_processes(g, "4:4:4", "1:10:100", method=method).cost for g in graphs)
@@ -235,14 +234,14 @@ def test_more_work_costs_less() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
-def test_any_matrix_without_hierarchy(k: int) -> None:
+def test_matrix_without_hierarchy_is_accepted(k: int) -> None:
     upper = np.triu(np.random.default_rng(k).integers(0, 9, (k, k)), 1)
     for graph in (graph_of("grid"), graph_of("some_isolated"), graph_of("weighted")):
         check(map_processes(graph, None, upper + upper.T), graph, upper + upper.T)
 
 
-def test_matrix_is_put_to_use() -> None:
-    """PEs on a ring with shuffled numbers: the same as one in order, and nearly as cheap."""
+def test_shuffled_ring_costs_nearly_the_same() -> None:
+    """PEs on a ring have shuffled ids in one machine and ordered ids in the other."""
     graph, order = graph_of("delaunay"), np.random.default_rng(2).permutation(24)
     in_order = map_processes(graph, None, ring(24)).cost
     shuffled = map_processes(graph, None, ring(24)[np.ix_(order, order)]).cost
@@ -258,16 +257,16 @@ def test_multisection_needs_a_hierarchy(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_matrix_that_does_not_follow_its_hierarchy(method: str) -> None:
-    """Nodes on a ring, four PEs each, on another ring."""
+def test_matrix_may_contradict_its_hierarchy(method: str) -> None:
+    """Nodes with four PEs each form a ring, and so do the PEs of each node."""
     distances = np.kron(10 * ring(6), np.ones((4, 4), int)) + np.kron(np.eye(6, dtype=int), ring(4))
     for name in ("delaunay", "weighted", "some_isolated"):
         graph = graph_of(name)
         check(map_processes(graph, "4:6", distances, method=method), graph, distances)
 
 
-def test_distances_of_nodes_count_from_the_start() -> None:
-    """A hierarchy beside a matrix may cost some quality, but not the sense of direction."""
+def test_hierarchy_with_a_matrix_costs_little_more() -> None:
+    """A hierarchy in addition to a matrix may cost some quality, at most 15 %."""
     own = 1 - np.eye(4, dtype=int)
     distances = np.kron(10 * ring(16), np.ones_like(own)) + np.kron(np.eye(16, dtype=int), own)
     graph = graph_of("delaunay")
@@ -277,7 +276,7 @@ def test_distances_of_nodes_count_from_the_start() -> None:
 
 
 @pytest.mark.parametrize(("hierarchy", "method"), RUNS)
-def test_matrix_and_levels_of_one_machine_are_the_same(hierarchy: str, method: str) -> None:
+def test_matrix_and_levels_of_one_machine_give_equal_mappings(hierarchy: str, method: str) -> None:
     graph, distances = graph_of("delaunay"), MACHINES[hierarchy]
     levels = map_processes(graph, hierarchy, distances, method=method)
     matrix = map_processes(graph, hierarchy, matrix_of(hierarchy, distances), method=method)
@@ -292,7 +291,7 @@ def test_matrix_and_levels_of_one_machine_are_the_same(hierarchy: str, method: s
     ("name", "method"),
     [("delaunay", "im"), ("rmat", "im"), ("delaunay", "hm"), ("weighted", "hm-ultra")],
 )
-def test_threads_and_runs_do_not_show(name: str, method: str) -> None:
+def test_mapping_does_not_depend_on_threads_or_run(name: str, method: str) -> None:
     results = {
         map_processes(
             graph_of(name), "2:3:2", "1:10:100", method=method, threads=threads
@@ -302,14 +301,14 @@ def test_threads_and_runs_do_not_show(name: str, method: str) -> None:
     assert len(results) == 1
 
 
-def test_seeds_make_a_difference() -> None:
+def test_different_seeds_give_different_mappings() -> None:
     graph = graph_of("delaunay")
     results = [map_processes(graph, "2:3:2", "1:10:100", seed=seed) for seed in range(4)]
     assert len({result.pe.tobytes() for result in results}) >= 3
     assert [result.partition.seed for result in results] == [0, 1, 2, 3]
 
 
-def test_all_kinds_of_input_mean_the_same() -> None:
+def test_every_input_type_gives_the_same_mapping() -> None:
     whole = graph_of("weighted")
     graph = replace(whole, vertex_weights=np.ones_like(whole.vertex_weights))
     csr = (graph.indptr, graph.indices, graph.edge_weights)
@@ -321,7 +320,7 @@ def test_all_kinds_of_input_mean_the_same() -> None:
         assert result.cost == expected.cost
 
 
-def test_run_is_told() -> None:
+def test_result_and_progress_describe_the_run() -> None:
     calls = []
     result = map_processes(
         graph_of("grid"), "2:3", "1:10", progress=lambda *call: calls.append(call), profile=True
@@ -361,13 +360,13 @@ def test_run_is_told() -> None:
     ],
     ids=str,
 )
-def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
+def test_bad_option_is_refused(options: dict[str, Any], words: str) -> None:
     good = {"graph": path(10), "hierarchy": "2:2", "distances": "1:10"}
     with pytest.raises(jetpy.OptionError, match=words):
         map_processes(**{**good, **options})
 
 
-def test_what_is_no_graph_is_refused() -> None:
+def test_bad_graph_is_refused_unless_repaired() -> None:
     one_way = ([0, 1, 2, 2], [1, 2])
     with pytest.raises(jetpy.GraphError):
         map_processes(one_way, "2", "1")
@@ -378,21 +377,23 @@ def test_what_is_no_graph_is_refused() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_steps_go_down_the_hierarchy(method: str) -> None:
+def test_steps_follow_the_hierarchy(method: str) -> None:
     steps = make_mapping_problem(10_000, machine("4:1:8:2", "1:2:3:4"), method, 0.03, 5)
     assert [step.k for step in steps] == [2, 16, 64]
     assert steps[0].metric is EDGE_CUT
     assert steps[1].metric.distances.reshape(16, 16)[0].tolist() == [0] + [3] * 7 + [4] * 8
     assert {step.seed for step in steps} == {5}
     assert steps[-1].limit == math.ceil(1.03 * 10_000 / 64)
-    for upper in steps[:-1]:  # a full group still leaves room in each PE
+    for upper in steps[:-1]:  # a full group still fits into its PEs
         assert upper.ideal <= upper.limit <= 64 // upper.k * steps[-1].limit
 
 
-def test_imbalance_left_is_shared_out_over_the_cuts_to_come() -> None:
+def test_remaining_imbalance_is_divided_among_later_cuts() -> None:
     upper, last = make_mapping_problem(1000, machine("5:2", "1:10"), "im", 0.1, 0)
     assert last.limit == 110
-    final = within(last, last, np.array([530, 470]), 1)  # the last cut may use all that is left
+    final = within(
+        last, last, np.array([530, 470]), 1
+    )  # the last cut may use the whole remaining imbalance
     assert (final.groups, final.limits.tolist()) == (2, [110] * 10)
     overfull = within(last, last, np.array([1000, 0]), 1)
     assert (overfull.limit, overfull.limits.max()) == (110, 110)
@@ -400,14 +401,14 @@ def test_imbalance_left_is_shared_out_over_the_cuts_to_come() -> None:
     assert first.limits.tolist() == [math.floor(1000 / 2 * math.sqrt(1.1))] * 2
 
 
-def test_tasks_without_communication_are_spread() -> None:
+def test_tasks_without_communication_are_spread_evenly() -> None:
     result = map_processes(isolated(1000), "5:2", "1:10", imbalance=0)
     assert result.partition.part_weights.tolist() == [100] * 10
     assert result.cost == 0
 
 
 @pytest.mark.parametrize("scale", [7, 10**4, 2 * 10**7])
-def test_scale_of_distances_does_not_show(scale: int) -> None:
+def test_mapping_does_not_depend_on_the_scale_of_distances(scale: int) -> None:
     graph = jetpy.generators.delaunay(1000)
     given, scaled = [1, 10, 100], [scale, 10 * scale, 100 * scale]
     first = jetpy.map_processes(graph, "2:3:2", given, threads=1)
@@ -417,8 +418,8 @@ def test_scale_of_distances_does_not_show(scale: int) -> None:
     assert second.cost_by_level.sum() == second.cost
 
 
-def test_large_weights_and_distances() -> None:
-    """Gains beyond 32 bits are kept in larger units: hardly any difference."""
+def test_large_weights_and_distances_cost_little_quality() -> None:
+    """Gains beyond 32 bits are stored in larger units."""
     graph = jetpy.generators.delaunay(3000)
     heavy = replace(graph, edge_weights=graph.edge_weights * np.int32(50_000))
     costs = [

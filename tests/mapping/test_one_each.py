@@ -1,4 +1,4 @@
-"""No more tasks than PEs: one on each, against brute force, greedy placement and what is known."""
+"""At most one task per PE: compared with brute force, greedy placement and known optima."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def all_different(places: np.ndarray) -> bool:
 
 
 def min_cost(graph: Graph, distances: np.ndarray) -> int:
-    """The least cost of all ways to place the tasks."""
+    """Return the least cost of all placements."""
     ways = np.array(list(permutations(range(len(distances)), graph.n)))
     sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     costs = np.zeros(len(ways), np.int64)
@@ -47,7 +47,7 @@ def min_cost(graph: Graph, distances: np.ndarray) -> int:
 
 
 def torus(*sides: int) -> np.ndarray:
-    """Distances of PEs on a torus: how many links are between them."""
+    """Return the distances of PEs on a torus, in links."""
     places = np.stack(np.unravel_index(np.arange(math.prod(sides)), sides), axis=1)
     steps = np.abs(places[:, None] - places)
     return np.array(np.minimum(steps, np.array(sides) - steps).sum(axis=2))
@@ -59,7 +59,7 @@ MACHINES = [("2:2:2", "1:10:100"), ("4:2", "1:10"), ("2:3", "10:1"), ("2:2", "1:
 @pytest.mark.usefixtures("compiled")
 @settings(max_examples=50)
 @given(weighted_graphs(least=2, most=6), st.sampled_from(MACHINES))
-def test_least_cost_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> None:
+def test_cost_is_optimal_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> None:
     distances = dense(*map(numbers, of))
     if graph.n > len(distances):
         return
@@ -69,7 +69,7 @@ def test_least_cost_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> N
 
 
 @pytest.mark.usefixtures("compiled")
-def test_mostly_least_cost_on_any_matrix() -> None:
+def test_cost_is_mostly_optimal_on_random_matrices() -> None:
     best = 0
     for seed in range(40):
         upper = np.triu(np.random.default_rng(seed).integers(0, 20, (7, 7)), 1)
@@ -82,8 +82,10 @@ def test_mostly_least_cost_on_any_matrix() -> None:
 @pytest.mark.usefixtures("compiled")
 @settings(max_examples=40)
 @given(weighted_graphs(most=30), levels(), st.booleans())
-def test_never_worse_than_without(graph: Graph, of: Levels, as_matrix: bool) -> None:
-    """Nor, for a matrix, than greedy placement; task 0 is on PE 0 of a hierarchy."""
+def test_cost_never_exceeds_that_of_simple_placements(
+    graph: Graph, of: Levels, as_matrix: bool
+) -> None:
+    """With a matrix, greedy placement is compared, too; in a hierarchy, task 0 gets PE 0."""
     hierarchy, numbers_of = [a for a, _ in of], [d for _, d in of]
     distances = dense(hierarchy, numbers_of)
     if graph.n > len(distances):
@@ -101,8 +103,8 @@ def test_never_worse_than_without(graph: Graph, of: Levels, as_matrix: bool) -> 
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("method", METHODS)
-def test_halo_exchange(method: str) -> None:
-    """Nodes of 4 x 4 x 2 ranks and processors of 2 x 2 x 1, as one would choose them by hand."""
+def test_halo_exchange_on_a_cube_is_optimal(method: str) -> None:
+    """Nodes get 4 x 4 x 2 ranks and processors 2 x 2 x 1."""
     result = jetpy.map_processes(cube(8, 8, 8), "4:8:16", "1:10:100", method=method, **ENGINE)
     inside, between, nodes = 128 * 4, 16 * (16 + 16), 64 * (1 + 1 + 3)
     assert result.cost_by_level.tolist() == [2 * inside, 20 * between, 200 * nodes]
@@ -110,8 +112,7 @@ def test_halo_exchange(method: str) -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_scattered_ranks_are_found_again() -> None:
-    """A grid on a torus of shuffled PEs."""
+def test_grid_is_placed_on_a_shuffled_torus() -> None:
     order = np.random.default_rng(0).permutation(64)
     distances = torus(8, 8)[np.ix_(order, order)]
     places = pes_of(grid(8, 8), None, distances)
@@ -119,7 +120,7 @@ def test_scattered_ranks_are_found_again() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_matrix_beside_a_hierarchy() -> None:
+def test_matrix_with_a_hierarchy() -> None:
     distances = np.kron(10 * torus(4, 4), np.ones((4, 4), int)) + np.kron(
         np.eye(16, dtype=int), 1 - np.eye(4, dtype=int)
     )
@@ -129,15 +130,15 @@ def test_matrix_beside_a_hierarchy() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_groups_that_belong_together_stay_together() -> None:
-    """Five cliques of three on processors of four: none is torn to save a processor."""
+def test_cliques_stay_within_processors() -> None:
+    """Five cliques of three fit processors of four; none is split to save a processor."""
     edges = [(3 * i + a, 3 * i + b) for i in range(5) for a in range(3) for b in range(a)]
     result = jetpy.map_processes(from_edges(15, edges), "4:4:2", "1:10:100", **ENGINE)
     assert result.cost_by_level.tolist() == [30, 0, 0]
 
 
 @pytest.mark.usefixtures("compiled")
-def test_weights_of_tasks_do_not_count() -> None:
+def test_task_weights_are_ignored() -> None:
     graph = random_graph(30, 80, 1, weighted=True)
     heavy = replace(graph, vertex_weights=graph.vertex_weights * np.int32(1000) + np.int32(7))
     results = [jetpy.map_processes(g, "4:8", "1:10", **ENGINE) for g in (graph, heavy)]
@@ -148,7 +149,7 @@ def test_weights_of_tasks_do_not_count() -> None:
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("graph", [cube(12, 12, 12), delaunay(1500), rmat(11, 8)], ids=repr)
-def test_more_pes_than_all_pairs_are_tried_for(graph: Graph) -> None:
+def test_large_machine_tries_near_pairs_only(graph: Graph) -> None:
     of = ("8:16:16", "1:10:100")
     distances = dense(*map(numbers, of))
     if graph.n > len(distances):
@@ -160,7 +161,7 @@ def test_more_pes_than_all_pairs_are_tried_for(graph: Graph) -> None:
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("matrix", [True, False])
-def test_threads_and_runs_do_not_show(matrix: bool) -> None:
+def test_mapping_does_not_depend_on_threads_or_run(matrix: bool) -> None:
     distances = dense([4, 8, 8], [1, 10, 100])
     of = ("4:8:8", distances) if matrix else ("4:8:8", "1:10:100")
     found = {
@@ -170,7 +171,7 @@ def test_threads_and_runs_do_not_show(matrix: bool) -> None:
     assert len(found) == 1
 
 
-def test_few_tasks_on_a_huge_machine() -> None:
+def test_used_part_of_a_huge_machine() -> None:
     part = used_part(machine("4:8:512:512", "1:10:100:1000"), 100)
     assert (part.hierarchy, part.distances) == ((4, 8, 7), (1, 10, 100))
     assert used_part(machine("8:1024", "1:10"), 3).hierarchy == (6,)
@@ -179,8 +180,8 @@ def test_few_tasks_on_a_huge_machine() -> None:
 
 
 @given(st.permutations(range(24)), st.integers(1, 24))
-def test_in_order(order: list[int], n: int) -> None:
-    """Distances stay, and groups of each level come in the order of their first tasks."""
+def test_in_order_keeps_distances_and_sorts_groups(order: list[int], n: int) -> None:
+    """The groups of each level are sorted by their first task."""
     of, places = machine("2:3:4", "1:10:100"), np.array(order[:n], np.int32)
     found, distances = in_order(places, of), dense([2, 3, 4], [1, 10, 100])
     assert all_different(found)
@@ -201,8 +202,8 @@ def swapped(places: np.ndarray, u: int, v: int) -> np.ndarray:
 
 
 @given(weighted_graphs(least=2, most=12), levels(most=16), st.randoms(use_true_random=False))
-def test_no_swap_is_left(graph: Graph, of: Levels, rng: Any) -> None:
-    """Of any two tasks, nor of a task and an empty PE."""
+def test_no_swap_reduces_the_cost(graph: Graph, of: Levels, rng: Any) -> None:
+    """Swaps exchange two tasks, or a task and an empty PE."""
     distances = dense([a for a, _ in of], [d for _, d in of])
     k = len(distances)
     if graph.n > k:
@@ -224,7 +225,9 @@ def test_no_swap_is_left(graph: Graph, of: Levels, rng: Any) -> None:
     st.randoms(use_true_random=False),
     st.sampled_from([1, 1 << 22]),
 )
-def test_no_swap_of_near_tasks_is_left(graph: Graph, of: Levels, rng: Any, block: int) -> None:
+def test_no_swap_of_near_tasks_reduces_the_cost(
+    graph: Graph, of: Levels, rng: Any, block: int
+) -> None:
     hierarchy, numbers_of = [a for a, _ in of], [d for _, d in of]
     distances, target = dense(hierarchy, numbers_of), machine(hierarchy, numbers_of)
     if graph.n > target.k:
@@ -243,14 +246,14 @@ def test_no_swap_of_near_tasks_is_left(graph: Graph, of: Levels, rng: Any, block
 
 
 @pytest.mark.parametrize(("most", "pairs"), [(1 << 27, 45), (100, 9), (80, 0)])
-def test_pairs_are_as_many_as_there_is_time_for(
+def test_number_of_near_pairs_is_limited(
     most: int, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(swaps, "MAX_TERMS", most)
     assert len(swaps._near(star(9))[0]) == pairs
 
 
-def test_swaps_of_dense_communication_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_swaps_of_dense_communication_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, distances = clique(16), torus(16).astype(np.int32)
     weighted = replace(graph, edge_weights=np.ones_like(graph.edge_weights))
     monkeypatch.setattr(swaps, "MAX_CHANGES", 0)
@@ -270,14 +273,14 @@ def test_dense_communication_gets_one_try(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @given(weighted_graphs(most=10), levels(most=20))
-def test_greedy_placement(graph: Graph, of: Levels) -> None:
+def test_greedy_placement_uses_different_pes(graph: Graph, of: Levels) -> None:
     distances = dense([a for a, _ in of], [d for _, d in of]).astype(np.int32)
     if graph.n > len(distances):
         return
     assert all_different(place_greedily(graph, distances))
 
 
-def test_greedy_placement_of_a_row() -> None:
+def test_greedy_placement_of_a_path_is_optimal() -> None:
     row = np.abs(np.subtract.outer(np.arange(9), np.arange(9))).astype(np.int32)
     chain = from_edges(4, [(0, 1), (1, 2), (2, 3)], [9, 5, 1])
     assert cost_of(chain, place_greedily(chain, row), row) == 2 * (9 + 5 + 1)
@@ -287,7 +290,7 @@ def test_greedy_placement_of_a_row() -> None:
 @pytest.mark.parametrize(
     ("method", "cut_by"), [("im", "hm"), ("hm", "hm"), ("hm-ultra", "hm-ultra")]
 )
-def test_tasks_are_cut_by_the_method(
+def test_method_partitions_the_tasks(
     method: Any, cut_by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = set()

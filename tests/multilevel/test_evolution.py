@@ -1,4 +1,4 @@
-"""Populations of partitions: what recombination keeps, and what the clock does not decide."""
+"""Populations of partitions: recombination, replacement, and time limits."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 
 
-def posed(graph: Graph, k: int, seed: int = 0, options: Options | None = None) -> Problem:
+def fast_problem(graph: Graph, k: int, seed: int = 0, options: Options | None = None) -> Problem:
     options = options or preset("fast")
     problem = make_problem(graph.total_vertex_weight, k, 0.03, seed, options)
     return replace(problem, fill=True)
 
 
 def two_solutions(backend: Backend, graph: Graph, problem: Problem) -> list[Solution]:
-    """Two partitions, the better one first."""
+    """Return two solutions, the better one first."""
     device = upload(backend, graph)
     found = [
         solve(backend, device, [replace(problem, seed=seed)], None, no_progress) for seed in (1, 2)
@@ -60,11 +60,11 @@ def two_solutions(backend: Backend, graph: Graph, problem: Problem) -> list[Solu
 
 
 @pytest.mark.parametrize("method", ["two-hop", "union-find", "constrained"])
-def test_vertices_become_one_only_where_both_partitions_agree(method: Any) -> None:
+def test_recombination_contracts_only_within_common_parts(method: Any) -> None:
     graph, backend = jetpy.generators.delaunay(3000, seed=1), get_backend("cpu", 2)
     options = preset("fast")
     options = replace(options, coarsen=replace(options.coarsen, method=method))
-    problem = posed(graph, 5, options=options)
+    problem = fast_problem(graph, 5, options=options)
     better, other = (s.refined.parts for s in two_solutions(backend, graph, problem))
     blocks = overlay(backend, better, other, 5)
     finest = finest_level(backend, upload(backend, graph), blocks)
@@ -82,9 +82,9 @@ def test_vertices_become_one_only_where_both_partitions_agree(method: Any) -> No
 @pytest.mark.parametrize("k", [2, 9, 40])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["fast", "gkway"])
-def test_never_worse_than_the_better_parent(seed: int, k: int, name: str) -> None:
+def test_child_is_never_worse_than_the_better_parent(seed: int, k: int, name: str) -> None:
     graph, backend = weighted_torus(40), get_backend("cpu", 1)
-    problem = posed(graph, k, seed, preset(name))
+    problem = fast_problem(graph, k, seed, preset(name))
     better, other = two_solutions(backend, graph, problem)
     before = better.refined.parts.copy(), other.refined.parts.copy()
     child = recombine(backend, upload(backend, graph), problem, better, other).refined
@@ -98,14 +98,14 @@ def test_never_worse_than_the_better_parent(seed: int, k: int, name: str) -> Non
     assert (before[1] == other.refined.parts).all()
 
 
-def test_better_halves_are_joined() -> None:
-    """Each of two partitions of a long grid is good at one end; the child is good at both."""
+def test_child_combines_the_better_halves() -> None:
+    """Each parent is good at one end of a long grid; the child is good at both."""
     graph, backend = jetpy.generators.grid(8, 300), get_backend("cpu", 1)
     columns, rows = np.arange(graph.n) % 300, np.arange(graph.n) // 300
     straight = (columns * 6 // 300).astype(np.int32)
     bent = ((columns + (rows % 2) * 4).clip(max=299) * 6 // 300).astype(np.int32)
     starts = [np.where(columns < 150, a, b) for a, b in ((straight, bent), (bent, straight))]
-    problem = posed(graph, 6)
+    problem = fast_problem(graph, 6)
     solutions = []
     for start in starts:
         measures = Measures(edge_cut(graph, start), part_weights(graph, start, 6))
@@ -118,7 +118,7 @@ def test_better_halves_are_joined() -> None:
 # the population
 
 
-def test_new_partitions_become_rarer() -> None:
+def test_new_partitions_are_made_in_square_generations() -> None:
     new = [generation for generation in range(1000) if is_new(generation)]
     assert new == [root * root for root in range(32)]
 
@@ -129,7 +129,7 @@ def solution(cut: int, parts: list[int], overload: int = 0) -> Solution:
     return Solution(Refined(np.array(parts, np.int32), measures, cut, 0), [], {})
 
 
-def test_parents_are_two_of_the_better_ones() -> None:
+def test_better_partitions_are_chosen_more_often() -> None:
     problem = make_problem(20, 2, 0.0, 0, preset("fast"))
     population = [solution(cut, []) for cut in range(8)] + [solution(0, [], overload=1)]
     wins = np.zeros(9, int)
@@ -142,7 +142,7 @@ def test_parents_are_two_of_the_better_ones() -> None:
     assert wins[0] > 1.5 * wins[4] > 2 * wins[8]
 
 
-def test_the_first_of_two_that_are_as_good() -> None:
+def test_first_of_two_equal_solutions_is_better() -> None:
     problem = make_problem(20, 2, 0.0, 0, preset("fast"))
     one, two, worse = solution(3, []), solution(3, []), solution(2, [], overload=1)
     assert by_quality(one, two, problem) == (one, two)
@@ -150,7 +150,7 @@ def test_the_first_of_two_that_are_as_good() -> None:
     assert by_quality(worse, two, problem) == (two, worse)
 
 
-def test_the_most_similar_of_those_not_better_is_replaced() -> None:
+def test_most_similar_solution_that_is_not_better_is_replaced() -> None:
     graph = jetpy.generators.grid(1, 20)
     backend, problem = get_backend("cpu", 1), make_problem(20, 2, 0.0, 0, preset("fast"))
 
@@ -180,16 +180,16 @@ def test_more_generations_are_never_worse(name: Any) -> None:
     assert cuts[-1] < cuts[0]
 
 
-def test_one_generation_is_a_multilevel_run() -> None:
+def test_one_generation_equals_a_multilevel_run() -> None:
     graph, backend = weighted_torus(40), get_backend("cpu", 2)
-    problem = posed(graph, 7, 3)
+    problem = fast_problem(graph, 7, 3)
     one = evolve(backend, graph, problem, Effort(1))
     alone = partition_multilevel(backend, graph, [problem])
     assert (one.parts == alone.parts).all()
     assert (one.cut, one.cost, one.generations) == (alone.cut, alone.cost, 1)
 
 
-def test_threads_do_not_show() -> None:
+def test_parts_do_not_depend_on_threads() -> None:
     graph = jetpy.generators.delaunay(3000, seed=4)
     found = {
         jetpy.partition(
@@ -200,16 +200,16 @@ def test_threads_do_not_show() -> None:
     assert len(found) == 1
 
 
-def test_back_ends_do_not_show(backend: Backend) -> None:
+def test_parts_do_not_depend_on_the_back_end(backend: Backend) -> None:
     graph = weighted_torus(30)
-    problem = posed(graph, 4, 1)
+    problem = fast_problem(graph, 4, 1)
     expected = evolve(get_backend("cpu", 1), graph, problem, Effort(7))
     found = evolve(backend, graph, problem, Effort(7))
     assert (found.parts == expected.parts).all()
     assert found.cut == expected.cut == edge_cut(graph, found.parts)
 
 
-def test_weights_with_a_common_divisor() -> None:
+def test_weights_with_a_common_factor_are_feasible() -> None:
     graph = weighted_torus(30)
     scaled = replace(graph, vertex_weights=6 * graph.vertex_weights)
     found = jetpy.partition(scaled, 4, preset="fast", generations=6, **ENGINE)
@@ -220,7 +220,7 @@ def test_weights_with_a_common_divisor() -> None:
 # how long
 
 
-def test_time_limit() -> None:
+def test_time_limit_equals_its_number_of_generations() -> None:
     graph = jetpy.generators.delaunay(4000)
     jetpy.partition(graph, 4, preset="fast", **ENGINE)
     started = time.perf_counter()
@@ -231,20 +231,20 @@ def test_time_limit() -> None:
     assert (same.parts == timed.parts).all()
 
 
-def test_one_generation_at_least() -> None:
+def test_shortest_time_limit_runs_one_generation() -> None:
     graph = jetpy.generators.delaunay(1000)
     found = jetpy.partition(graph, 4, time_limit=1e-9, **ENGINE)
     assert found.generations == 1
     assert (found.parts == jetpy.partition(graph, 4, **ENGINE).parts).all()
 
 
-def test_what_comes_first_ends_the_run() -> None:
+def test_first_limit_reached_ends_the_run() -> None:
     graph = jetpy.generators.delaunay(1000)
     assert jetpy.partition(graph, 4, time_limit=60, generations=3, **ENGINE).generations == 3
     assert jetpy.partition(graph, 4, time_limit=1e-9, generations=3, **ENGINE).generations == 1
 
 
-def test_a_generation_that_would_take_too_long_is_not_begun(
+def test_generation_that_exceeds_the_time_is_not_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
@@ -261,7 +261,7 @@ def test_a_generation_that_would_take_too_long_is_not_begun(
     assert pace.allows(4, new=False)
 
 
-def test_efforts() -> None:
+def test_effort_follows_from_preset_and_options() -> None:
     assert choose_effort(preset("max"), None, None) == Effort(16)
     assert choose_effort(preset("max"), None, 2) == Effort(None, 2.0)
     assert choose_effort(preset("max"), 3, None) == Effort(3)
@@ -269,7 +269,7 @@ def test_efforts() -> None:
     assert choose_effort(preset("fast"), 2, 0.5) == Effort(2, 0.5)
 
 
-def test_max_is_the_best_of_ultra() -> None:
+def test_max_improves_on_ultra() -> None:
     graph = jetpy.generators.delaunay(2000, seed=4)
     found = jetpy.partition(graph, 12, preset="max", **ENGINE)
     check(found, graph, 12)
@@ -279,17 +279,17 @@ def test_max_is_the_best_of_ultra() -> None:
     assert ultra.generations == 1
 
 
-def test_progress() -> None:
+def test_progress_reports_generations() -> None:
     calls: list[tuple[str, int, int]] = []
     graph = jetpy.generators.grid(60, 60)
     jetpy.partition(graph, 2, generations=5, progress=lambda *call: calls.append(call), **ENGINE)
-    told = [call for call in calls if call[0] == "evolve"]
-    assert [done for _, done, _ in told] == [200, 400, 600, 800, 1000]
-    assert calls[-5:] == told
+    evolving = [call for call in calls if call[0] == "evolve"]
+    assert [done for _, done, _ in evolving] == [200, 400, 600, 800, 1000]
+    assert calls[-5:] == evolving
     assert {stage for stage, _, _ in calls} <= {"compile", "coarsen", "refine", "evolve"}
 
 
-def test_nothing_to_decide() -> None:
+def test_trivial_k_runs_one_generation() -> None:
     graph = jetpy.generators.grid(3, 3)
     for k in (1, 9, 12):
         found = jetpy.partition(graph, k, preset="max", time_limit=5.0, **ENGINE)

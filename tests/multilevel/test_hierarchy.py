@@ -1,4 +1,4 @@
-"""What is asked of each level: limits that are loose on coarse ones, and strict on the finest."""
+"""The problem of each level: loose limits on coarse levels, the exact limit on the finest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 @pytest.mark.parametrize(("name", "slack"), [("default", 0.5), ("gkway", 0.0)])
-def test_limits_of_levels(name: str, slack: float) -> None:
+def test_limits_are_looser_on_coarser_levels(name: str, slack: float) -> None:
     graph = generators.delaunay(5000, seed=1)
     backend = get_backend("cpu", 1)
     problem = make_problem(graph.n, 7, 0.03, 1, preset(name))
@@ -36,7 +36,7 @@ def test_limits_of_levels(name: str, slack: float) -> None:
         assert (own.problem.limits == own.problem.limit).all()
 
 
-def test_looser_limits_of_groups_and_units() -> None:
+def test_looser_limits_with_groups_and_units() -> None:
     problem = replace(
         in_units(make_problem(6000, 4, 0.03, 1, preset("default")), 10),
         groups=2,
@@ -47,7 +47,7 @@ def test_looser_limits_of_groups_and_units() -> None:
     assert own.limits.tolist() == [165, 165, 185, 185]
 
 
-def test_multiples_of_weights_get_the_same_looser_limits() -> None:
+def test_common_factor_of_weights_does_not_change_looser_limits() -> None:
     """An average part weighs 94.7 units, rounded up to 95 before and after the division."""
     options = preset("default")
     whole = make_problem(3031, 32, 0.03, 1, options)
@@ -56,7 +56,7 @@ def test_multiples_of_weights_get_the_same_looser_limits() -> None:
     assert loosened(divided, 20).limit == loosened(whole, 20).limit
 
 
-def test_small_levels_share_what_refines_them() -> None:
+def test_small_levels_share_their_refinement() -> None:
     graph = generators.delaunay(5000, seed=1)
     backend = get_backend("cpu", 1)
     problem = make_problem(graph.n, 7, 0.03, 1, preset("default"))
@@ -75,7 +75,7 @@ def test_small_levels_share_what_refines_them() -> None:
 @pytest.mark.parametrize(
     "options", [{}, {"targets": [3, 1, 1, 2, 2]}, {"threads": 2}], ids=["plain", "targets", "two"]
 )
-def test_sharing_changes_no_part(
+def test_shared_refinement_does_not_change_parts(
     monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, object]
 ) -> None:
     graphs = [generators.delaunay(3000, seed=3), generators.rmat(10, 8, seed=2)]

@@ -1,4 +1,4 @@
-"""Hierarchies that branch off from another one, and which of them goes on."""
+"""Portfolios of hierarchies: branches from a common hierarchy, and the choice among them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def first_hierarchy(
 
 @pytest.mark.parametrize("limit", [10_000_000, 30_000, 10_000])
 def test_branches_share_finer_levels(limit: int) -> None:
-    """Up to the finest one within the limit; from there on, each is another."""
+    """Levels up to the finest one within the limit are shared; coarser ones differ."""
     graph = jetpy.generators.delaunay(8000)
     options = replace(preset("default"), branches=METHODS, portfolio_limit=limit)
     hierarchy, problem = first_hierarchy(graph, options)
@@ -54,7 +54,7 @@ def test_branches_share_finer_levels(limit: int) -> None:
         assert not np.array_equal(*coarse_of)
 
 
-def test_where_no_branch_grows() -> None:
+def test_no_branch_without_methods_or_within_the_limit() -> None:
     graph = jetpy.generators.delaunay(8000)
     wanted = replace(preset("default"), branches=METHODS)
     for options in (replace(wanted, branches=()), replace(wanted, portfolio_limit=100)):
@@ -82,8 +82,10 @@ def test_branches_keep_blocks(method: Coarsening) -> None:
     ("cuts", "chosen"),
     [([100, 95], 0), ([100, 89], 1), ([100, 85, 84], 2), ([100, 84, 85], 1), ([0, 0], 0)],
 )
-def test_which_goes_on(monkeypatch: pytest.MonkeyPatch, cuts: list[int], chosen: int) -> None:
-    """That with the smallest cut; the first one unless another is smaller by a tenth."""
+def test_hierarchy_with_the_smallest_cut_continues(
+    monkeypatch: pytest.MonkeyPatch, cuts: list[int], chosen: int
+) -> None:
+    """The first hierarchy continues unless another cut is smaller by a tenth."""
     found = [SimpleNamespace(measures=SimpleNamespace(cut=cut)) for cut in cuts]
     monkeypatch.setattr(
         hierarchy_portfolio, "_partition", lambda hierarchy, *_: found[hierarchy[0]]
@@ -94,8 +96,8 @@ def test_which_goes_on(monkeypatch: pytest.MonkeyPatch, cuts: list[int], chosen:
     assert start is found[chosen]
 
 
-def test_a_branch_finds_what_pairs_hide() -> None:
-    """Of a random tree, that one edge is enough."""
+def test_branch_finds_a_cut_that_matching_hides() -> None:
+    """A random tree has a cut of one edge."""
     random = np.random.default_rng(1)
     n = 3000
     tree = from_edges(n, [(int(random.integers(0, v)), v) for v in range(1, n)])

@@ -1,4 +1,4 @@
-"""The blocks of two partitions, and how far these are apart, beside plain Python."""
+"""Overlay and difference of two partitions, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ def blocks_of(backend: Backend, parts: Parts, others: Parts, k: int) -> Parts:
 
 @pytest.mark.parametrize("k", [4, 46340, 46341, 2**24 - 1])
 @given(case=two_partitions(), high=st.booleans())
-def test_a_block_is_a_pair_of_parts(k: int, case: tuple[Graph, Parts, Parts], high: bool) -> None:
-    """Also where pairs do not fit into 32 bits."""
+def test_overlay_has_a_block_per_pair_of_parts(
+    k: int, case: tuple[Graph, Parts, Parts], high: bool
+) -> None:
+    """This includes pairs beyond 32 bits."""
     _, parts, others = case
     if high:
         parts, others = [k - 1 - p for p in parts], [k - 1 - p for p in others]
@@ -49,7 +51,7 @@ def test_a_block_is_a_pair_of_parts(k: int, case: tuple[Graph, Parts, Parts], hi
 
 
 @given(case=two_partitions())
-def test_difference(case: tuple[Graph, Parts, Parts]) -> None:
+def test_difference_equals_the_oracle(case: tuple[Graph, Parts, Parts]) -> None:
     graph, parts, others = case
     backend = get_backend("cpu", 1)
     device = upload(backend, graph)
@@ -63,7 +65,7 @@ def test_difference(case: tuple[Graph, Parts, Parts]) -> None:
     assert difference(backend, device, second, first) == expected
 
 
-def test_back_ends(backend: Backend) -> None:
+def test_overlay_and_difference_on_every_back_end(backend: Backend) -> None:
     graph = random_graph(200, 900, 3, weighted=True)
     device = upload(backend, graph)
     parts = np.arange(graph.n, dtype=np.int32) % 7

@@ -1,4 +1,4 @@
-"""Graphs without the edges between blocks, against NumPy."""
+"""Graphs without the edges between blocks, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.strategies import weighted_graphs
 
 
 def check(backend: Backend, graph: Graph, blocks: np.ndarray) -> Graph:
-    """Compare everything with the oracle, and return the graph left."""
+    """Compare everything with the oracle and return the remaining graph."""
     device = within_blocks(
         backend, upload(backend, graph), backend.from_host(blocks.astype(np.int32))
     )
@@ -45,20 +45,22 @@ def check(backend: Backend, graph: Graph, blocks: np.ndarray) -> Graph:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graph=weighted_graphs(), count=st.integers(1, 5), seed=st.integers(0, 10**6))
-def test_random_graphs(backend: Backend, graph: Graph, count: int, seed: int) -> None:
+def test_edges_within_blocks_of_random_graphs(
+    backend: Backend, graph: Graph, count: int, seed: int
+) -> None:
     check(backend, graph, np.random.default_rng(seed).integers(0, count, graph.n))
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_small_graphs(backend: Backend, name: str) -> None:
+def test_edges_within_blocks_of_small_graphs(backend: Backend, name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     for count in (1, 2, max(graph.n, 1)):
         check(backend, graph, np.arange(graph.n) % count)
 
 
 @pytest.mark.parametrize("graph", [star(3000), rmat(11, 8), clique(80)], ids=str)
-def test_large_rows_and_several_threads(backend: Backend, graph: Graph) -> None:
-    """Rows of more than one chunk, of which none, some or all is left."""
+def test_edges_within_blocks_of_large_rows(backend: Backend, graph: Graph) -> None:
+    """Rows have several chunks; no entry, some or all entries remain."""
     rng = np.random.default_rng(1)
     weighted = replace(graph, vertex_weights=rng.integers(1, 9, graph.n).astype(np.int32))
     check(backend, weighted, rng.integers(0, 3, graph.n))
@@ -68,6 +70,6 @@ def test_large_rows_and_several_threads(backend: Backend, graph: Graph) -> None:
     assert len(whole.indices) == len(graph.indices)
 
 
-def test_blocks_need_not_be_numbered_without_gaps(backend: Backend) -> None:
+def test_block_ids_may_have_gaps(backend: Backend) -> None:
     graph = SMALL_GRAPHS["weighted_random"]()
     check(backend, graph, np.arange(graph.n) % 3 * 1000)

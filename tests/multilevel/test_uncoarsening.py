@@ -1,4 +1,4 @@
-"""The way back up a hierarchy."""
+"""Uncoarsening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which levels are cycled, and that a V-cycle loses nothing."""
+"""V-cycles: the levels on which they run, and that they never worsen a partition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jetpy.problem.problem import make_problem
 
 
 def cycled(monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options) -> list[int]:
-    """Return the sizes of the levels that are cycled."""
+    """Return the sizes of the levels on which V-cycles run."""
     found: list[int] = []
 
     def run(level: SimpleNamespace, *_: object) -> None:
@@ -35,7 +35,7 @@ def cycled(monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options) 
     return found
 
 
-def test_levels_that_are_cycled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_select_the_levels_of_v_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(cycles=2, cycle_limit=100)
     assert cycled(monkeypatch, [300, 200, 90, 60, 30, 10], options) == [90, 90]
     options = Options(cycle_limit=100)
@@ -48,8 +48,8 @@ def test_levels_that_are_cycled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("imbalance", [0.0, 0.001, 0.03])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float) -> None:
-    """Coarse levels do not keep the limit; what the finest one cannot fix is not taken."""
+def test_v_cycle_of_a_good_partition_never_worsens_it(seed: int, imbalance: float) -> None:
+    """Coarse levels may exceed the limit; a result that the finest level cannot fix is dropped."""
     graph = jetpy.generators.delaunay(2000, seed=seed)
     backend = get_backend("cpu", 1)
     options = replace(preset("default"), cycle_limit=None, cycle_step=1)
@@ -65,7 +65,7 @@ def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float)
     assert part_weights(graph, parts, 8).tolist() == again.measures.part_weights.tolist()
 
 
-def test_a_cycle_is_never_worse() -> None:
+def test_v_cycle_improves_a_bad_partition() -> None:
     graph = jetpy.generators.delaunay(3000, seed=3)
     backend = get_backend("cpu", 1)
     level = finest_level(backend, upload(backend, graph))
@@ -76,7 +76,7 @@ def test_a_cycle_is_never_worse() -> None:
     refined = level.refinement(problem).refine(parts, finest=True)
     before = refined.measures
     again = run_cycles(level, [], problem, replace(refined, parts=refined.parts.copy()))
-    assert again.measures.cut < before.cut  # from parts so bad, that is
+    assert again.measures.cut < before.cut  # because the first parts are bad
     assert edge_cut(graph, backend.to_host(again.parts)) == again.measures.cut
     assert again.measures.part_weights.sum() == graph.n
     assert again.cut_before == refined.cut_before

@@ -1,4 +1,4 @@
-"""Reads pages back: their tables, lists and texts, and whatever they would fetch."""
+"""Parses pages: their tables, lists, texts and external references."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FETCHING = {"src", "href", "xlink:href", "data", "srcset", "action", "poster"}
 
 
 class Page(HTMLParser):
-    """A page, taken apart.
+    """A parsed page.
 
     Attributes
     ----------
@@ -18,9 +18,9 @@ class Page(HTMLParser):
     facts : dict of str to str
         All pairs of names and values.
     fetched : list of str
-        What attributes refer to, without what is in the page itself.
+        External references in attributes.
     marked : list of list of str
-        Rows of tables that stand out.
+        Highlighted rows of tables.
     """
 
     def __init__(self, text: str) -> None:
@@ -77,7 +77,7 @@ class Page(HTMLParser):
             self.facts[self._name] = data
 
     def said(self, tag: str) -> str:
-        """Return all text right inside of elements of a kind, with single blanks."""
+        """Return the text directly inside all elements with a tag, with single blanks."""
         return " ".join(" ".join(self.words.get(tag, [])).split())
 
     def table(self, first: str) -> list[list[str]]:

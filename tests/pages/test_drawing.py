@@ -1,4 +1,4 @@
-"""Drawings: what is at which pixel, in which colour."""
+"""Drawings: the part and colour of each pixel."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_pixels_show_the_nearest_vertex() -> None:
         assert apart[shown] <= apart.min() + 2  # vertices are moved to whole pixels
 
 
-def test_rows_go_downwards_and_holes_stay() -> None:
+def test_y_points_upwards_and_holes_stay_empty() -> None:
     graph = grid(41, 41)
     places = graph.coordinates.astype(float)
     kept = np.hypot(*(places - 20).T) > 8
@@ -58,7 +58,7 @@ def test_rows_go_downwards_and_holes_stay() -> None:
     assert (image[:, 5] == raster.NOTHING).mean() < 0.1
 
 
-def test_pieces_that_are_apart_stay_apart() -> None:
+def test_distant_components_stay_apart() -> None:
     rows = sp.block_diag([adjacency(grid(20, 20)), adjacency(grid(20, 20))]).tocsr()
     places = grid(20, 20).coordinates.astype(float)
     image = image_of(
@@ -71,22 +71,22 @@ def test_pieces_that_are_apart_stay_apart() -> None:
     assert raster.adjacent(image, 2).shape == (0, 3)
 
 
-def test_triangulations_have_next_to_no_holes() -> None:
+def test_triangulations_have_almost_no_holes() -> None:
     graph = delaunay(20_000, 1)
     image = image_of(graph, np.zeros(graph.n), 1, graph.coordinates)
     assert (image[20:-20, 20:-20] == 0).mean() > 0.9999
 
 
-def test_most_vertices_of_a_pixel_count() -> None:
+def test_majority_of_vertices_colours_a_pixel() -> None:
     places = np.array([[0, 0], [1, 1], *[[0.5, 0.5]] * 5])
     image = image_of(isolated(7), np.array([0, 0, 2, 1, 1, 1, 2]), 3, places)
     assert image[image.shape[0] // 2, image.shape[1] // 2] == 1
 
 
-def test_what_is_in_front_hides_what_is_behind() -> None:
+def test_front_vertices_hide_those_behind() -> None:
     graph = cube(20, 20, 20)
     x, y, z = graph.coordinates.T.astype(int)
-    outside = (x == 19) | (y == 0) | (z == 19)  # as seen from the right, the front and above
+    outside = (x == 19) | (y == 0) | (z == 19)  # visible from the right, the front and above
     image = image_of(graph, np.where(outside, 1, 0), 2, graph.coordinates)
     seen = image[image != raster.NOTHING]
     assert (seen == 1).mean() > 0.97
@@ -96,21 +96,21 @@ def test_what_is_in_front_hides_what_is_behind() -> None:
     assert (np.diff(heights) <= 0).all()
 
 
-def test_longest_edges() -> None:
+def test_longest_edge_per_vertex() -> None:
     graph = jetpy.as_graph(([0, 1, 3, 4, 4], [1, 0, 2, 1]))
     at = np.array([[0, 0], [3, 4], [3, 5], [9, 9]], float)
     assert longest_edges(graph, at).tolist() == [5, 5, 1, 5]
     assert longest_edges(isolated(2), at[:2]).tolist() == [1, 1]
 
 
-def test_flat_meshes_in_space_are_seen_from_above() -> None:
+def test_flat_meshes_in_space_are_drawn_from_above() -> None:
     flat = np.column_stack([grid(3, 4).coordinates, np.full(12, 7.0)])
     view = view_of(grid(3, 4), flat)
     assert view.depth is None
     assert np.allclose(7 * view.places, flat[:, :2])
 
 
-def test_neighbours_in_the_plane_differ_in_colour() -> None:
+def test_adjacent_parts_have_different_colours() -> None:
     graph = delaunay(20_000, 2)
     places = graph.coordinates
     parts = (8 * places[:, 0]).astype(int) * 8 + (8 * places[:, 1]).astype(int)
@@ -122,7 +122,7 @@ def test_neighbours_in_the_plane_differ_in_colour() -> None:
     assert {(a, b) for a, b, _ in meetings.tolist()} >= {(0, 1), (0, 8), (62, 63)}
 
 
-def test_gaps_are_between_parts_unless_little_is_left() -> None:
+def test_gaps_separate_parts_unless_too_little_remains() -> None:
     image = np.repeat(np.array([[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]], np.int32), 20, axis=0)
     assert (raster.with_gaps(image) == raster.NOTHING).sum() == 40
     noise = np.random.default_rng(0).integers(0, 9, (50, 50)).astype(np.int32)
@@ -142,7 +142,7 @@ def test_gaps_are_between_parts_unless_little_is_left() -> None:
         -np.eye(4, 3),
     ],
 )
-def test_degenerate_places(places: np.ndarray) -> None:
+def test_degenerate_coordinates_are_drawn(places: np.ndarray) -> None:
     draw(path(4), np.array([0, 0, 1, 1], np.int32), 2, places)
 
 
@@ -165,7 +165,7 @@ def test_large_quotient_graphs_are_not_drawn() -> None:
     assert not between.is_drawable(sp.csr_array((301, 301)))
 
 
-def test_plot(compiled: None) -> None:
+def test_plot_draws_coordinates_or_the_quotient_graph(compiled: None) -> None:
     known = jetpy.partition(delaunay(400), 3, backend="cpu", threads=1)
     assert len(known.plot().axes) == 1
     unknown = jetpy.partition(rmat(7), 3, backend="cpu", threads=1)

@@ -1,4 +1,4 @@
-"""Figures as SVG, and the colours that they are drawn in."""
+"""Figures as SVG, and their colours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def drawn(label: str = "A & \"B\" \\1", **look: str) -> str:  # fmt: skip
     return str(svg_of(figure, label))
 
 
-def test_svg_stands_in_a_page() -> None:
+def test_svg_can_be_embedded_in_a_page() -> None:
     svg = drawn(color=SERIES[1])
     page = Page(svg)
     assert page.fetched == []
@@ -40,7 +40,7 @@ def test_svg_stands_in_a_page() -> None:
     assert re.search(r' d="[^"]*\d\.\d{3}', svg) is None
 
 
-def test_colours_follow_the_mode() -> None:
+def test_colours_are_variables_of_the_page() -> None:
     svg = drawn(color=SERIES[1])
     assert "var(--series-2)" in svg
     assert "var(--ink)" in svg
@@ -49,7 +49,7 @@ def test_colours_follow_the_mode() -> None:
     assert not {colour.light for colour in COLOURS.values()} & set(re.findall("#[0-9a-f]{6}", svg))
 
 
-def test_the_same_figure_gives_the_same_svg_and_ids_differ() -> None:
+def test_svg_is_reproducible_with_unique_ids() -> None:
     first, second = drawn(color=SERIES[0]), drawn(color=SERIES[2])
     assert first == drawn(color=SERIES[0])
     ids = [set(re.findall(r'\bid="([^"]*)', svg)) for svg in (first, second)]
@@ -63,7 +63,7 @@ def test_the_same_figure_gives_the_same_svg_and_ids_differ() -> None:
 
 
 def luminance(colour: str) -> float:
-    """As WCAG 2 defines it."""
+    """Return the relative luminance of WCAG 2."""
     parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -75,14 +75,14 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_contrasts(mode: str) -> None:
+def test_colours_have_enough_contrast(mode: str) -> None:
     colours = {name: getattr(colour, mode) for name, colour in COLOURS.items()}
     for name, colour in colours.items():
         least = {"ink": 7, "muted": 4.5, "link": 4.5, "bad": 4.5, "page": 0, "panel": 0, "rule": 0}
         assert contrast(colour, colours["page"]) >= least.get(name, 3), name
 
 
-def test_fills() -> None:
+def test_fills_have_contrast_and_are_distinct() -> None:
     assert all(contrast(fill, ON_FILL) >= 4.5 for fill in FILLS)
     assert len({*FILLS, *(colour.light for colour in COLOURS.values())}) == len(FILLS) + len(
         COLOURS
@@ -110,21 +110,21 @@ def test_fills_differ_for_colour_blind_eyes(eyes: np.ndarray) -> None:
     assert min(apart) > 15  # in CIELAB, where 2.3 is just noticeable
 
 
-def test_notebooks_show_figures() -> None:
+def test_figures_have_a_png_for_notebooks() -> None:
     with styled():
         figure = new_figure(1)
         figure.subplots().plot([1, 2], color=INK)
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
-def test_what_a_template_is_not_given() -> None:
+def test_missing_template_variable_is_an_error() -> None:
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError, match="title"):
         render("base.html")
 
 
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(JetpyError, match=r"pip install 'jetpy-partitioner\[report\]'"), styled():
         pass

@@ -1,4 +1,4 @@
-"""Limits of parts and PEs, computed exactly: what each case has to give was found by hand."""
+"""Limits of parts and PEs are exact; the expected values were computed by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.problem.targets import ideals
 
 MOST = 2**31 - 1
 LIMITS = [
-    (11_400_000, 0.566, 17_852_400),  # a little less in floating point
+    (11_400_000, 0.566, 17_852_400),  # slightly less in floating point
     (100, 0.15, 115),
     (10, 1 - 0.9, 11),
     (10, 0.1 + 0.2, 13),
@@ -34,7 +34,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("ideal", "imbalance", "limit"), LIMITS)
-def test_limits_of_parts(ideal: int, imbalance: float, limit: int) -> None:
+def test_limits_of_parts_are_exact(ideal: int, imbalance: float, limit: int) -> None:
     found = limits_of(np.array([[ideal], [0]]), imbalance, 2**62)
     assert found.dtype == np.int64
     assert found.tolist() == [[limit], [0]]
@@ -54,7 +54,7 @@ def test_limits_of_parts(ideal: int, imbalance: float, limit: int) -> None:
         (0, 3, 1e18, 0),
     ],
 )
-def test_limits_of_pes(total: int, k: int, imbalance: float, limit: int) -> None:
+def test_limits_of_pes_are_exact(total: int, k: int, imbalance: float, limit: int) -> None:
     assert limit_of_pes(total, k, imbalance) == limit
     assert make_mapping_problem(total, machine([k], [1]), "im", imbalance, 0)[-1].limit == limit
 
@@ -64,23 +64,23 @@ def test_limits_of_pes(total: int, k: int, imbalance: float, limit: int) -> None
     [
         (22_800_000, 0.566, 17_852_400),
         (20, 1 - 0.9, 11),
-        (20, 1e18, MOST),  # more than any graph with sums of 32 bits weighs
+        (20, 1e18, MOST),  # above any sum of 32 bits
         (2**46, 1e18, 2**46),
     ],
 )
-def test_limits_of_problems(total: int, imbalance: float, limit: int) -> None:
-    """Parts of equal targets, and those of others that get half of it, have the same limit."""
+def test_limits_of_problems_are_exact(total: int, imbalance: float, limit: int) -> None:
+    """A part with half of the total has the same limit with and without targets."""
     assert make_problem(total, 2, imbalance, 0, Options()).limits.tolist() == [limit] * 2
     shares = make_problem(total, 3, imbalance, 0, Options(), [2, 1, 1])
     assert shares.limits[0] == limit
 
 
-def test_limits_of_several_weights() -> None:
+def test_limits_of_several_weights_are_exact() -> None:
     weights = np.array([[11_400_000, 10, 7]], np.int32)
     several = pose_several(weights, [0.566, 1 - 0.9, 1e18], np.array([1]))
     assert several.limits.tolist() == [[17_852_400, 11, MOST]]
 
 
-def test_targets_of_large_graphs() -> None:
-    """Shares add up to nearly 2**30, and weights to 2**46: products need more than 64 bits."""
+def test_ideals_of_large_graphs_are_exact() -> None:
+    """Shares sum to 2**30 and weights to 2**46, so products need more than 64 bits."""
     assert ideals(2**46, np.array([3 * 2**28, 2**28])).tolist() == [3 * 2**44, 2**44]

@@ -1,4 +1,4 @@
-"""Machines: what their numbers mean, and which are refused."""
+"""Machines: their levels and distances, and refused arguments."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def between_all(metric: Metric, k: int) -> np.ndarray:
     ],
     ids=str,
 )
-def test_text_and_sequences_mean_the_same(hierarchy: Any, distances: Any) -> None:
+def test_text_and_sequences_give_equal_machines(hierarchy: Any, distances: Any) -> None:
     found = machine(hierarchy, distances)
     assert (found.hierarchy, found.distances, found.matrix) == ((4, 8, 6), (1, 10, 100), None)
     assert (found.k, found.group_sizes) == (192, (4, 32, 192))
     assert str(found) == "4:8:6, distances 1:10:100"
 
 
-def test_matrices() -> None:
+def test_matrix_with_and_without_hierarchy() -> None:
     distances = [[0, 1, 7, 7], [1, 0, 7, 7], [7, 7, 0, 2], [7, 7, 2, 0]]
     alone, grouped = machine(None, distances), machine("2:2", np.array(distances, np.uint8))
     assert (alone.k, alone.hierarchy, alone.group_sizes, str(alone)) == (
@@ -61,8 +61,8 @@ def test_matrices() -> None:
 
 
 @given(levels())
-def test_metric_is_what_the_levels_say(of: Levels) -> None:
-    """As a matrix, and by level where that would be too large."""
+def test_metric_equals_the_levels(of: Levels) -> None:
+    """The metric is a matrix, or computed by level if a matrix would be too large."""
     expected = dense([a for a, _ in of], [d for _, d in of]).tolist()
     for most, kind in ((machines.MAX_PES_IN_MATRIX, 1), (0, 2)):
         with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +89,7 @@ def test_farthest_is_the_largest_distance(hierarchy: str) -> None:
 
 
 @given(levels())
-def test_levels_in_common(of: Levels) -> None:
+def test_levels_between_equals_the_oracle(of: Levels) -> None:
     found = described(of)
     p, q = np.divmod(np.arange(found.k**2, dtype=np.int32), np.int32(found.k))
     different = p != q
@@ -98,8 +98,8 @@ def test_levels_in_common(of: Levels) -> None:
 
 
 @given(levels())
-def test_upper_levels(of: Levels) -> None:
-    """One group of the levels left out is one PE: distances are those of its first."""
+def test_upper_levels_equal_the_oracle(of: Levels) -> None:
+    """A group of the omitted levels becomes a PE, with the distances of its first PE."""
     whole = described(of)
     matrix = dense([a for a, _ in of], [d for _, d in of])
     found = whole.upper_levels()
@@ -128,7 +128,7 @@ def test_upper_levels(of: Levels) -> None:
         ("1:1", []),
     ],
 )
-def test_upper_levels_without_idle_ones(hierarchy: str, expected: list[str]) -> None:
+def test_upper_levels_skip_levels_of_arity_one(hierarchy: str, expected: list[str]) -> None:
     found = machine(hierarchy, range(len(numbers(hierarchy)))).upper_levels()
     assert [":".join(map(str, upper.hierarchy)) for upper in found] == expected
 
@@ -141,16 +141,16 @@ def test_machine_without_hierarchy_has_no_upper_levels() -> None:
     ("distances", "expected"),
     [("1:10:100", True), ("1:1:1", True), ("0:0:5", True), ("10:1:100", False), ("1:2:0", False)],
 )
-def test_is_monotone(distances: str, expected: bool) -> None:
+def test_increasing_distances_are_monotone(distances: str, expected: bool) -> None:
     assert machine("2:2:2", distances).is_monotone is expected
 
 
-def test_matrices_are_taken_for_monotone() -> None:
+def test_matrices_count_as_monotone() -> None:
     assert machine("2:2", [[0, 9, 1, 1], [9, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]]).is_monotone
 
 
 def symmetric(k: int, p: int, q: int, value: Any, dtype: Any = np.int64) -> np.ndarray:
-    """Distances 1, but for one pair."""
+    """Return distances of 1 except for one pair."""
     result = (1 - np.eye(k)).astype(dtype)
     result[p, q] = result[q, p] = value
     return result
@@ -205,6 +205,6 @@ def symmetric(k: int, p: int, q: int, value: Any, dtype: Any = np.int64) -> np.n
     ],
     ids=str,
 )
-def test_bad_machines_are_refused(hierarchy: Any, distances: Any, words: str) -> None:
+def test_bad_machine_is_refused(hierarchy: Any, distances: Any, words: str) -> None:
     with pytest.raises(jetpy.OptionError, match=f"(?s){words}"):
         machine(hierarchy, distances)

@@ -35,7 +35,7 @@ def partitions(draw: st.DrawFn) -> tuple[Graph, list[int], int]:
 
 
 @given(partitions(), st.sampled_from([1, 5, 1 << 20]))
-def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], block: int) -> None:
+def test_all_metrics_equal_networkx(case: tuple[Graph, list[int], int], block: int) -> None:
     graph, parts, k = case
     oracle = as_networkx(graph)
     members = [{v for v in range(graph.n) if parts[v] == p} for p in range(k)]
@@ -80,7 +80,7 @@ def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], blo
 
 
 @given(partitions())
-def test_machines_are_evaluated(case: tuple[Graph, list[int], int]) -> None:
+def test_evaluate_with_a_machine(case: tuple[Graph, list[int], int]) -> None:
     graph, parts, _ = case
     found = evaluate.evaluate(graph, parts, hierarchy="2:3", distances="1:10")
     target = machine("2:3", "1:10")
@@ -94,7 +94,7 @@ def test_machines_are_evaluated(case: tuple[Graph, list[int], int]) -> None:
     assert (without.cut, without.components.tolist()) == (found.cut, found.components.tolist())
 
 
-def test_known_values() -> None:
+def test_metrics_of_small_graphs() -> None:
     halves = [0, 0, 0, 1, 1, 1]
     assert metrics.edge_cut(path(6), halves) == 1
     assert metrics.edge_cut(clique(6), halves) == 9
@@ -107,12 +107,12 @@ def test_known_values() -> None:
     assert metrics.isolated_vertices(path(6), [0, 1, 0, 1, 1, 0]) == 4
 
 
-def test_default_k() -> None:
+def test_default_k_is_the_highest_part_plus_one() -> None:
     assert evaluate.evaluate(path(4), [0, 3, 3, 0]).k == 4
     assert evaluate.evaluate(SMALL_GRAPHS["empty"](), []).k == 1
 
 
-def test_as_many_parts_as_vertices() -> None:
+def test_evaluate_with_one_vertex_per_part() -> None:
     graph = path(4000)
     found = evaluate.evaluate(graph, np.arange(4000))
     assert found.cut_matrix.nnz == 2 * 3999
@@ -122,7 +122,7 @@ def test_as_many_parts_as_vertices() -> None:
     assert found.part_isolated_vertices.tolist() == [1] * 4000
 
 
-def test_weights_that_fill_31_bits_do_not_overflow() -> None:
+def test_weights_of_31_bits_do_not_overflow() -> None:
     graph = SMALL_GRAPHS["heavy_edges"]()
     assert metrics.edge_cut(graph, [0, 1, 0]) == 2**30 - 1
     assert evaluate.evaluate(graph, [0, 1, 0]).cut_matrix.max() == 2**30 - 1
@@ -142,18 +142,18 @@ def test_weights_that_fill_31_bits_do_not_overflow() -> None:
         ([0, 0, 0], 0, OptionError, "k is 0; k must be at least 1"),
     ],
 )
-def test_bad_partitions_are_refused(parts: Any, k: int, error: type[Exception], words: str) -> None:
+def test_bad_partition_is_refused(parts: Any, k: int, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         evaluate.evaluate(path(3), parts, k)
 
 
-def test_evaluation_takes_any_integers() -> None:
+def test_parts_may_have_any_integer_type() -> None:
     for dtype in (np.uint8, np.int64, np.int32):
         assert metrics.edge_cut(path(3), np.array([0, 1, 1], dtype)) == 1
 
 
 @pytest.mark.parametrize("kind", ["matrix", "arrays", "networkx"])
-def test_evaluates_whatever_can_be_partitioned(kind: str) -> None:
+def test_evaluate_accepts_every_input_type(kind: str) -> None:
     graph = SMALL_GRAPHS["weighted_random"]()
     arrays = graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights
     given = {
@@ -169,7 +169,7 @@ def test_evaluates_whatever_can_be_partitioned(kind: str) -> None:
         assert found.part_weights.tolist() == expected.part_weights.tolist()
 
 
-def test_evaluation_repairs_on_request() -> None:
+def test_evaluate_repairs_on_request() -> None:
     one_way = sp.csr_array(([1, 1, 5], ([0, 1, 2], [1, 2, 2])), shape=(3, 3))
     with pytest.raises(GraphError, match="self-loop"):
         evaluate.evaluate(one_way, [0, 0, 1])
@@ -178,7 +178,7 @@ def test_evaluation_repairs_on_request() -> None:
         evaluate.evaluate([[0, 1], [1, 0]], [0, 1])
 
 
-def test_the_result_of_a_run(compiled: None) -> None:
+def test_evaluate_accepts_a_result(compiled: None) -> None:
     result = jetpy.partition(path(3), 5, backend="cpu", threads=1)
     found = evaluate.evaluate(path(3), result)
     assert (found.k, found.empty_parts, found.cut) == (5, 2, 2)
@@ -186,10 +186,10 @@ def test_the_result_of_a_run(compiled: None) -> None:
         evaluate.evaluate(path(3), result, 2)
 
 
-def test_short_form() -> None:
-    told = (
+def test_repr_of_an_evaluation() -> None:
+    expected = (
         "Evaluation(k=2, {}cut=1, imbalance=0.5000, communication_volume=2, disconnected_parts=0)"
     )
-    assert repr(evaluate.evaluate(path(4), [0, 0, 0, 1])) == told.format("")
+    assert repr(evaluate.evaluate(path(4), [0, 0, 0, 1])) == expected.format("")
     found = evaluate.evaluate(path(4), [0, 0, 0, 1], hierarchy="2", distances="5")
-    assert repr(found) == told.format("cost=10, ")
+    assert repr(found) == expected.format("cost=10, ")

@@ -1,4 +1,4 @@
-"""Targets: what is taken, and partitions into parts that should not weigh the same."""
+"""Targets: accepted values, and partitions into parts of different target weights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ targets_of = st.lists(
 
 
 def packed_excess(graph: Graph, limits: np.ndarray) -> int:
-    """What a part is above its limit, at most, if the heaviest vertices go where most room is."""
+    """Return the overload after packing the heaviest vertices first into the most room."""
     room = limits.tolist()
     for weight in sorted(graph.vertex_weights.tolist(), reverse=True):
         room[room.index(max(room))] -= weight
@@ -39,7 +39,7 @@ def packed_excess(graph: Graph, limits: np.ndarray) -> int:
 
 @settings(max_examples=200, deadline=None)
 @given(weighted_graphs(most=24), targets_of, st.sampled_from([0.0, 0.03, 0.3]), st.integers(0, 99))
-def test_limits_are_kept_where_packing_keeps_them(
+def test_limits_are_kept_if_packing_keeps_them(
     graph: Graph, targets: list[float], imbalance: float, seed: int
 ) -> None:
     k = len(targets)
@@ -60,7 +60,9 @@ def test_limits_are_kept_where_packing_keeps_them(
 @pytest.mark.parametrize("preset", ["default", "fast", "ultra", "gkway"])
 @pytest.mark.parametrize("targets", [[2, 1, 1, 1], [1, 10, 1], list(range(1, 33)), [0.7, 0.3]])
 @pytest.mark.parametrize("imbalance", [0.0, 0.03])
-def test_meshes(preset: Any, targets: list[float], imbalance: float) -> None:
+def test_targets_on_a_mesh_are_feasible_with_a_small_cut(
+    preset: Any, targets: list[float], imbalance: float
+) -> None:
     graph = jetpy.generators.delaunay(4000, seed=1)
     options = {"preset": preset, "imbalance": imbalance, **ENGINE}
     result = jetpy.partition(graph, len(targets), targets=targets, **options)
@@ -69,15 +71,15 @@ def test_meshes(preset: Any, targets: list[float], imbalance: float) -> None:
     assert result.cut <= 1.15 * jetpy.partition(graph, len(targets), **options).cut
 
 
-def test_a_heavy_part_takes_the_heavy_vertices() -> None:
+def test_heavy_part_gets_the_heavy_vertex() -> None:
     graph = from_edges(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], None, [1, 1, 1, 1, 1, 95])
     result = jetpy.partition(graph, 2, targets=[5, 95], imbalance=0.0, **ENGINE)
     assert result.parts.tolist() == [0, 0, 0, 0, 0, 1]
     assert result.feasible
 
 
-def test_many_parts() -> None:
-    """More parts than each looks at by itself: sums over blocks of them."""
+def test_targets_of_many_parts_are_feasible() -> None:
+    """There are so many parts that the kernels sum over tiles of them."""
     graph = jetpy.generators.grid(150, 150)
     targets = 1 + np.arange(600) % 7
     result = jetpy.partition(graph, 600, targets=targets, **ENGINE)
@@ -86,7 +88,7 @@ def test_many_parts() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_refinement_brings_parts_to_their_targets(threads: int) -> None:
+def test_refine_reaches_the_targets(threads: int) -> None:
     graph = jetpy.generators.grid(40, 40)
     start = np.arange(1600) // 400
     engine = {"backend": "cpu", "threads": threads}
@@ -104,7 +106,7 @@ def test_equal_targets_change_nothing() -> None:
 
 
 @given(targets_of, st.integers(1, 2**31 - 1))
-def test_shares_are_in_proportion(targets: list[float], total: int) -> None:
+def test_shares_are_proportional_to_targets(targets: list[float], total: int) -> None:
     shares = checked_targets(targets, len(targets))
     if shares is None:
         assert len(set(targets)) == 1
@@ -117,7 +119,7 @@ def test_shares_are_in_proportion(targets: list[float], total: int) -> None:
     assert total <= ideals(total, shares).sum() <= total + len(targets)
 
 
-def test_the_heaviest_vertex_gets_the_largest_part() -> None:
+def test_heaviest_vertex_gets_the_largest_part() -> None:
     weights = np.array([3, 9, 1], np.int32)
     shares = np.array([1, 5, 7, 2])
     assert one_each(weights, shares, np.full(4, 9)).tolist() == [1, 2, 3]
@@ -141,13 +143,13 @@ def test_the_heaviest_vertex_gets_the_largest_part() -> None:
         ([True, False, True], "targets must be numbers, not bool"),
     ],
 )
-def test_bad_targets(targets: Any, message: str) -> None:
+def test_bad_targets_are_refused(targets: Any, message: str) -> None:
     with pytest.raises(OptionError) as error:
         jetpy.partition(path(9), 3, targets=targets, **ENGINE)
     assert message in str(error.value)
 
 
-def test_targets_from_text_and_files(tmp_path: Path) -> None:
+def test_targets_are_read_from_text_and_files(tmp_path: Path) -> None:
     assert read_targets("2:1:0.5").tolist() == [2, 1, 0.5]
     lines = tmp_path / "shares.txt"
     lines.write_text("2\n1\n1\n")

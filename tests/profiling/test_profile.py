@@ -1,4 +1,4 @@
-"""Profiles: the same parts, counts that add up, and traces that viewers can read."""
+"""Profiles: equal parts, consistent counts, and valid traces."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def profiled(graph: jetpy.Graph, backend: str) -> Partition:
 def result(
     request: pytest.FixtureRequest, graph: jetpy.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> Partition:
-    """A profiled run, with launches as on a CPU or as on a GPU."""
+    """Return a profiled run with launches as on a CPU or as on a GPU."""
     return profiled(graph, named(request.param, monkeypatch))
 
 
@@ -52,18 +52,18 @@ def profile_of(result: Partition) -> Profile:
     return result.profile
 
 
-def test_no_profile_unless_asked_for(graph: jetpy.Graph) -> None:
+def test_profile_is_none_by_default(graph: jetpy.Graph) -> None:
     assert jetpy.partition(graph, 2, **ENGINE).profile is None
 
 
-def test_parts_and_launches_are_those_of_other_runs(result: Partition, graph: jetpy.Graph) -> None:
+def test_profiling_does_not_change_parts_or_launches(result: Partition, graph: jetpy.Graph) -> None:
     plain = jetpy.partition(graph, 6, **{**ENGINE, "backend": result.backend})
     assert (result.parts == plain.parts).all()
     assert result.launches == plain.launches
     assert [level.cut_after for level in result.levels] == [lv.cut_after for lv in plain.levels]
 
 
-def test_launches_add_up(result: Partition) -> None:
+def test_launches_sum_to_those_of_the_result(result: Partition) -> None:
     profile = profile_of(result)
     assert sum(step.launches for step in profile.steps) == result.launches
     assert sum(kernel.calls for kernel in profile.kernels) == result.launches
@@ -74,7 +74,7 @@ def test_launches_add_up(result: Partition) -> None:
             assert by_owner["coarsen", level.level].launches == level.coarsen_launches
 
 
-def test_every_stage_and_level_is_there(result: Partition) -> None:
+def test_profile_has_every_stage_and_level(result: Partition) -> None:
     steps = [(step.stage, step.level) for step in profile_of(result).steps]
     last = len(result.levels) - 1
     assert last >= 2
@@ -93,7 +93,7 @@ def test_every_stage_and_level_is_there(result: Partition) -> None:
     assert others == [("refine", None), *finer]
 
 
-def test_seconds_add_up(result: Partition) -> None:
+def test_seconds_sum_to_those_of_the_result(result: Partition) -> None:
     profile = profile_of(result)
     for stage, kinds in {
         "coarsen": ("coarsen", "branch"),
@@ -111,7 +111,7 @@ def test_seconds_add_up(result: Partition) -> None:
     )
 
 
-def test_bytes_of_graph_and_parts(result: Partition, graph: jetpy.Graph) -> None:
+def test_profile_counts_bytes_of_graph_and_parts(result: Partition, graph: jetpy.Graph) -> None:
     steps = {(step.stage, step.level): step for step in profile_of(result).steps}
     arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
     assert steps["coarsen", None].uploaded == sum(array.nbytes for array in arrays)
@@ -144,7 +144,7 @@ def test_every_verb_is_counted() -> None:
     assert (kernel.name, kernel.backend, kernel.calls) == ("project", "cpu", 4)
 
 
-def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
+def test_reductions_and_scans_are_synchronisations(result: Partition) -> None:
     profile = profile_of(result)
     kinds = [event.kind.value for event in profile.events]
     assert sum(step.synchronisations for step in profile.steps) == sum(
@@ -153,7 +153,7 @@ def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
     assert kinds.count("scan") > 0
 
 
-def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
+def test_profiler_has_the_interface_of_a_back_end() -> None:
     engine = CpuBackend(1)
     engine.is_asynchronous, engine.host_size = True, 77
     profiler = Profiler(engine)
@@ -164,8 +164,8 @@ def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
     assert verbs - {"for_size", "scan_into"} <= vars(Profiler).keys()
 
 
-def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
-    """As on a GPU, whose host refines small levels."""
+def test_launches_of_the_host_engine_are_profiled(graph: jetpy.Graph) -> None:
+    """The host engine refines small levels, as with a GPU."""
     engine = CpuBackend(2)
     engine.host_engine, engine.host_size = CpuBackend(1), 5000
     engine.host_engine.name = "host engine"
@@ -186,7 +186,7 @@ def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     assert finest.launches == outcome.levels[0].refine_launches
 
 
-def test_trace(result: Partition, tmp_path: Path) -> None:
+def test_trace_is_valid(result: Partition, tmp_path: Path) -> None:
     profile = profile_of(result)
     profile.write(tmp_path / "trace.json")
     profile.write(tmp_path / "trace.json.gz")
@@ -201,7 +201,7 @@ def test_trace(result: Partition, tmp_path: Path) -> None:
     assert starts == sorted(starts)
     assert starts[0] >= 0
     open_until: list[float] = []
-    for event in events:  # whatever begins within another event ends within it
+    for event in events:  # events are nested
         end = round(event["ts"] + event["dur"], 3)
         while open_until and open_until[-1] <= event["ts"]:
             open_until.pop()
@@ -219,14 +219,14 @@ def test_trace(result: Partition, tmp_path: Path) -> None:
     }
 
 
-def test_v_cycles_belong_to_the_level_that_they_are_for(graph: jetpy.Graph) -> None:
+def test_v_cycle_belongs_to_its_level(graph: jetpy.Graph) -> None:
     profile = profile_of(jetpy.partition(graph, 6, preset="ultra", profile=True, **ENGINE))
     steps = [event for event in profile.events if event.kind.value == "step"]
     within = {event.name for event in steps if event.owner == ("refine", 0)}
     assert {"refine, level 0", "refine, level 1", "coarsen, level 1"} <= within
 
 
-def test_refinement_and_trivial_runs(graph: jetpy.Graph) -> None:
+def test_profiles_of_refine_and_trivial_runs(graph: jetpy.Graph) -> None:
     refined = jetpy.refine(graph, np.arange(graph.n) % 3, profile=True, **ENGINE)
     steps = [(step.stage, step.level) for step in profile_of(refined).steps]
     assert steps == [("refine", None), ("refine", 0)]
@@ -235,6 +235,6 @@ def test_refinement_and_trivial_runs(graph: jetpy.Graph) -> None:
     assert repr(trivial) == "Profile(delaunay-6000-s0, k = 1, cpu: 0 launches)"
 
 
-def test_no_such_folder(result: Partition, tmp_path: Path) -> None:
+def test_missing_folder_is_refused(result: Partition, tmp_path: Path) -> None:
     with pytest.raises(JetpyError, match="cannot be written"):
         profile_of(result).write(tmp_path / "nowhere" / "trace.json")

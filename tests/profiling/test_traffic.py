@@ -1,4 +1,4 @@
-"""Bytes that launches move."""
+"""Bytes moved by launches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetpy.profiling.traffic import traffic
 from jetpy.workloads.common import triad
 
 
-def test_triad_moves_what_it_reads_and_writes() -> None:
+def test_traffic_of_triad_is_its_reads_and_writes() -> None:
     left, right, total = (np.zeros(100, np.int64) for _ in range(3))
     arguments: Mapping[str, Any] = {"left": left, "right": right, "factor": 3, "total": total}
     assert traffic(100, triad.triad, arguments) == 2400
@@ -20,7 +20,7 @@ def test_triad_moves_what_it_reads_and_writes() -> None:
     assert traffic(0, triad.triad, arguments) == 0
 
 
-def test_launches_of_a_run_move_at_most_all_that_there_is(compiled: None) -> None:
+def test_traffic_of_launches_is_bounded_by_the_arrays(compiled: None) -> None:
     graph = jetpy.generators.grid(60, 50)
     profile = jetpy.partition(graph, 4, backend="cpu", threads=1, profile=True).profile
     assert profile is not None

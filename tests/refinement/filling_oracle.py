@@ -1,4 +1,4 @@
-"""What vertices are held by, in plain Python."""
+"""Internal edge weights in plain Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.graphs import edge_dict
 
 
 def internal_of(graph: Graph, parts: Sequence[int]) -> np.ndarray:
-    """Weight of the edges of each vertex to its own part."""
+    """Return the weight of the edges of each vertex within its part."""
     internal = np.zeros(graph.n, np.int64)
     for (u, v), weight in edge_dict(graph).items():
         if parts[u] == parts[v]:

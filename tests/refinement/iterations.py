@@ -1,4 +1,4 @@
-"""Iterations of a level without a graph: the state that their beginnings look at, and plans."""
+"""Iterations of a level without a graph: their control block and plans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE, WEAK_ITERATIONS, TIE_LIMIT = 3, 2, 77
 
 
 class Iterations:
-    """Control block, counters, part weights and plan of a level, with what begins iterations."""
+    """Control block, counters, part weights and plan of a level, and the start of iterations."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Iterations:
         self.report(weights, 0, 0)
 
     def report(self, weights: np.ndarray, change: int, moved: int, rebuilt: bool = False) -> None:
-        """Report the results of an iteration; the counters are spread.
+        """Report the results of an iteration, distributed over the counter stripes.
 
-        The change of the cut, or the cut itself where rows were rebuilt.
+        `change` is that of the cut, or the cut itself if rows were rebuilt.
         """
         counters = self.counters.host
         counters[Counter.CUT_CHANGE + 7] = 2 * change - 10
@@ -78,7 +78,7 @@ class Iterations:
         self.backend.sync_device(self.counters)
 
     def begin(self, room: int = 1, tasks: Tasks = Tasks.ANY, n: int = 2) -> np.ndarray:
-        """Begin the next iteration of a level of n vertices; return the control block."""
+        """Start the next iteration of a level of n vertices and return the control block."""
         state = SimpleNamespace(
             control=self.control.device,
             counters=self.counters.device,
@@ -97,7 +97,7 @@ class Iterations:
         return self.control.host
 
     def check_plan(self, weights: np.ndarray, limits: np.ndarray) -> bool:
-        """Compare the plan of each group with the definition; return whether one asks for moves."""
+        """Compare the plan of each group with its definition; return whether any requests moves."""
         asked = False
         for first in range(0, self.k, self.group_size):
             group = slice(first, first + self.group_size)
@@ -105,7 +105,7 @@ class Iterations:
         return asked
 
     def _check_group(self, weights: np.ndarray, limits: np.ndarray, first: int) -> bool:
-        """Compare the plan of the group whose first part is given."""
+        """Compare the plan of the group with the given first part."""
         numbers = self.backend.to_host(self.plan.numbers).reshape(len(Row), -1)
         plan = numbers[:, first : first + len(weights)]
         shares = self.backend.to_host(self.plan.shares)[first : first + len(weights)]

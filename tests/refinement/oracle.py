@@ -1,4 +1,4 @@
-"""What a refinement state must contain, computed from the graph and the parts alone."""
+"""The expected contents of a refinement state, computed from the graph and the parts."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from jetpy.workloads.refinement.plan import NO_LIMIT, Row
 from jetpy.workloads.refinement.rebalance import activate_interior
 
 LINE = np.abs(np.subtract.outer(np.arange(64), np.arange(64)))
-"""Distances of places on a line: no hierarchy."""
+"""Distances of PEs on a line, which has no hierarchy."""
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 MAX_ANSWERS = 2000
-"""Answers that are kept of an oracle."""
+"""Number of results cached per oracle."""
 
 
 def problem_of(
     graph: Graph, k: int, *, distances: np.ndarray | None = None, **other: Any
 ) -> Problem:
-    """A problem with parts of any weight, unless `other` says something else of it.
+    """Return a problem without an effective limit; `other` replaces its fields.
 
-    `distances` are those of the parts, shape (k, k); by default all are 1.
+    `distances` between parts have shape (k, k); by default all are 1.
     """
     problem = make_problem(graph.total_vertex_weight, k, float(k), 1, preset("default"))
     if distances is not None:
@@ -59,7 +59,7 @@ def state_of(
 
 
 def finish_iteration(state: RefinementState) -> int:
-    """Take the changes of cut and part weights into the measures; return how many moved."""
+    """Add the changes of cut and part weights to the measures; return the number of moves."""
     backend, counters = state.backend, state.counts.host
     backend.sync_host(state.counts)
     backend.sync_host(state.weights)
@@ -75,7 +75,7 @@ def finish_iteration(state: RefinementState) -> int:
 
 
 def set_control(state: RefinementState, **values: int) -> None:
-    """Write into a state's control block, by the names of places."""
+    """Set fields of a state's control block by name."""
     control = state.control_block.host
     for name, value in values.items():
         control[Control[name.upper()]] = value
@@ -85,7 +85,7 @@ def set_control(state: RefinementState, **values: int) -> None:
 
 
 def on_host(state: RefinementState, array: Array) -> np.ndarray:
-    """A copy of one of the state's arrays."""
+    """Return a host copy of an array of the state."""
     return state.backend.to_host(array).copy()
 
 
@@ -93,8 +93,8 @@ def parts_of(state: RefinementState) -> np.ndarray:
     return on_host(state, state.parts)
 
 
-def remembered(oracle: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """Let an oracle answer once: checks ask it the same again, and in each mode of a back end."""
+def cached_by_content(oracle: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """Cache an oracle by the content of its arguments, which repeat in each mode of a back end."""
     answers: dict[bytes, Answer] = {}
 
     @wraps(oracle)
@@ -109,9 +109,9 @@ def remembered(oracle: Callable[Given, Answer]) -> Callable[Given, Answer]:
     return ask
 
 
-@remembered
+@cached_by_content
 def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
-    """For each vertex, the weight of its edges into each adjacent part."""
+    """Return for each vertex the weight of its edges into each adjacent part."""
     table: list[dict[int, int]] = [defaultdict(int) for _ in range(graph.n)]
     sources = graph.sources(0, graph.n).tolist()
     targets = parts[graph.indices].tolist()
@@ -121,21 +121,21 @@ def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
 
 
 def distance(problem: Problem, p: int, q: int) -> int:
-    """Distance of two parts, which are given as a matrix, or not at all."""
+    """Return the distance of two parts: 1, or an entry of the matrix."""
     if problem.metric.kind == 0:
         return int(p != q)
     return int(problem.metric.distances[p * problem.k + q])
 
 
 def cost_of(graph: Graph, parts: np.ndarray, problem: Problem) -> int:
-    """Weight of the undirected edges, each times the distance of its ends."""
+    """Return the sum over undirected edges of weight times distance."""
     rows = enumerate(connections(graph, parts))
     directed = (w * distance(problem, parts[v], p) for v, row in rows for p, w in row.items())
     return sum(directed) // 2
 
 
 def rows_of(state: RefinementState) -> list[dict[int, int]]:
-    """Parts and weights of each row of the state's table; a part must not have two slots."""
+    """Return parts and weights of each row of the table; check that no part has two slots."""
     table = state.table
     starts = on_host(state, table.rows).tolist()
     stops = [*starts, len(table.parts)][1:]
@@ -152,7 +152,7 @@ def rows_of(state: RefinementState) -> list[dict[int, int]]:
 
 
 def check_state(state: RefinementState, graph: Graph) -> None:
-    """Compare everything that a state keeps up to date with values from scratch."""
+    """Compare all incremental values of a state with values from scratch."""
     parts = parts_of(state)
     assert state.measures.cut == cost_of(graph, parts, state.problem)
     assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
@@ -161,7 +161,7 @@ def check_state(state: RefinementState, graph: Graph) -> None:
 
 
 def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list[int]) -> None:
-    """Every vertex with adjacent parts is active, none twice; others have nothing cached."""
+    """Check that each vertex with adjacent parts is active once, and others have no target."""
     listed = on_host(state, state.active)
     count = state.counts.host[Counter.ACTIVE]
     active = set(listed[:count].tolist())
@@ -175,7 +175,7 @@ def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list
 
 
 def activate_all(state: RefinementState) -> None:
-    """Let launches look at every vertex."""
+    """Make every vertex active."""
     backend = state.backend
     numbers = np.zeros((len(Row), state.k), np.int64)
     numbers[Row.HEAVIEST], numbers[Row.TIE_LIMIT] = INT32_MAX, NO_LIMIT

@@ -1,4 +1,4 @@
-"""Filling empty parts, against a plain search."""
+"""Filling empty parts, compared with a plain search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.strategies import weighted_graphs
 
 
 def filled(graph: Graph, parts: list[int], k: int) -> list[int]:
-    """Give each empty part the vertex that has least edges to its part, in plain Python."""
+    """Give each empty part the vertex with the least internal edge weight, in plain Python."""
     parts = list(parts)
     for p in range(k):
         movable = [v for v in range(graph.n) if parts.count(parts[v]) > 1]
@@ -42,10 +42,10 @@ def with_no_part_empty(
 @pytest.mark.parametrize("few", [0, 256])
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=weighted_graphs(), k=st.integers(1, 20), seed=st.integers(0, 10**6))
-def test_each_empty_part_gets_the_loosest_vertex(
+def test_empty_part_gets_the_vertex_with_the_least_internal_weight(
     backend: Backend, few: int, graph: Graph, k: int, seed: int
 ) -> None:
-    """Whether the host fetches rows or the whole graph."""
+    """The host fetches rows or the whole graph, depending on `few`."""
     rng = np.random.default_rng(seed)
     parts = rng.integers(0, rng.integers(1, k + 1), graph.n).astype(np.int32)
     with pytest.MonkeyPatch.context() as patch:
@@ -56,13 +56,13 @@ def test_each_empty_part_gets_the_loosest_vertex(
     assert len(set(found.tolist())) >= min(graph.n, k)
 
 
-def test_what_is_full_stays(backend: Backend) -> None:
+def test_partition_without_empty_parts_is_unchanged(backend: Backend) -> None:
     parts = np.array([0, 0, 1, 1], np.int32)
     found, growth = with_no_part_empty(backend, path(4), parts, 2)
     assert (found.tolist(), growth) == ([0, 0, 1, 1], 0)
 
 
-def test_all_vertices_out_of_one_part(backend: Backend) -> None:
+def test_all_vertices_come_from_one_part(backend: Backend) -> None:
     parts = np.zeros(5, np.int32)
     found, growth = with_no_part_empty(backend, clique(5), parts, 5)
     assert sorted(found.tolist()) == [0, 1, 2, 3, 4]

@@ -1,4 +1,4 @@
-"""Limits that packing keeps, equal weights and empty parts, through the public functions."""
+"""Packing, equal weights and empty parts, through the public functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def with_weights(graph: Graph, weights: object) -> Graph:
 GRID = grid(24, 24)
 
 
-def test_internal_weights_on_the_back_end(backend: Backend) -> None:
+def test_internal_weights_equal_the_oracle(backend: Backend) -> None:
     for make in SMALL_GRAPHS.values():
         graph = make()
         parts = (np.arange(graph.n) * 7 % 3).astype(np.int32)
@@ -34,8 +34,8 @@ def test_internal_weights_on_the_back_end(backend: Backend) -> None:
 
 @pytest.mark.parametrize("k", [2, 48, 288])
 @pytest.mark.parametrize("weight", [2, 1000])
-def test_equal_weights_are_unit_weights(k: int, weight: int) -> None:
-    """Where n / k is whole, the limit allows as many vertices as with unit weights."""
+def test_equal_weights_give_the_parts_of_unit_weights(k: int, weight: int) -> None:
+    """k divides n, so the limit allows the same number of vertices as with unit weights."""
     heavy = with_weights(GRID, weight)
     unit, equal = (jetpy.partition(graph, k, threads=1) for graph in (GRID, heavy))
     assert equal.feasible
@@ -43,7 +43,7 @@ def test_equal_weights_are_unit_weights(k: int, weight: int) -> None:
     assert equal.levels[0].imbalance == equal.imbalance
 
 
-def test_multiples_of_weights_are_the_same_problem() -> None:
+def test_common_factor_of_weights_does_not_change_parts() -> None:
     weights = np.random.default_rng(1).integers(1, 9, GRID.n)
     weights[0] += -weights.sum() % 7
     one, other = (with_weights(GRID, factor * weights) for factor in (1, 250))
@@ -55,7 +55,7 @@ def test_multiples_of_weights_are_the_same_problem() -> None:
 
 
 @pytest.mark.parametrize("k", [48, 192, 288])
-def test_refine_and_map_with_equal_weights(k: int) -> None:
+def test_refine_and_map_with_equal_weights_are_feasible(k: int) -> None:
     heavy = with_weights(GRID, 1000)
     assert jetpy.refine(heavy, np.arange(GRID.n) % 3, k, threads=1).feasible
     assert jetpy.map_processes(heavy, f"{k // 4}:4", "1:10", threads=1).feasible
@@ -63,7 +63,7 @@ def test_refine_and_map_with_equal_weights(k: int) -> None:
 
 @pytest.mark.parametrize("preset", ["default", "fast", "gkway"])
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_packing_keeps_is_feasible(seed: int, preset: str) -> None:
+def test_limit_is_kept_if_packing_keeps_it(seed: int, preset: str) -> None:
     rng = np.random.default_rng(seed)
     k = int(rng.integers(60, 110))
     graph = with_weights(grid(15, 15), rng.integers(30, 61, 225))
@@ -95,7 +95,7 @@ def test_no_part_is_empty(name: str, preset: str) -> None:
     assert result.cut == jetpy.evaluate(graph, result.parts).cut
 
 
-def test_refine_fills_on_request() -> None:
+def test_refine_fills_empty_parts_on_request() -> None:
     given = np.zeros(9, np.int32)
     kept = jetpy.refine(cycle(9), given, 3, imbalance=2.5, large_imbalance=True, threads=1)
     assert (kept.cut, kept.empty_parts) == (0, 2)
@@ -107,6 +107,6 @@ def test_refine_fills_on_request() -> None:
     assert more_parts.empty_parts == 2
 
 
-def test_a_graph_that_changes_begins_without_empty_parts() -> None:
+def test_session_starts_without_empty_parts() -> None:
     live = jetpy.IncrementalPartitioner(grid(9, 9), 79, threads=1)
     assert live.part_weights.min() == 1

@@ -1,4 +1,4 @@
-"""Flows between pairs of parts: against SciPy's maximum flows, and what they keep."""
+"""Flows between pairs of parts: compared with SciPy's maximum flows, and invariants."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def measures_of(graph: Graph, parts: np.ndarray, k: int) -> Measures:
 
 
 def in_stripes(graph: Graph, k: int, seed: int) -> np.ndarray:
-    """Parts of vertices in a row, with some vertices of any."""
+    """Return parts of consecutive vertices, with a tenth of the vertices in random parts."""
     random = np.random.default_rng(seed)
     parts = (np.arange(graph.n) * k // graph.n).astype(np.int32)
     anywhere = random.random(graph.n) < 0.1
@@ -78,7 +78,7 @@ def in_stripes(graph: Graph, k: int, seed: int) -> np.ndarray:
 def first_pair(
     backend: Backend, graph: Graph, parts: np.ndarray, rooms: int | np.ndarray, limits: int = 0
 ) -> Pairs:
-    """Parts 0 and 1, and what their region may weigh."""
+    """Return the pair of parts 0 and 1 with the limits of its region."""
     k = int(parts.max()) + 1
     edges = find_cut_edges(backend, upload(backend, graph), parts, k)
     number = edges.pairs.tolist().index([0, 1])
@@ -95,7 +95,7 @@ def first_pair(
 
 
 def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
-    """The flow network of a region between parts 0 and 1: source, sink, then its vertices."""
+    """Return the flow network of a region between parts 0 and 1: source, sink, vertices."""
     node = {v: 2 + j for j, v in enumerate(region)}
     capacities = np.zeros((len(region) + 2, len(region) + 2), np.int32)
     for v in region:
@@ -110,8 +110,8 @@ def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
 
 
 @given(weighted_graphs(2, 14), st.integers(0, 99), st.integers(0, 3))
-def test_the_flow_is_the_largest(graph: Graph, seed: int, hops: int) -> None:
-    """Without limits of weight, the new cut of a region is a minimum cut."""
+def test_new_cut_equals_the_maximum_flow(graph: Graph, seed: int, hops: int) -> None:
+    """Without weight limits, the new cut of a region is a minimum cut."""
     backend = get_backend("cpu", 1)
     random = np.random.default_rng(seed)
     start = random.integers(0, 3, graph.n).astype(np.int32)
@@ -141,8 +141,10 @@ def test_the_flow_is_the_largest(graph: Graph, seed: int, hops: int) -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize(("k", "imbalance"), [(2, 0.0), (2, 0.1), (5, 0.02), (9, 0.3)])
-def test_what_flows_keep(backend: Backend, name: str, k: int, imbalance: float) -> None:
-    """The cut shrinks by what is said, no limit is broken further, others do as well."""
+def test_flows_report_their_cut_and_keep_limits(
+    backend: Backend, name: str, k: int, imbalance: float
+) -> None:
+    """Overweight parts get no heavier, and every back end finds the same parts."""
     graph = GRAPHS[name]
     start = in_stripes(graph, k, 3)
     before = measures_of(graph, start, k)
@@ -158,8 +160,7 @@ def test_what_flows_keep(backend: Backend, name: str, k: int, imbalance: float) 
     assert (again == found).all()
 
 
-def test_a_straight_cut_is_found(backend: Backend) -> None:
-    """Of a strip, whose parts meet in a ragged line."""
+def test_flows_straighten_a_ragged_cut(backend: Backend) -> None:
     graph = generators.grid(40, 8)
     across = np.arange(graph.n) // 8 if graph.indices[1] == 8 else np.arange(graph.n) % 40
     ragged = across + np.random.default_rng(1).integers(-2, 3, graph.n)
@@ -170,8 +171,8 @@ def test_a_straight_cut_is_found(backend: Backend) -> None:
     assert after.cut == 8 < before.cut
 
 
-def test_heavy_edges_are_no_trouble(backend: Backend) -> None:
-    """Capacities add up to twice the weight of an edge."""
+def test_capacities_of_heavy_edges_do_not_overflow(backend: Backend) -> None:
+    """Capacities may sum to twice the weight of an edge."""
     heavy = 2**28
     graph = generators.grid(2, 2)
     graph = replace(graph, edge_weights=np.full(len(graph.indices), heavy - 1, np.int32))
@@ -186,8 +187,8 @@ def test_heavy_edges_are_no_trouble(backend: Backend) -> None:
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30),
     st.integers(0, 99),
 )
-def test_turns(pairs: list[tuple[int, int]], seed: int) -> None:
-    """Each pair has a turn, none has a part twice, and the heaviest are in the first."""
+def test_turns_schedule_each_pair_once(pairs: list[tuple[int, int]], seed: int) -> None:
+    """No turn has a part twice, and the first has the heaviest pair."""
     named = np.array(sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]}), np.int32)
     named = named.reshape(-1, 2)
     weights = np.random.default_rng(seed).integers(1, 9, len(named))
@@ -201,7 +202,7 @@ def test_turns(pairs: list[tuple[int, int]], seed: int) -> None:
 
 
 @given(weighted_graphs(1, 12), st.integers(1, 5), st.integers(0, 99))
-def test_cut_edges(graph: Graph, k: int, seed: int) -> None:
+def test_cut_edges_equal_the_oracle(graph: Graph, k: int, seed: int) -> None:
     backend = get_backend("cpu", 1)
     parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
     edges = find_cut_edges(backend, upload(backend, graph), parts, k)
@@ -220,8 +221,8 @@ def test_cut_edges(graph: Graph, k: int, seed: int) -> None:
         assert set(parts[edges.heads[stretch]].tolist()) == {q}
 
 
-def test_where_flows_are_due() -> None:
-    """Not where most edges are cut, none is, or the level is too large."""
+def test_flows_run_only_on_levels_with_few_cut_edges() -> None:
+    """They do not run if no edge is cut, too many are, or the level is too large."""
     graph = GRAPHS["grid"]
     backend = get_backend("cpu", 1)
     flows, _ = flows_on(backend, graph, 2)
@@ -237,8 +238,8 @@ def test_where_flows_are_due() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 7])
-def test_flows_make_cuts_smaller(k: int) -> None:
-    """Of whole runs, on average over seeds."""
+def test_flows_reduce_the_cut(k: int) -> None:
+    """Compare whole runs, summed over seeds."""
     graph = generators.delaunay(6000)
     cuts = [
         [partition(graph, k, preset=name, seed=seed, threads=1).cut for seed in range(4)]
@@ -247,8 +248,8 @@ def test_flows_make_cuts_smaller(k: int) -> None:
     assert sum(cuts[1]) < sum(cuts[0])
 
 
-def test_a_vertex_has_one_arc_to_a_terminal() -> None:
-    """However many edges lead to the rest of a part: paths through hubs are short work."""
+def test_vertex_has_one_arc_to_each_terminal() -> None:
+    """This holds for any number of edges to the rest of a part, so that hubs are cheap."""
     backend = get_backend("cpu", 1)
     graph = star(400)
     parts = (np.arange(graph.n) >= 3).astype(np.int32)
@@ -268,8 +269,8 @@ def test_a_vertex_has_one_arc_to_a_terminal() -> None:
     assert trees.capacities[trees.rows[sink]] == 398 - len(leaves)
 
 
-def test_hubs_of_other_parts_are_in_no_region() -> None:
-    """Of a vertex with more edges than two parts have vertices, most lead elsewhere."""
+def test_hubs_with_edges_to_other_parts_are_in_no_region() -> None:
+    """A vertex with more edges than two parts have vertices has most of them elsewhere."""
     backend = get_backend("cpu", 1)
     graph = star(60)
     parts = (np.arange(graph.n) // 10).astype(np.int32)
@@ -283,8 +284,7 @@ def test_hubs_of_other_parts_are_in_no_region() -> None:
     assert 0 not in pairs.order
 
 
-def test_regions_stay_near_the_cut() -> None:
-    """Every vertex of a region is as many steps from the cut as its place says, or further."""
+def test_regions_stay_within_max_hops_of_the_cut() -> None:
     backend = get_backend("cpu", 1)
     graph = generators.grid(20, 20)
     parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)

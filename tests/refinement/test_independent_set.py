@@ -1,4 +1,4 @@
-"""Independent sets of moves against a plain oracle of G-kway's section 3.2, and their loop."""
+"""Independent sets of moves (G-kway, section 3.2), compared with an oracle, and their loop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.refinement.oracle import (
     on_host,
     parts_of,
     problem_of,
-    remembered,
+    cached_by_content,
     set_control,
     state_of,
 )
@@ -45,9 +45,9 @@ quick = settings(
 )
 
 
-@remembered
+@cached_by_content
 def legal_gains(graph: Graph, parts: np.ndarray, problem: Problem) -> Gains:
-    """The gain of each vertex's every legal destination: positive, and with room."""
+    """Return the gains of each vertex's legal destinations: positive gain, and enough room."""
     legal: Gains = []
     held = part_weights(graph, parts, problem.k)
     for v, row in enumerate(connections(graph, parts)):
@@ -60,10 +60,10 @@ def legal_gains(graph: Graph, parts: np.ndarray, problem: Problem) -> Gains:
     return legal
 
 
-def moves_of_the_paper(
+def expected_moves(
     graph: Graph, parts: np.ndarray, targets: np.ndarray, problem: Problem
 ) -> dict[int, int]:
-    """Vertices that move, and where to; the targets must be among the best."""
+    """Return the moves of the paper; check that each target is among the best."""
     legal = legal_gains(graph, parts, problem)
     movable = []
     for v, gains in enumerate(legal):
@@ -80,7 +80,7 @@ def moves_of_the_paper(
         if (held <= problem.limits).all():
             longest, after = length, held.copy()
     moving = {v: int(targets[v]) for v in movable[:longest]}
-    for v in movable[longest:]:  # some more than in the paper
+    for v in movable[longest:]:  # more moves than in the paper
         after[targets[v]] += graph.vertex_weights[v]
         if after[targets[v]] <= problem.limits[targets[v]]:
             moving[v] = int(targets[v])
@@ -88,7 +88,7 @@ def moves_of_the_paper(
 
 
 def launch(moving: IndependentSet) -> None:
-    """Make the moves of an iteration, as the host does if it is asked to."""
+    """Launch the moves of an iteration, on request with the host's help."""
     state, control = moving._state, moving._state.control_block
     moving.launch()
     state.backend.sync_host(control)
@@ -99,14 +99,14 @@ def launch(moving: IndependentSet) -> None:
 
 
 def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
-    """Compare iterations with the oracle until none moves; return how many moved in each."""
+    """Compare iterations with the oracle until none moves; return the moves of each."""
     moving = IndependentSet(state)
     counts = []
     while not counts or counts[-1]:
         before, cut = parts_of(state), state.measures.cut
         set_control(state, task=Task.PROPAGATE, iteration_seed=12345 + len(counts))
         launch(moving)
-        expected = moves_of_the_paper(
+        expected = expected_moves(
             graph, before, on_host(state, moving._legal.targets), state.problem
         )
         state.launch_update()
@@ -122,7 +122,7 @@ def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
 
 
 def tight(graph: Graph, parts: np.ndarray, k: int, slack: int, **other: object) -> Problem:
-    """A problem whose parts have little room."""
+    """Return a problem whose parts have little room."""
     limit = int(part_weights(graph, parts, k).max()) + slack
     return problem_of(graph, k, limit=limit, **other)
 
@@ -135,7 +135,7 @@ def tight(graph: Graph, parts: np.ndarray, k: int, slack: int, **other: object) 
     slack=st.sampled_from([0, 1, 3, 100]),
     distances=st.sampled_from([None, LINE, 7 * LINE**2]),
 )
-def test_moves_are_those_of_the_paper(
+def test_moves_equal_the_paper(
     backend: Backend,
     graph: Graph,
     k: int,
@@ -149,7 +149,7 @@ def test_moves_are_those_of_the_paper(
 
 
 @pytest.mark.parametrize(("k", "slack"), [(2, 20), (30, 0)])
-def test_larger_graphs(threaded: Backend, k: int, slack: int) -> None:
+def test_moves_equal_the_paper_on_large_graphs(threaded: Backend, k: int, slack: int) -> None:
     graph = random_graph(2200, 5000, 1, weighted=True)
     parts = np.random.default_rng(0).permutation(np.arange(2200) % k)
     problem = tight(graph, parts, k, slack)
@@ -157,8 +157,8 @@ def test_larger_graphs(threaded: Backend, k: int, slack: int) -> None:
     assert sum(counts) > (500 if slack else 10)
 
 
-def test_a_long_row_of_several_chunks(backend: Backend) -> None:
-    """The centre has the highest number, so that all leaves come before it, or the lowest."""
+def test_moves_equal_the_paper_on_rows_of_several_chunks(backend: Backend) -> None:
+    """The centre of the star has the highest id, so that all leaves precede it, or the lowest."""
     n = 3000
     for graph in (star(n), from_edges(n + 1, [(v, n) for v in range(n)])):
         parts = np.arange(n + 1) % 3
@@ -167,10 +167,10 @@ def test_a_long_row_of_several_chunks(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize(("edges", "moved"), [(3, {0, 1, 2}), (2, {0})])
-def test_weights_may_exceed_the_limit_on_the_way(
+def test_weights_may_exceed_the_limit_temporarily(
     backend: Backend, edges: int, moved: set[int]
 ) -> None:
-    """Parts weigh 13 and 10, and 14 after a move; 15 after two, which only a third mends."""
+    """Parts weigh 13 and 10. One move gives 14, two give 15, which only a third one fixes."""
     graph = from_edges(
         8, [(0, 3), (1, 4), (2, 5)][:edges], [5, 4, 3][:edges], [1, 1, 2, 1, 1, 1, 9, 7]
     )
@@ -179,8 +179,8 @@ def test_weights_may_exceed_the_limit_on_the_way(
     assert first_moved(backend, graph, parts, 14) == moved
 
 
-def test_moves_after_the_longest_beginning_are_made_if_they_fit(backend: Backend) -> None:
-    """Part 0 has room for one of three, which come first; part 1 has room for the two others."""
+def test_moves_after_the_longest_prefix_are_made_if_they_fit(backend: Backend) -> None:
+    """Part 0 has room for one of the first three moves; part 1 has room for the last two."""
     edges = [(v, v + 5) for v in range(5)]
     graph = from_edges(10, edges, [9, 8, 7, 2, 1])
     parts = np.array([2, 2, 2, 2, 2, 0, 0, 0, 1, 1])
@@ -190,7 +190,7 @@ def test_moves_after_the_longest_beginning_are_made_if_they_fit(backend: Backend
 def first_moved(
     backend: Backend, graph: Graph, parts: np.ndarray, limit: int, k: int = 2
 ) -> set[int]:
-    """The vertices that move in the first iteration; also checks that and all others."""
+    """Check all iterations and return the vertices that move in the first one."""
     problem = replace(problem_of(graph, k), limit=limit)
     state = state_of(backend, graph, parts, k, problem)
     set_control(state, task=Task.PROPAGATE, iteration_seed=1)
@@ -228,7 +228,7 @@ def check_refined(backend: Backend, graph: Graph, start: np.ndarray, problem: Pr
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 @pytest.mark.parametrize("name", [n for n in SMALL_GRAPHS if n != "empty"])
-def test_small_graphs_get_no_worse(backend: Backend, name: str, k: int) -> None:
+def test_refinement_never_worsens_small_graphs(backend: Backend, name: str, k: int) -> None:
     graph = SMALL_GRAPHS[name]()
     problem = independent(make_problem(graph.total_vertex_weight, k, 0.03, 3, Options()))
     check_refined(backend, graph, np.arange(graph.n) % k, problem)
@@ -242,7 +242,7 @@ def test_small_graphs_get_no_worse(backend: Backend, name: str, k: int) -> None:
     seed=st.integers(0, 10**6),
     distances=st.sampled_from([None, LINE]),
 )
-def test_random_graphs_get_no_worse(
+def test_refinement_never_worsens_random_graphs(
     backend: Backend, graph: Graph, k: int, seed: int, distances: np.ndarray | None
 ) -> None:
     start = np.random.default_rng(seed).integers(0, k, graph.n)
@@ -252,7 +252,7 @@ def test_random_graphs_get_no_worse(
 
 
 @pytest.mark.parametrize("k", [2, 9, 64])
-def test_larger_graphs_are_balanced_and_refined(backend: Backend, k: int) -> None:
+def test_refinement_balances_larger_graphs(backend: Backend, k: int) -> None:
     graph = delaunay(2000)
     problem = independent(make_problem(graph.n, k, 0.03, 0, Options()))
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
@@ -261,10 +261,10 @@ def test_larger_graphs_are_balanced_and_refined(backend: Backend, k: int) -> Non
 
 
 @pytest.mark.parametrize("most", [1, 20])
-def test_many_moves_are_the_same_as_few(
+def test_sorting_moves_on_the_host_changes_nothing(
     backend: Backend, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The host sorts moves that are too many for a fixed sequence of launches."""
+    """The host sorts the moves if they are too many for a fixed sequence of launches."""
     graph = delaunay(2000)
     start = np.random.default_rng(1).integers(0, 5, graph.n).astype(np.int32)
     problem = independent(make_problem(graph.n, 5, 0.1, 0, Options()))

@@ -1,4 +1,4 @@
-"""How iterations follow each other, against the loop as the paper writes it."""
+"""The sequence of iterations, compared with the loop of the paper."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
     groups=st.integers(1, 3),
     span=st.sampled_from([1, 2, 4, 99]),
 )
-def test_the_loop_is_that_of_the_paper(
+def test_loop_equals_the_paper(
     backend: Backend,
     data: st.DataObject,
     first: np.ndarray,
@@ -107,8 +107,8 @@ def test_the_loop_is_that_of_the_paper(
             level.report(now, cut if rebuilt else change, 3, rebuilt)
 
 
-def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
-    """Nothing is taken or begun until the host has answered."""
+def test_request_to_the_host_is_made_once(backend: Backend) -> None:
+    """No task starts before the host has answered."""
     balanced, limits = np.array([5, 5]), np.array([5, 5])
     for counter, request in (
         (Counter.TOO_FEW, Request.ACTIVATE),
@@ -129,8 +129,8 @@ def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
         assert (control[Control.CUT], control[Control.ITERATIONS]) == (90, 2)
 
 
-def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Backend) -> None:
-    """The patience is that of rebalancing alone."""
+def test_monotone_moves_end_with_the_first_iteration_without_gain(backend: Backend) -> None:
+    """The patience applies to rebalancing only."""
     limits = np.array([5, 5])
     level = Iterations(backend, np.array([7, 3]), 100, limits)
     level.control.host[Control.ENDS_WITHOUT_GAIN] = 1
@@ -151,8 +151,8 @@ def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Bac
     assert control[Control.BEST_CUT] == 100
 
 
-def test_strong_rebalancing_is_tried_before_the_end_without_balance(backend: Backend) -> None:
-    """Although the patience is that of weak rebalancing alone."""
+def test_strong_rebalancing_is_tried_before_the_loop_ends(backend: Backend) -> None:
+    """The patience is exhausted by weak rebalancing."""
     level = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
     level.control.host[Control.PATIENCE] = WEAK_ITERATIONS
     backend.sync_device(level.control)
@@ -178,10 +178,10 @@ def test_strong_rebalancing_is_tried_before_the_end_without_balance(backend: Bac
         (2**63 - 1, 2**63 - 2, 1.0, True),
     ],
 )
-def test_tolerances_have_six_digits(
+def test_tolerance_has_six_digits(
     backend: Backend, best: int, cut: int, tolerance: float, is_clear: bool
 ) -> None:
-    """A cut resets the patience where it is below the best one times the tolerance, exactly."""
+    """A cut resets the patience if it is below the best cut times the tolerance, exactly."""
     balanced = np.array([5, 5])
     level = Iterations(backend, balanced, best, balanced)
     level.control.host[Control.TOLERANCE] = round(TOLERANCE_UNITS * tolerance)
@@ -194,11 +194,11 @@ def test_tolerances_have_six_digits(
 
 
 @pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9", None])
-def test_tolerances_that_cannot_be_kept(tolerance: Any) -> None:
+def test_bad_tolerance_is_refused(tolerance: Any) -> None:
     with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; it must be a "):
         RefineOptions(tolerance=tolerance)
 
 
 @pytest.mark.parametrize("tolerance", [0, 1, 0.9999, 0.999999, 1e-6, 0.123457])
-def test_tolerances_that_are_kept(tolerance: float) -> None:
+def test_tolerance_of_six_digits_is_accepted(tolerance: float) -> None:
     assert RefineOptions(tolerance=tolerance).tolerance == tolerance

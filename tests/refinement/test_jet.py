@@ -1,4 +1,4 @@
-"""Jetlp against a plain oracle of the paper's Algorithm 4.2, and the loop that drives it."""
+"""Jetlp (Algorithm 4.2 of the paper), compared with an oracle, and its loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.refinement.oracle import (
     on_host,
     parts_of,
     problem_of,
-    remembered,
+    cached_by_content,
     set_control,
     state_of,
 )
@@ -52,7 +52,7 @@ def neighbours_of(graph: Graph, v: int) -> list[tuple[int, int]]:
 def check_ties(
     graph: Graph, before: np.ndarray, best: np.ndarray, problem: Problem, seed: int
 ) -> None:
-    """A target has the largest hash of the parts where its vertex's edges cost least."""
+    """Check that a target has the largest hash among the cheapest parts."""
     for v, row in enumerate(connections(graph, before)):
         if best[v] >= 0:
             paid = {
@@ -64,8 +64,8 @@ def check_ties(
             assert best[v] == max(least, key=lambda p: mix((v ^ seed) + (p << 16)))
 
 
-@remembered
-def moves_of_the_paper(
+@cached_by_content
+def expected_moves(
     graph: Graph,
     parts: np.ndarray,
     best: np.ndarray,
@@ -73,9 +73,9 @@ def moves_of_the_paper(
     ratio: int,
     problem: Problem,
 ) -> dict[int, int]:
-    """Vertices that move, and where to; the destinations must be among the best.
+    """Return the moves of the paper; check that each destination is among the best.
 
-    Where distances differ, the first filter compares with what edges into the own part would cost.
+    With different distances, the first filter compares with the cost of edges within the part.
     """
     gains: dict[int, int] = {}
     for v, row in enumerate(connections(graph, parts)):
@@ -119,7 +119,7 @@ def check_iterations(
     ratio: int,
     problem: Problem | None = None,
 ) -> int:
-    """Compare some iterations with the oracle; return how many vertices moved."""
+    """Compare four iterations with the oracle and return the number of moves."""
     state = state_of(backend, graph, parts, k, problem)
     propagation = LabelPropagation(state)
     locked: set[int] = set()
@@ -137,7 +137,7 @@ def check_iterations(
         best = on_host(state, state.targets)
         if iteration == 1:
             check_ties(graph, before, best, state.problem, 12345 + iteration)
-        expected = moves_of_the_paper(graph, before, best, locked, ratio, state.problem)
+        expected = expected_moves(graph, before, best, locked, ratio, state.problem)
         state.launch_update()
         moved = finish_iteration(state)
         for v, p in expected.items():
@@ -160,7 +160,7 @@ def check_iterations(
     seed=st.integers(0, 10**6),
     distances=st.sampled_from([None, LINE, 7 * LINE**2]),
 )
-def test_jetlp_is_that_of_the_paper(
+def test_jetlp_equals_the_paper(
     backend: Backend,
     graph: Graph,
     k: int,
@@ -174,13 +174,13 @@ def test_jetlp_is_that_of_the_paper(
 
 
 @pytest.mark.parametrize("k", [2, 30])
-def test_jetlp_on_larger_graphs(threaded: Backend, k: int) -> None:
+def test_jetlp_equals_the_paper_on_large_graphs(threaded: Backend, k: int) -> None:
     graph = random_graph(2200, 5000, 1, weighted=True)
     assert check_iterations(threaded, graph, np.arange(2200) % k, k, 25) > 100
     assert check_iterations(threaded, graph, np.arange(2200) * k // 2200, k, 75) > 100
 
 
-def test_jetlp_with_a_hub_of_several_pieces(backend: Backend) -> None:
+def test_jetlp_equals_the_paper_on_rows_of_several_chunks(backend: Backend) -> None:
     graph = star(3000)
     assert check_iterations(backend, graph, np.arange(3001) % 3, 3, 25) > 100
     problem = problem_of(graph, 3, distances=LINE)
@@ -188,8 +188,8 @@ def test_jetlp_with_a_hub_of_several_pieces(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("overfill", [0, 30])
-def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> None:
-    """All leaves of a star want to join its centre; only some may, those with the best gains."""
+def test_overfill_limits_the_inflow_of_parts(backend: Backend, overfill: int) -> None:
+    """All leaves of a star gain by joining its centre; only those with the best gains move."""
     n, limit = 2001, 900
     edges = [(0, v) for v in range(1, n)]
     graph = from_edges(n, edges, [5 if v < n // 2 else 1 for _, v in edges])
@@ -215,8 +215,8 @@ def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> Non
 
 
 @pytest.mark.parametrize("stripes", [1, 3])
-def test_cap_of_inflow(backend: Backend, stripes: int) -> None:
-    """Parts admit the best gains, as much as fits if all leave that want to; full ones nothing."""
+def test_inflow_cap_equals_the_oracle(backend: Backend, stripes: int) -> None:
+    """A part admits the best gains that fit if all its moves happen, a full part none."""
     random = np.random.default_rng(stripes)
     k, overfill = 40, 10
     limits, weights = random.integers(1, 1000, k), random.integers(1, 1200, k)
@@ -264,7 +264,7 @@ def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
     finish_iteration(state)
 
 
-def test_moved_vertices_stay_for_one_iteration(backend: Backend) -> None:
+def test_moved_vertices_are_locked_for_one_iteration(backend: Backend) -> None:
     state = state_of(backend, grid(20, 20), np.random.default_rng(0).integers(0, 4, 400), 4)
     last: set[int] = set()
     moved_again = False
@@ -312,7 +312,7 @@ def check_refined(backend: Backend, graph: Graph, start: np.ndarray, k: int, nam
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 @pytest.mark.parametrize("name", [n for n in SMALL_GRAPHS if n != "empty"])
-def test_small_graphs_get_no_worse(backend: Backend, name: str, k: int) -> None:
+def test_refinement_never_worsens_small_graphs(backend: Backend, name: str, k: int) -> None:
     graph = SMALL_GRAPHS[name]()
     check_refined(backend, graph, np.arange(graph.n) % k, k, "default")
     check_refined(backend, graph, np.zeros(graph.n, np.int32), k, "default")
@@ -327,7 +327,7 @@ def test_small_graphs_get_no_worse(backend: Backend, name: str, k: int) -> None:
     seed=st.integers(0, 10**6),
     name=st.sampled_from(["default", "fast", "ultra"]),
 )
-def test_random_graphs_get_no_worse(
+def test_refinement_never_worsens_random_graphs(
     backend: Backend, graph: Graph, k: int, seed: int, name: str
 ) -> None:
     start = np.random.default_rng(seed).integers(0, k, graph.n)
@@ -335,7 +335,7 @@ def test_random_graphs_get_no_worse(
 
 
 @pytest.mark.parametrize("k", [2, 9, 64])
-def test_larger_graphs_get_better(backend: Backend, k: int) -> None:
+def test_refinement_improves_larger_graphs(backend: Backend, k: int) -> None:
     graph = delaunay(2000)
     problem = make_problem(graph.n, k, 0.03, 0, preset("default"))
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
@@ -349,6 +349,6 @@ def test_larger_graphs_get_better(backend: Backend, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", REFINEMENTS)
-def test_another_refinement_is_the_one_that_was_chosen(name: str) -> None:
+def test_refinement_option_overrides_the_preset(name: str) -> None:
     for preset_name in PRESETS:
         assert choose(preset_name, None, name).refine.method == name

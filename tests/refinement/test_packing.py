@@ -1,4 +1,4 @@
-"""Packing by weight, against a plain loop, and what it leaves as it was."""
+"""Packing by weight, compared with a plain loop, and the vertices that it leaves in place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def loads_of(weights: np.ndarray, parts: np.ndarray, k: int) -> list[int]:
 
 
 def heaviest_packed(weights: list[int], k: int) -> int:
-    """Weight of the heaviest part by longest processing time first, in plain Python."""
+    """Return the heaviest part after packing by longest processing time first."""
     loads = [0] * k
     for weight in sorted(weights, reverse=True):
         loads[loads.index(min(loads))] += weight
@@ -29,14 +29,14 @@ def heaviest_packed(weights: list[int], k: int) -> int:
 
 
 @given(some_weights, st.integers(1, 12))
-def test_the_next_heaviest_goes_to_the_lightest(weights: list[int], k: int) -> None:
+def test_pack_equals_longest_processing_time_first(weights: list[int], k: int) -> None:
     array = np.array(weights, np.int32)
     parts = pack(array, np.zeros(k, np.int64))
     assert max(loads_of(array, parts, k)) == heaviest_packed(weights, k)
 
 
 @given(weighted_graphs(most=24), st.integers(1, 9), st.integers(0, 10**6), st.floats(0, 0.5))
-def test_what_packing_can_keep_is_kept(graph: Graph, k: int, seed: int, slack: float) -> None:
+def test_fit_keeps_limits_that_packing_keeps(graph: Graph, k: int, seed: int, slack: float) -> None:
     weights = graph.vertex_weights
     parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
     limit = int((1 + slack) * -(-int(weights.sum()) // k))
@@ -48,8 +48,8 @@ def test_what_packing_can_keep_is_kept(graph: Graph, k: int, seed: int, slack: f
 
 
 @given(weighted_graphs(most=24), st.integers(1, 9), st.integers(0, 10**6), st.floats(0, 0.5))
-def test_others_make_room_for_fixed_vertices(graph: Graph, k: int, seed: int, slack: float) -> None:
-    """Parts are above their limits by no more than with all others packed around the fixed ones."""
+def test_fit_keeps_fixed_vertices(graph: Graph, k: int, seed: int, slack: float) -> None:
+    """The overload is at most that of packing all free vertices around the fixed ones."""
     rng, weights = np.random.default_rng(seed), graph.vertex_weights
     parts, free = rng.integers(0, k, graph.n).astype(np.int32), rng.random(graph.n) < 0.7
     limits = np.full(k, int((1 + slack) * -(-int(weights.sum()) // k)))
@@ -63,7 +63,7 @@ def test_others_make_room_for_fixed_vertices(graph: Graph, k: int, seed: int, sl
         assert fitted.tolist() == parts.tolist()
 
 
-def test_one_vertex_too_many_moves_alone_to_its_neighbours() -> None:
+def test_one_excess_vertex_moves_to_an_adjacent_part() -> None:
     graph = path(12)
     parts = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2], np.int32)
     fitted = fit(graph, parts, internal_of(graph, parts), np.full(3, 4))
@@ -71,8 +71,8 @@ def test_one_vertex_too_many_moves_alone_to_its_neighbours() -> None:
     assert fitted[4] == 1
 
 
-def test_parts_without_room_are_exchanged() -> None:
-    """Nothing fits anywhere until two parts are packed together; the third stays."""
+def test_two_full_parts_are_packed_together() -> None:
+    """No single move fits; the third part stays unchanged."""
     graph = from_edges(6, [], None, [60, 50, 45, 40, 50, 50])
     parts = np.array([0, 0, 1, 1, 2, 2], np.int32)
     fitted = fit(graph, parts, internal_of(graph, parts), np.full(3, 100))
@@ -81,7 +81,7 @@ def test_parts_without_room_are_exchanged() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_no_vertices(k: int) -> None:
+def test_fit_accepts_an_empty_graph(k: int) -> None:
     nothing = np.empty(0, np.int64)
     fitted = fit(isolated(0), nothing.astype(np.int32), nothing, np.zeros(k, np.int64))
     assert fitted.shape == (0,)

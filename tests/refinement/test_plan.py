@@ -1,4 +1,4 @@
-"""Plans of rebalancing, against NumPy."""
+"""Plans of rebalancing, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.refinement.iterations import Iterations
     spread=st.sampled_from([2, 30, 400]),
     span=st.sampled_from([1, 2, 4, 99]),
 )
-def test_plans_are_those_of_numpy(
+def test_plans_equal_numpy(
     backend: Backend,
     rng: np.random.Generator,
     group_size: int,
@@ -63,8 +63,8 @@ def test_products_of_targets_and_weights_may_exceed_64_bits(
     iterations.check_plan(weights, limits)
 
 
-def test_the_same_plan_again_where_all_vertices_are_active(backend: Backend) -> None:
-    """The host is not asked, and the iteration is not counted twice."""
+def test_plan_is_repeated_after_activating_all_vertices(backend: Backend) -> None:
+    """There is no request to the host, and the iteration counts once."""
     iterations = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
     assert iterations.begin(n=9)[Control.TASK] == Task.REBALANCE_WEAKLY
     before = backend.to_host(iterations.plan.numbers).tolist()

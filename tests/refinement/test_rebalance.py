@@ -1,4 +1,4 @@
-"""Rebalancing: who may leave, where to, and that balance is reached."""
+"""Rebalancing: evicted vertices, their destinations, and the resulting balance."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def without_edges_between(graph: Graph, group: np.ndarray) -> Graph:
 
 
 def check_moves(state: RefinementState, before: np.ndarray, limit: int, moved: int) -> None:
-    """Check that only overweight parts gave and only parts below the limit took."""
+    """Check that only overweight parts lost vertices and only parts below the limit gained any."""
     weights = np.bincount(before, on_host(state, state.graph.vertex_weights), state.k)
     after = parts_of(state)
     changed = before != after
@@ -66,7 +66,7 @@ def rebalance(
     seed: int = 1,
     **other: Any,
 ) -> tuple[RefinementState, int]:
-    """Make one iteration; return the state and how many vertices moved."""
+    """Run one iteration; return the state and the number of moves."""
     options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
     problem = Problem(k, 0.0, 0, limit, seed, options, **other)
     refinement = Refinement(backend, upload(backend, graph), problem)
@@ -77,13 +77,13 @@ def rebalance(
     backend.sync_host(state.counts)
     backend.synchronize()
     if state.counts.host[Counter.TOO_FEW]:
-        make_iteration(refinement)  # with more vertices active
+        make_iteration(refinement)  # with more active vertices
         assert refinement.wait_and_serve()
     return state, finish_iteration(state)
 
 
 def make_iteration(refinement: Refinement) -> None:
-    """Make one iteration; captured launches would go on where lists are preferred."""
+    """Run one iteration; captured launches would continue on back ends with lists."""
     if not refinement.backend.is_asynchronous:
         refinement._launch_rebalancing()
     else:
@@ -95,7 +95,9 @@ def make_iteration(refinement: Refinement) -> None:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graph=weighted_graphs(least=2, most=30), k=st.integers(2, 6), seed=st.integers(0, 10**6))
-def test_random_graphs(backend: Backend, kind: str, graph: Graph, k: int, seed: int) -> None:
+def test_rebalancing_moves_only_from_overweight_parts(
+    backend: Backend, kind: str, graph: Graph, k: int, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     before = np.minimum(rng.integers(0, 2 * k, graph.n), k - 1).astype(np.int32)
     limit = limit_of(graph, k)
@@ -109,8 +111,10 @@ def test_random_graphs(backend: Backend, kind: str, graph: Graph, k: int, seed: 
 
 @pytest.mark.parametrize("k", [2, 5, 40])
 @pytest.mark.parametrize("graph", UNIT_GRAPHS, ids=str)
-def test_weak_empties_overweight_parts(backend: Backend, graph: Graph, k: int) -> None:
-    """With unit weights, every part that was overweight fits; some other part may not."""
+def test_weak_rebalancing_brings_overweight_parts_to_the_limit(
+    backend: Backend, graph: Graph, k: int
+) -> None:
+    """With unit weights, each overweight part fits afterwards; other parts may not."""
     before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
     limit = limit_of(graph, k)
     overweight = part_weights(graph, before, k) > limit
@@ -124,7 +128,7 @@ def test_weak_empties_overweight_parts(backend: Backend, graph: Graph, k: int) -
 @pytest.mark.parametrize("imbalance", [0, 0.03, 0.5])
 @pytest.mark.parametrize("k", [2, 5, 40])
 @pytest.mark.parametrize("graph", UNIT_GRAPHS, ids=str)
-def test_strong_makes_every_part_fit(
+def test_strong_rebalancing_makes_every_part_fit(
     backend: Backend, graph: Graph, k: int, imbalance: float
 ) -> None:
     before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
@@ -135,7 +139,7 @@ def test_strong_makes_every_part_fit(
     assert state.measures.part_weights.max() <= limit
 
 
-def test_strong_over_many_blocks_of_vertices(backend: Backend) -> None:
+def test_strong_rebalancing_over_many_tiles_of_vertices(backend: Backend) -> None:
     graph = grid(300, 300)
     before = np.arange(graph.n) % 7 // 3
     limit = limit_of(graph, 4, 0)
@@ -145,10 +149,10 @@ def test_strong_over_many_blocks_of_vertices(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
-def test_digits_change_nothing(
+def test_number_of_bits_per_digit_changes_nothing(
     backend: Backend, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many bits of a vertex's number are found at a time, the same vertices leave."""
+    """The same vertices leave for any number of id bits that are found at a time."""
     graph = delaunay(6000)
     before = np.minimum(np.arange(graph.n) * 7919 % 5, 2)
     found = []
@@ -164,17 +168,17 @@ def test_digits_change_nothing(
 @pytest.mark.parametrize(
     ("n", "k"), [(1, 1), (5, 9), (1000, 1000), (100_000, 30_000), (10_000, 2), (2**31 - 1, 16)]
 )
-def test_counters_of_digits_are_few(n: int, k: int) -> None:
-    """At most 1,024 for each part, and not many more than vertices or parts."""
+def test_number_of_digit_counters_is_bounded(n: int, k: int) -> None:
+    """There are at most 1,024 per part, and at most 8 per vertex or part."""
     counters = k << 2 * rebalancing._half_bits(n, k)
     assert 4 * k <= counters <= min(1024 * k, 8 * max(n, k))
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_strong_after_another_start(backend: Backend, first: int) -> None:
-    """What was evicted before a start, from where nobody is active any more, does not count.
+def test_strong_rebalancing_after_another_start(backend: Backend, first: int) -> None:
+    """Vertices evicted before a start, from parts without active vertices, do not count.
 
-    With few active vertices at first, launches are captured anew when there are more.
+    If few vertices are active at first, launches are captured again when there are more.
     """
     graph = grid(300, 300)
     limit = graph.n // 4
@@ -193,7 +197,7 @@ def test_strong_after_another_start(backend: Backend, first: int) -> None:
         assert state.measures.part_weights.tolist() == [limit] * 4
 
 
-def test_strong_with_weights_gets_close(backend: Backend) -> None:
+def test_strong_rebalancing_with_weights_exceeds_the_limit_by_one_vertex(backend: Backend) -> None:
     graph = random_graph(1000, 3000, 1, weighted=True)
     limit = limit_of(graph, 8)
     state, moved = rebalance(backend, graph, np.zeros(1000), 8, "strong", limit)
@@ -204,7 +208,7 @@ def test_strong_with_weights_gets_close(backend: Backend) -> None:
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
 def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) -> None:
-    """Two of part 0 are too many; but for vertex 5, all are in a clique, active or not."""
+    """Two vertices of part 0 are too many; all but vertex 5 are in a clique, active or not."""
     clique = [(u, v) for u in range(5) for v in range(u)]
     graph = from_edges(8, [*clique, (4, 5), (5, 6)], [100] * len(clique) + [1, 1])
     options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
@@ -219,8 +223,8 @@ def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) 
     assert finish_iteration(state) == 0
 
 
-def test_weak_evicts_at_least_loss(backend: Backend) -> None:
-    """On a path in two parts, the vertices at the cut go first."""
+def test_weak_rebalancing_evicts_with_the_least_loss(backend: Backend) -> None:
+    """On a path in two parts, vertices at the cut leave first."""
     graph = path(100)
     state, moved = rebalance(backend, graph, np.arange(100) >= 70, 2, "weak", 69)
     assert moved == 1
@@ -228,8 +232,8 @@ def test_weak_evicts_at_least_loss(backend: Backend) -> None:
     assert state.measures.cut == 1
 
 
-def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
-    """Vertices 1, 2 and 3 are tied to their own part by 1, to vertices 8 and 9 by more."""
+def test_weak_rebalancing_prefers_the_best_valid_destination(backend: Backend) -> None:
+    """Vertices 1, 2 and 3 have edges of weight 1 to their part, heavier ones to 8 and 9."""
     edges = [(0, 1), (0, 2), (0, 3), (1, 8), (1, 9), (2, 8), (3, 9)]
     graph = from_edges(10, edges, [1, 1, 1, 5, 7, 9, 9])
     state, moved = rebalance(backend, graph, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2], 3, "weak", 5)
@@ -238,8 +242,10 @@ def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(3, 1), (4, 2), (6, 2)])
-def test_weak_prefers_parts_that_have_room(backend: Backend, weight: int, expected: int) -> None:
-    """Vertex 1 has edges of weight 7 to part 1, which has room for 3, and 5 to 2: room for 6."""
+def test_weak_rebalancing_prefers_parts_with_room(
+    backend: Backend, weight: int, expected: int
+) -> None:
+    """Vertex 1 has weight 7 to part 1, which has room for 3, and 5 to part 2: room for 6."""
     graph = from_edges(4, [(1, 2), (1, 3)], [7, 5], [10, weight, 7, 4])
     state, moved = rebalance(backend, graph, [0, 0, 1, 2], 3, "weak", 10)
     assert moved == 1
@@ -247,10 +253,10 @@ def test_weak_prefers_parts_that_have_room(backend: Backend, weight: int, expect
 
 
 @pytest.mark.parametrize(("metric", "expected"), [(EDGE_CUT, 2), (ON_A_LINE, 1)])
-def test_weak_prefers_where_edges_cost_least(
+def test_weak_rebalancing_prefers_the_least_cost(
     backend: Backend, metric: Metric, expected: int
 ) -> None:
-    """Vertex 1 has edges of weight 4 to part 0, which it must leave, of 2 to 1 and of 3 to 2."""
+    """Vertex 1 must leave part 0 (edge weight 4), and has weight 2 to part 1 and 3 to part 2."""
     edges = [(0, 1), (1, 4), (1, 5), (0, 2), (0, 3)]
     graph = from_edges(6, edges, [4, 2, 3, 9, 9])
     state, moved = rebalance(backend, graph, [0, 0, 0, 0, 1, 2], 3, "weak", 3, metric=metric)
@@ -261,8 +267,8 @@ def test_weak_prefers_where_edges_cost_least(
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
 @pytest.mark.parametrize("graph", UNIT_GRAPHS, ids=str)
-def test_groups_keep_to_themselves(backend: Backend, graph: Graph, kind: str) -> None:
-    """Three groups of four parts, of other sizes and limits, as if each were alone."""
+def test_groups_are_rebalanced_separately(backend: Backend, graph: Graph, kind: str) -> None:
+    """Three groups of four parts with different sizes and limits equal separate problems."""
     group = np.minimum(np.arange(graph.n) * 6 // graph.n, 2)
     graph = without_edges_between(graph, group)
     before = 4 * group + np.minimum(np.arange(graph.n) % 7, 3)
@@ -291,7 +297,7 @@ def test_groups_keep_to_themselves(backend: Backend, graph: Graph, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
-def test_nothing_to_do(backend: Backend, kind: str) -> None:
+def test_balanced_or_full_parts_are_unchanged(backend: Backend, kind: str) -> None:
     graph = grid(10, 10)
     none_open = np.arange(100) % 4
     assert rebalance(backend, graph, none_open, 4, kind, 24)[1] == 0
@@ -303,8 +309,8 @@ def test_nothing_to_do(backend: Backend, kind: str) -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", ["weak", "strong"])
-def test_weights_near_the_largest(backend: Backend, kind: str) -> None:
-    """Parts of nearly 2**31: the numbers of the plan do not overflow."""
+def test_plan_does_not_overflow_near_2_to_the_31(backend: Backend, kind: str) -> None:
+    """Parts weigh nearly 2**31."""
     graph = heavy_edges()
     state, moved = rebalance(backend, graph, [0, 0, 0], 7, kind, limit_of(graph, 7))
     assert moved > 0

@@ -1,4 +1,4 @@
-"""The connectivity table, cut and part weights stay what they would be if made from scratch."""
+"""Incremental updates of connectivity table, cut and part weights equal values from scratch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.strategies import weighted_graphs
 
 
 def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray) -> None:
-    """Move some vertices, each to its destination, which is another part than its own."""
+    """Move vertices to destinations that differ from their parts."""
     backend = state.backend
     parts = parts_of(state)
     parts[vertices] = destinations
@@ -61,8 +61,10 @@ def move_at_random(state: RefinementState, count: int, rng: np.random.Generator)
 
 @pytest.mark.parametrize("k", [2, 3, 7, 40])
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_small_graphs(backend: Backend, name: str, k: int) -> None:
-    """Rows are indexed by part where the degree is high for k, lists elsewhere."""
+def test_state_equals_values_from_scratch_on_small_graphs(
+    backend: Backend, name: str, k: int
+) -> None:
+    """Rows are indexed by part if the degree is high compared with k, otherwise lists."""
     graph = SMALL_GRAPHS[name]()
     state = state_of(backend, graph, np.arange(graph.n) % k, k)
     check_state(state, graph)
@@ -82,7 +84,7 @@ def test_small_graphs(backend: Backend, name: str, k: int) -> None:
     seed=st.integers(0, 10**6),
     distances=st.sampled_from([None, LINE]),
 )
-def test_random_moves(
+def test_state_equals_values_from_scratch_after_random_moves(
     backend: Backend,
     graph: Graph,
     k: int,
@@ -90,7 +92,7 @@ def test_random_moves(
     seed: int,
     distances: np.ndarray | None,
 ) -> None:
-    """Up to n / 10 moves update rows, more rebuild them."""
+    """Up to n / 10 moves update rows; more moves rebuild them."""
     rng = np.random.default_rng(seed)
     problem = problem_of(graph, k, distances=distances)
     state = state_of(backend, graph, rng.integers(0, k, graph.n), k, problem)
@@ -103,21 +105,23 @@ def test_random_moves(
 @pytest.mark.parametrize(
     "graph", [grid(60, 60), rmat(12, 4), star(4000), random_graph(2500, 7000, 1, True)], ids=str
 )
-def test_large_graphs(threaded: Backend, graph: Graph, k: int) -> None:
-    """Launches with several threads: whole regions move at once, so that rows are contended."""
+def test_state_equals_values_from_scratch_on_large_graphs(
+    threaded: Backend, graph: Graph, k: int
+) -> None:
+    """Whole regions move at once with several threads, so that they contend for rows."""
     rng = np.random.default_rng(k)
     state = state_of(threaded, graph, np.arange(graph.n) * k // graph.n, k)
     check_state(state, graph)
     for count in (graph.n // 11, graph.n // 11, graph.n // 4, graph.n // 11):
         move_at_random(state, count, rng)
     check_state(state, graph)
-    first = np.flatnonzero(parts_of(state) != k - 1)[: graph.n // 12]  # a region joins one part
+    first = np.flatnonzero(parts_of(state) != k - 1)[: graph.n // 12]  # a region moves to one part
     move(state, first, np.full(len(first), k - 1))
     check_state(state, graph)
 
 
 @pytest.mark.parametrize("k", [2, 40, 3000])
-def test_rows_of_several_chunks(backend: Backend, k: int) -> None:
+def test_state_equals_values_from_scratch_with_long_rows(backend: Backend, k: int) -> None:
     graph = star(2500)
     rng = np.random.default_rng(k)
     problem = problem_of(graph, k, distances=LINE if k <= len(LINE) else None)
@@ -128,8 +132,8 @@ def test_rows_of_several_chunks(backend: Backend, k: int) -> None:
         check_state(state, graph)
 
 
-def test_moves_there_and_back(backend: Backend) -> None:
-    """Slots that became free are taken again: rows never run out of them."""
+def test_free_slots_are_reused(backend: Backend) -> None:
+    """Vertices visit every part, so rows would run out of slots."""
     graph = random_graph(100, 300, 2, weighted=True)
     state = state_of(backend, graph, np.zeros(100), 50)
     for target in (*range(1, 50), 0):
@@ -140,7 +144,7 @@ def test_moves_there_and_back(backend: Backend) -> None:
     assert state.measures.cut == 0
 
 
-def test_no_move_changes_nothing(backend: Backend) -> None:
+def test_empty_list_of_moves_changes_nothing(backend: Backend) -> None:
     graph = grid(5, 5)
     state = state_of(backend, graph, np.arange(25) % 3, 3)
     parts = parts_of(state)
@@ -149,7 +153,7 @@ def test_no_move_changes_nothing(backend: Backend) -> None:
     check_state(state, graph)
 
 
-def test_start_takes_over(backend: Backend) -> None:
+def test_start_replaces_the_parts(backend: Backend) -> None:
     graph = random_graph(60, 200, 3, weighted=True)
     state = state_of(backend, graph, np.arange(60) % 4, 4)
     move_at_random(state, 20, np.random.default_rng(0))

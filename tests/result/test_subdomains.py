@@ -1,4 +1,4 @@
-"""Vertices by part, ghosts, and parts as graphs of their own, against plain Python."""
+"""Vertices by part, ghosts, and subgraphs of parts, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.strategies import weighted_graphs
 
 
 def as_partition(graph: Graph, parts: Any, k: int) -> Partition:
-    """A partition of these parts, as a run would return it."""
+    """Return a result with the given parts."""
     shares = np.ones(k, np.int64)
     return Partition(
         graph=graph,
@@ -75,7 +75,9 @@ def checked_subgraph(result: Partition, p: int, halo: int) -> None:
     assert found.graph.n == len(ids)
     assert len(found.graph.indices) == found.graph.indptr[-1] == len(inside)
     assert found.graph.vertex_weights.tolist() == result.graph.vertex_weights[ids].tolist()
-    jetpy.as_graph(tuple(getattr(found.graph, name) for name in ARRAYS))  # refuses what is broken
+    jetpy.as_graph(
+        tuple(getattr(found.graph, name) for name in ARRAYS)
+    )  # checks that the subgraph is valid
     for name in ARRAYS:
         assert getattr(found.graph, name).dtype == np.int32
     for ids_or_parts in (found.global_ids, found.ghost_owner, result.members(p), result.ghosts(p)):
@@ -86,7 +88,7 @@ ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
 
 
 @given(partitions(), st.sampled_from([0, 1]))
-def test_members_ghosts_and_subgraphs(result: Partition, halo: int) -> None:
+def test_members_ghosts_and_subgraphs_equal_the_oracle(result: Partition, halo: int) -> None:
     assert result.order.dtype == result.offsets.dtype == np.int32
     rows = [result.order[a:b].tolist() for a, b in pairwise(result.offsets)]
     assert rows == [np.flatnonzero(result.parts == p).tolist() for p in range(result.k)]
@@ -94,7 +96,7 @@ def test_members_ghosts_and_subgraphs(result: Partition, halo: int) -> None:
         checked_subgraph(result, p, halo)
 
 
-def test_subgraphs_of_a_mesh() -> None:
+def test_ghosts_of_a_mesh_match_between_parts() -> None:
     graph = delaunay(3000)
     result = as_partition(graph, np.arange(graph.n) * 40 // graph.n, 40)
     ghosts = {}
@@ -112,28 +114,28 @@ def test_subgraphs_of_a_mesh() -> None:
         sum(sizes)
         == int((result.parts[graph.sources(0, graph.n)] == result.parts[graph.indices]).sum()) // 2
     )
-    for p, by_owner in ghosts.items():  # what p receives from q is what q sends to p
+    for p, by_owner in ghosts.items():  # p receives from q the vertices that q sends to p
         for q, wanted in by_owner.items():
             mine = set(result.members(q).tolist())
             assert set(wanted) <= mine
             assert p in ghosts[q]
 
 
-def test_names_go_along() -> None:
+def test_subgraph_keeps_names() -> None:
     graph = replace(path(4), names=("a", "b", "c", "d"))
     found = as_partition(graph, [1, 1, 0, 0], 2).subgraph(0, halo=1).graph
     assert found.names == ("c", "d", "b")
     assert found.name == "path4, part 0"
 
 
-def test_what_is_returned_is_the_callers() -> None:
+def test_returned_arrays_may_be_modified() -> None:
     result = as_partition(path(6), [0, 0, 0, 1, 1, 1], 2)
     result.members(0)[:] = 9
     result.subgraph(0, 1).global_ids[:] = 9
     assert result.members(0).tolist() == [0, 1, 2]
 
 
-def test_subgraphs_are_made_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subgraphs_are_computed_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     monkeypatch.setattr("jetpy.result.partition.subgraph", lambda *given: made.append(given[3]))
     found = as_partition(random_graph(40, 80, 1), np.arange(40) % 4, 4).subgraphs()
@@ -154,13 +156,13 @@ def test_subgraphs_are_made_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
         (lambda result: result.subgraphs(halo=-1), "halo is -1; it must be 0"),
     ],
 )
-def test_bad_questions_are_refused(call: Any, words: str) -> None:
+def test_bad_part_or_halo_is_refused(call: Any, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         call(as_partition(path(4), [0, 0, 1, 1], 2))
 
 
 @pytest.mark.parametrize("name", ["p.part", "p.txt", "p.npy", "p.npz", "p.csv.gz", "p.json"])
-def test_partitions_save_themselves(tmp_path: Path, name: str) -> None:
+def test_result_saves_its_parts(tmp_path: Path, name: str) -> None:
     result = as_partition(path(4), [0, 2, 1, 1], 3)
     result.save(tmp_path / name)
     assert jetpy.read_parts(tmp_path / name, 4).tolist() == [0, 2, 1, 1]

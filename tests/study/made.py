@@ -1,4 +1,4 @@
-"""Studies that nobody ran, to look at what becomes of them."""
+"""Synthetic studies for tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def machine(host: str = "a", gpus: tuple[str, ...] = ()) -> Machine:
 
 
 def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
-    """A row of a run that went well, but for what is said."""
+    """Return the row of a successful run, with the given changes."""
     found: dict[str, Any] = {
         **case._asdict(),
         **{
@@ -66,7 +66,7 @@ def study(
     kernels: list[dict[str, Any]] | None = None,
     imbalance: float = 0.03,
 ) -> Path:
-    """Write a study with these rows."""
+    """Write a study with the given rows."""
     folder.mkdir(exist_ok=True)
     write_setting(folder, Setting(imbalance, {name: own}))
     PERFORMANCE.write(folder, rows)
@@ -77,7 +77,7 @@ def study(
 def kernel(
     name: str, case: Case, kernel: str, calls: int, seconds: float, moved: int
 ) -> dict[str, Any]:
-    """A row of a kernel; its share is told where it moved something."""
+    """Return the row of a kernel; its share is empty if it moved no bytes."""
     shared = ("graph", "k", "preset", "backend", "threads")
     return {
         **{column: case._asdict()[column] for column in shared},

@@ -1,4 +1,4 @@
-"""Runs of a study, made in this process."""
+"""Runs of a study in this process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jetpy.study.cases import Case
 from jetpy.study.tools import Tool
 
 
-def test_of_runs_the_one_of_median_time_is_told(
+def test_run_with_the_median_time_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Times are made up, and so are parts: those of the third run differ."""
+    """Times and parts are synthetic; the parts of the third run differ."""
     graph = jetpy.generators.grid(4, 4)
     save_arrays(tmp_path, graph)
     halves = np.arange(16) // 8

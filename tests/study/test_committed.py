@@ -1,4 +1,4 @@
-"""Studies that are kept in `bench` can be read and merged."""
+"""The studies in `bench` can be read and merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of studies: what their axes and charts tell."""
+"""Figures of studies: axes and charts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_ticks_of_profiles_are_round(worst: float) -> None:
         assert len(text.replace(".", "").rstrip("0")) <= 4
 
 
-def test_the_chart_below_a_cascade_tells_platforms() -> None:
+def test_chart_below_a_cascade_lists_platforms() -> None:
     found = {"a": {"cpu": 0.5, "gpu": 1.0}, "b": {"cpu": 0.25}}
     chart = cascade_figure(found, ("cpu", "gpu"), Styles(BOTH)).axes[1]
-    told = [(*text.get_position(), text.get_text()) for text in chart.texts]
-    assert told == [(1, 0, "2"), (2, 0, "1"), (1, 1, "1")]
+    labels = [(*text.get_position(), text.get_text()) for text in chart.texts]
+    assert labels == [(1, 0, "2"), (2, 0, "1"), (1, 1, "1")]
     assert [label.get_text() for label in chart.get_yticklabels()] == ["a", "b"]

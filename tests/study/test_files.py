@@ -1,4 +1,4 @@
-"""Tables and settings of studies, as they are written and read back."""
+"""Tables and settings of studies are written and read back."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ CPU, CUDA = (
 METIS = Case("mesh", 8, "metis", "k-way", "", 2, 0)
 
 
-def test_rows_are_appended_and_of_a_key_the_last_counts(tmp_path: Path) -> None:
+def test_last_row_of_a_key_counts(tmp_path: Path) -> None:
     PERFORMANCE.append(tmp_path, [row("a", CPU)])
     PERFORMANCE.append(tmp_path, [row("a", METIS), row("a", CPU, cut=9)])
     assert [found["cut"] for found in PERFORMANCE.read(tmp_path)] == ["9", "10"]
 
 
-def test_an_unfinished_line_does_not_count_and_is_written_over(tmp_path: Path) -> None:
+def test_unfinished_line_is_ignored_and_overwritten(tmp_path: Path) -> None:
     PERFORMANCE.append(tmp_path, [row("a", CPU), row("a", METIS)])
     file = tmp_path / PERFORMANCE.name
     whole = file.read_bytes()
@@ -48,13 +48,13 @@ def test_an_unfinished_line_does_not_count_and_is_written_over(tmp_path: Path) -
         ),
     ],
 )
-def test_other_tables_are_refused(text: str, words: str, tmp_path: Path) -> None:
+def test_foreign_table_is_refused(text: str, words: str, tmp_path: Path) -> None:
     (tmp_path / PERFORMANCE.name).write_text(text)
     with pytest.raises(JetpyError, match=words):
         PERFORMANCE.read(tmp_path)
 
 
-def test_settings_are_read_back(tmp_path: Path) -> None:
+def test_settings_are_written_and_read_back(tmp_path: Path) -> None:
     assert read_setting(tmp_path) is None
     setting = Setting(0.01, {"a": machine()}).with_machine("b", machine("b", ("H200",)))
     write_setting(tmp_path, setting)
@@ -62,14 +62,14 @@ def test_settings_are_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"machines": {"a": {}}, "imbalance": 1}'])
-def test_other_settings_are_refused(text: str, tmp_path: Path) -> None:
+def test_foreign_settings_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(JetpyError, match="jetpy study did not write this file"):
         read_setting(tmp_path)
 
 
 def both(tmp_path: Path) -> tuple[Path, Path]:
-    """Studies of the same graph on a machine with a GPU and on another one without."""
+    """Write studies of one graph on a machine without a GPU and on one with a GPU."""
     here = study(
         tmp_path / "here", "box", machine(),
         [row("box", CPU, parts_sha="x"), row("box", METIS, parts_sha="z")],
@@ -82,7 +82,7 @@ def both(tmp_path: Path) -> tuple[Path, Path]:
     return here, there
 
 
-def test_merged_studies_have_all_of_both(tmp_path: Path) -> None:
+def test_merged_study_contains_both(tmp_path: Path) -> None:
     merge(both(tmp_path), tmp_path / "all")
     found = read_results(tmp_path / "all")
     assert found.platforms == ["box cpu-2", "gpu gpu"]
@@ -93,7 +93,7 @@ def test_merged_studies_have_all_of_both(tmp_path: Path) -> None:
     assert "the same parts in all of 1 partition, each found 2 times" in found.summary
 
 
-def test_equality_is_judged_over_machines(tmp_path: Path) -> None:
+def test_parts_are_compared_across_machines(tmp_path: Path) -> None:
     here, there = both(tmp_path)
     study(there, "gpu", machine("b", ("H200",)), [row("gpu", CUDA, parts_sha="y")])
     merge([here, there], tmp_path / "all")
@@ -106,7 +106,7 @@ def test_equality_is_judged_over_machines(tmp_path: Path) -> None:
     ]
 
 
-def test_copies_are_not_compared(tmp_path: Path) -> None:
+def test_copied_rows_are_not_compared(tmp_path: Path) -> None:
     serial = [
         Case("mesh", 8, "jetpy", "default", "kokkos-serial", threads, 0) for threads in (1, 2)
     ]
@@ -115,7 +115,7 @@ def test_copies_are_not_compared(tmp_path: Path) -> None:
     assert found.verdict == "parts were not compared: each was found once"
 
 
-def test_a_study_joined_with_itself_is_itself(tmp_path: Path) -> None:
+def test_study_merged_with_itself_is_unchanged(tmp_path: Path) -> None:
     here, _ = both(tmp_path)
     merge([here, here], tmp_path / "all")
     for file in here.iterdir():
@@ -177,7 +177,7 @@ def _no_machine(here: Path) -> None:
         (_no_kernels, "kernels.csv lacks the kernels of 1 run, for example mesh k=8 on box cpu-2"),
     ],
 )
-def test_what_does_not_fit_is_not_merged(spoil, words: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_contradictory_studies_are_not_merged(spoil, words: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     here, there = both(tmp_path)
     spoil(here)
     with pytest.raises(JetpyError, match=words):
@@ -185,13 +185,13 @@ def test_what_does_not_fit_is_not_merged(spoil, words: str, tmp_path: Path) -> N
     assert not (tmp_path / "all").exists()
 
 
-def test_a_study_is_not_merged_over(tmp_path: Path) -> None:
+def test_merge_does_not_overwrite_a_study(tmp_path: Path) -> None:
     here, there = both(tmp_path)
     with pytest.raises(JetpyError, match="already contains a study"):
         merge([there], here)
 
 
-def test_results_need_their_machines(tmp_path: Path) -> None:
+def test_results_need_the_description_of_their_machine(tmp_path: Path) -> None:
     here, _ = both(tmp_path)
     write_setting(here, replace(Setting(0.03), machines={"other": machine()}))
     with pytest.raises(JetpyError, match="does not describe the machine box"):

@@ -19,7 +19,9 @@ VALUES = st.dictionaries(
 
 
 @given(VALUES)
-def test_the_best_of_each_case_has_efficiency_one(values: dict[str, dict[int, float]]) -> None:
+def test_best_application_of_each_case_has_efficiency_one(
+    values: dict[str, dict[int, float]],
+) -> None:
     solved = {case for own in values.values() for case in own}
     found = efficiencies(values, sorted(solved))
     for case in solved:
@@ -30,7 +32,7 @@ def test_the_best_of_each_case_has_efficiency_one(values: dict[str, dict[int, fl
     assert all(own.keys() == solved for own in found.values())
 
 
-def test_cases_may_share_their_best() -> None:
+def test_cases_may_share_a_best_value() -> None:
     values = {"a": {("x", 1): 4.0, ("x", 2): 2.0}, "b": {("x", 1): 3.0}}
     found = efficiencies(values, [("x", 1), ("x", 2)], lambda case: case[0])
     assert found == {
@@ -40,13 +42,13 @@ def test_cases_may_share_their_best() -> None:
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1))
-def test_the_metric_is_the_harmonic_mean(found: list[float]) -> None:
+def test_portability_is_the_harmonic_mean(found: list[float]) -> None:
     assert portability(found) == pytest.approx(harmonic_mean(found))
     assert portability([*found, 0.0]) == 0
 
 
 @given(st.dictionaries(st.integers(), st.floats(0, 1), min_size=1))
-def test_cascades_go_down_to_the_metric_of_all(by_platform: dict[int, float]) -> None:
+def test_cascade_decreases_to_the_metric_of_all_platforms(by_platform: dict[int, float]) -> None:
     steps = cascade(by_platform)
     assert [step[1] for step in steps] == sorted(by_platform.values(), reverse=True)
     metrics = [step[2] for step in steps]

@@ -1,4 +1,4 @@
-"""Runs in processes of their own: what becomes of them."""
+"""Runs in child processes: status, output and timeouts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROGRAMS = {
         ("mute", "failed without a message", ""),
     ],
 )
-def test_what_becomes_of_processes(
+def test_status_of_a_process(
     name: str, status: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "program.py").write_text(PROGRAMS[name])
@@ -40,9 +40,7 @@ def test_what_becomes_of_processes(
     assert found.found == ({"a": 1} if name == "fine" else {})
 
 
-def test_processes_that_never_end_are_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endless_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text("import time; time.sleep(60)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sys.modules["jetpy.study.processes"], "PATIENCE", 0.2)

@@ -1,4 +1,4 @@
-"""What studies tell, from tables that were made up, and the page about it."""
+"""Results and page of synthetic studies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def case(k: int, tool: str, backend: str = "", threads: int = 2, seed: int = 0) 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two problems on a processor and a GPU; KaMinPar fails at one of them."""
+    """Write a study of two problems on a CPU and a GPU, one of which KaMinPar fails."""
     name = "box"
     rows = [
         row(name, case(8, "jetpy", "cpu"), seconds=2.0, cut=10, parts_sha="x"),
@@ -47,14 +47,14 @@ CPU, GPU = "box cpu-2", "box gpu"
 EIGHT, MANY = Problem("mesh", 8), Problem("mesh", 64)
 
 
-def test_efficiencies(folder: Path) -> None:
+def test_efficiencies_by_application_and_platform(folder: Path) -> None:
     found = read_results(folder)
     assert found.applications == ["jetpy/default", "kaminpar"]
     assert found.platforms == [CPU, GPU]
     cells = [Cell(problem, platform) for problem in (EIGHT, MANY) for platform in (CPU, GPU)]
     assert found.cells == cells
     assert found.seconds["jetpy/default"] == dict(zip(cells, (2.0, 0.5, 4.0, 0.25), strict=True))
-    assert found.cuts["kaminpar"] == {cells[0]: 12.0}, "with a seed that failed, nothing counts"
+    assert found.cuts["kaminpar"] == {cells[0]: 12.0}, "a failed seed excludes the cell"
     assert found.by_time.each["jetpy/default"] == dict(
         zip(cells, (0.5, 1.0, 1.0, 1.0), strict=True)
     )
@@ -66,7 +66,7 @@ def test_efficiencies(folder: Path) -> None:
     assert found.by_time.metric == {"jetpy/default": pytest.approx(0.8), "kaminpar": 0.0}
 
 
-def test_bandwidth_is_that_of_all_kernels_together(folder: Path) -> None:
+def test_bandwidth_combines_all_kernels(folder: Path) -> None:
     found = read_results(folder)
     cells = [Cell(EIGHT, CPU), Cell(EIGHT, GPU), Cell(MANY, CPU)]
     assert found.by_bandwidth.each["jetpy/default"] == dict(
@@ -79,7 +79,7 @@ def test_bandwidth_is_that_of_all_kernels_together(folder: Path) -> None:
     assert cuda[0].seconds == 0.001
 
 
-def test_means_over_the_best_are_of_what_was_solved(folder: Path) -> None:
+def test_over_best_uses_solved_cases_only(folder: Path) -> None:
     found = read_results(folder)
     assert over_best(found.seconds) == {
         ("jetpy/default", CPU): pytest.approx(8),
@@ -88,41 +88,41 @@ def test_means_over_the_best_are_of_what_was_solved(folder: Path) -> None:
     }
 
 
-def test_the_page_tells_all_of_it(folder: Path) -> None:
+def test_page_shows_the_results(folder: Path) -> None:
     results = read_results(folder)
     (folder / "report.html").write_text(study_page(results, "jetpy study <mesh>"))
-    told = page(folder / "report.html")
-    by_time, each_time, by_cut, *_ = (t for t in told.tables if "application" in t[0])
+    shown = page(folder / "report.html")
+    by_time, each_time, by_cut, *_ = (t for t in shown.tables if "application" in t[0])
     assert by_time[1:] == [
         ["jetpy/default", "0.800", "0.800", "0.667", "1.000"],
         ["kaminpar", "0.000", "0.000", "0.000", "0.000"],
     ]
     assert ["mesh k=8", "jetpy/default", "0.667", "0.500", "1.000"] in each_time
     assert by_cut[1][1] == "1.000"
-    assert "DIFFERENT PARTS" in told.text.upper()
-    assert told.facts["runs without feasible parts"] == "1"
-    assert [cells[-1] for cells in told.marked] == ["not balanced"]
-    assert told.said("pre") == "jetpy study <mesh>"
-    assert told.facts["processor"] == "one with two cores, 2 threads available"
-    kernels = next(t for t in told.tables if t[0][0] == "kernel")
+    assert "DIFFERENT PARTS" in shown.text.upper()
+    assert shown.facts["runs without feasible parts"] == "1"
+    assert [cells[-1] for cells in shown.marked] == ["not balanced"]
+    assert shown.said("pre") == "jetpy study <mesh>"
+    assert shown.facts["processor"] == "one with two cores, 2 threads available"
+    kernels = next(t for t in shown.tables if t[0][0] == "kernel")
     assert kernels[1] == ["propose", "20", "0.3010", "75.1", "3,500,000", "0.233"]
-    labels = told.text.count('role="img"')
+    labels = shown.text.count('role="img"')
     assert labels == 3 + 1 + 2 + 2, "cascades, front, profiles, roofs"
 
 
 def portability_of(results: Results, folder: Path) -> dict[str, dict[str, list[str]]]:
-    """What the page's tables tell of each application by time and by cut."""
+    """Return the rows of the page's tables by time and by cut."""
     (folder / "page.html").write_text(study_page(results, "jetpy study"))
-    told = page(folder / "page.html")
-    tables = [t for t in told.tables if t[0][0] == "application"]
+    shown = page(folder / "page.html")
+    tables = [t for t in shown.tables if t[0][0] == "application"]
     return {
         by: {cells[0]: cells[1:] for cells in table[1:]}
         for by, table in zip(("time", "cut"), tables, strict=False)
     }
 
 
-def test_page_and_json_tell_the_same_metric(tmp_path: Path) -> None:
-    """One platform has two problems, the other one."""
+def test_page_and_json_have_the_same_metric(tmp_path: Path) -> None:
+    """One platform has two problems, the other has one."""
     rows = [
         row("box", case(k, tool, backend, threads), seconds=seconds, cut=cut)
         for k, threads, ours, other in ((8, 1, 4.0, 1.0), (64, 1, 2.0, 1.0), (8, 2, 1.0, 1.0))
@@ -134,14 +134,14 @@ def test_page_and_json_tell_the_same_metric(tmp_path: Path) -> None:
     results = read_results(study(tmp_path / "s", "box", machine(), rows))
     metric = results.as_dict()["performance_portability"]
     assert metric["time"] == {"jetpy/default": pytest.approx(0.5), "kaminpar": 1.0}
-    told = portability_of(results, tmp_path)
+    shown = portability_of(results, tmp_path)
     for by in ("time", "cut"):
-        for name, cells in told[by].items():
+        for name, cells in shown[by].items():
             assert cells[0] == f"{metric[by][name]:.3f}"
-    assert told["time"]["jetpy/default"] == ["0.500", "0.500", "0.333", "1.000"]
+    assert shown["time"]["jetpy/default"] == ["0.500", "0.500", "0.333", "1.000"]
 
 
-def test_a_cut_of_0_is_left_out_and_told(tmp_path: Path) -> None:
+def test_cut_of_zero_is_left_out_with_a_note(tmp_path: Path) -> None:
     rows = [
         row("box", case(8, "jetpy", "cpu"), cut=0),
         row("box", case(8, "kaminpar"), cut=1),
@@ -154,14 +154,14 @@ def test_a_cut_of_0_is_left_out_and_told(tmp_path: Path) -> None:
     assert results.left_out == ["The comparison by cut leaves out mesh k=8: its best cut is 0."]
     study(tmp_path / "s", "box", machine(), rows[:2])
     (tmp_path / "page.html").write_text(study_page(read_results(tmp_path / "s"), "jetpy study"))
-    told = page(tmp_path / "page.html").text
-    assert "No problem allows a comparison by cut." in told
-    assert "Every smallest cut is 0" in told
-    assert "No problem was solved" not in told
-    assert "The comparison by cut leaves out mesh k=8: its best cut is 0." in told
+    shown = page(tmp_path / "page.html").text
+    assert "No problem allows a comparison by cut." in shown
+    assert "Every smallest cut is 0" in shown
+    assert "No problem was solved" not in shown
+    assert "The comparison by cut leaves out mesh k=8: its best cut is 0." in shown
 
 
-def test_only_seeds_count_that_all_have(tmp_path: Path) -> None:
+def test_only_common_seeds_count(tmp_path: Path) -> None:
     rows = [
         row("box", case(8, "jetpy", "cpu", threads, seed), cut=10 + seed)
         for threads, seeds in ((1, (0, 1)), (2, (1, 2)))
@@ -169,8 +169,8 @@ def test_only_seeds_count_that_all_have(tmp_path: Path) -> None:
     ]
     results = read_results(study(tmp_path / "s", "box", machine(), rows))
     assert list(results.cuts["jetpy/default"].values()) == [11, 11]
-    [told] = results.left_out
-    assert told.startswith("Of the seeds 0, 1, 2 of mesh k=8, only 1 counts:")
+    [shown] = results.left_out
+    assert shown.startswith("Of the seeds 0, 1, 2 of mesh k=8, only 1 counts:")
     study(tmp_path / "s", "box", machine(), [rows[0], rows[3]])
     results = read_results(tmp_path / "s")
     assert results.by_cut.cells == []
@@ -179,8 +179,8 @@ def test_only_seeds_count_that_all_have(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_not_tried_has_not_failed(tmp_path: Path) -> None:
-    """KaMinPar is for CPUs only, and was not tried with one thread; KaHIP failed there."""
+def test_untried_cases_are_not_failures(tmp_path: Path) -> None:
+    """KaMinPar runs on CPUs only and was not tried with one thread; KaHIP failed there."""
     rows = [
         row("box", case(8, "jetpy", "cpu", 1)),
         row("box", case(8, "jetpy", "cpu", 2)),
@@ -190,14 +190,14 @@ def test_what_was_not_tried_has_not_failed(tmp_path: Path) -> None:
         row("box", case(8, "kahip", threads=2)),
     ]
     results = read_results(study(tmp_path / "s", "box", machine(gpus=("H200",)), rows))
-    told = portability_of(results, tmp_path)["time"]
-    assert told["jetpy/default"] == ["1.000", "1.000", "1.000", "1.000", "1.000"]
-    assert told["kahip"] == ["0.000", "1.000", "0.000", "1.000", "0.000"]
-    assert told["kaminpar"] == ["0.000", "0.500", "-", "0.500", "0.000"]
+    shown = portability_of(results, tmp_path)["time"]
+    assert shown["jetpy/default"] == ["1.000", "1.000", "1.000", "1.000", "1.000"]
+    assert shown["kahip"] == ["0.000", "1.000", "0.000", "1.000", "0.000"]
+    assert shown["kaminpar"] == ["0.000", "0.500", "-", "0.500", "0.000"]
     assert results.left_out == ["kaminpar did not run on all problems on box cpu-1."]
 
 
-def test_a_platform_counts_for_whom_all_its_problems_were_tried(tmp_path: Path) -> None:
+def test_platform_counts_only_if_all_its_problems_were_tried(tmp_path: Path) -> None:
     rows = [
         row("box", case(8, "jetpy", "cpu", 1)),
         row("box", case(64, "jetpy", "cpu", 1)),
@@ -208,13 +208,13 @@ def test_a_platform_counts_for_whom_all_its_problems_were_tried(tmp_path: Path) 
     assert portability_of(results, tmp_path)["time"]["kaminpar"] == ["-", "-", "-"]
 
 
-def test_a_page_of_what_failed_alone(tmp_path: Path) -> None:
+def test_page_of_failed_runs_only(tmp_path: Path) -> None:
     failed = row("box", case(8, "kahip"), feasible="no", status="time limit", seconds="", cut="")
     study(tmp_path / "s", "box", machine(), [failed])
     results = read_results(tmp_path / "s")
     (tmp_path / "page.html").write_text(study_page(results, "jetpy study"))
-    told = page(tmp_path / "page.html")
+    shown = page(tmp_path / "page.html")
     assert results.summary.startswith(
         "1 run on 1 platform, 1 run without feasible parts (kahip); parts"
     )
-    assert told.marked[0][-1] == "time limit"
+    assert shown.marked[0][-1] == "time limit"

@@ -1,4 +1,4 @@
-"""The kernel Triad, and the roofs that it measures."""
+"""The kernel Triad, and the rooflines that it measures."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def test_rooflines_are_measured(backend_name: str) -> None:
     assert 1e6 < found.bandwidth < 1e14
 
 
-def test_a_wrong_triad_is_told(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_result_of_triad_is_an_error(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = working("cpu")
     monkeypatch.setattr(type(backend), "parallel_for", lambda *args, **kwargs: None)
     with pytest.raises(BackendError, match="cpu computes a wrong result for Triad"):
         roofline(backend, 10, 1)
 
 
-def test_an_oracle_of_triad(backend: Backend) -> None:
+def test_triad_equals_numpy(backend: Backend) -> None:
     left, right = np.arange(50), np.arange(50)[::-1].copy()
     arrays = [backend.from_host(array.astype(np.int64)) for array in (left, right, 0 * left)]
     backend.parallel_for(
