@@ -1,4 +1,4 @@
-"""Work in forked children, and programs that a terminal shows."""
+"""Forked child processes, and programs that run on a terminal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 
-def in_child(work: Callable[[], None]) -> None:
-    """Do work in a forked child, and see that it ends well."""
+def run_in_child(work: Callable[[], None]) -> None:
+    """Run `work` in a forked child and check that it succeeds."""
     child = os.fork()
     if child == 0:
         try:
@@ -23,19 +23,19 @@ def in_child(work: Callable[[], None]) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def shown_on_a_terminal(
+def output_on_terminal(
     command: Sequence[str], *, output: bool = False, env: Mapping[str, str] | None = None
 ) -> str:
-    """Run a command with a terminal as standard error, and return what that gets.
+    """Run a command with a terminal as standard error and return the output on it.
 
-    With `output` the terminal is standard output, too.
+    With `output`, the terminal is standard output, too.
     """
     terminal, end = pty.openpty()
     shown = b""
     out = end if output else subprocess.DEVNULL
     with subprocess.Popen(command, stdout=out, stderr=end, env=env) as process:
         os.close(end)
-        with suppress(OSError):  # at the end Linux tells of an error
+        with suppress(OSError):  # Linux raises an error at the end
             while chunk := os.read(terminal, 1 << 16):
                 shown += chunk
     os.close(terminal)

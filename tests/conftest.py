@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from functools import cache
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for NumPy: other tests need the rest
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # other tests need the other cores
 
 import pytest
 from hypothesis import settings
@@ -21,7 +21,7 @@ settings.load_profile("jetpy")
 
 MODES = ("lists", "lists and long rows", "captured", "long rows", "apart")
 FEW_INDICES = 1 << 12
-"""Indices of captured launches: as many as on a GPU take long one after the other."""
+"""Indices of captured launches; the number that a GPU uses takes long on a CPU."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,16 +29,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--backend",
         action="append",
         choices=list(BACKENDS),
-        help="Back end for the tests of stages, cpu by default; may be given several times.",
+        help="Back end for the tests of stages, cpu by default; can be repeated.",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels once, before processes start that would all do so side by side."""
+    """Compile the kernels once, before worker processes start and compile them concurrently."""
     if session.config.pluginmanager.hasplugin("dsession"):
         for name in dict.fromkeys(["cpu", *(session.config.getoption("backend") or [])]):
-            _found(name)
+            _compiled_backend(name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -48,8 +48,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @cache
-def _found(name: str) -> Backend | str:
-    """A back end with its kernels compiled, or why there is none."""
+def _compiled_backend(name: str) -> Backend | str:
+    """Return a back end with compiled kernels, or the reason why it does not work."""
     try:
         backend = get_backend(name)
     except BackendError as error:
@@ -58,9 +58,9 @@ def _found(name: str) -> Backend | str:
     return backend
 
 
-def working(name: str) -> Backend:
-    """A back end, if it works on this machine."""
-    found = _found(name)
+def require_backend(name: str) -> Backend:
+    """Return a back end, or skip the test if it does not work on this machine."""
+    found = _compiled_backend(name)
     if isinstance(found, str):
         pytest.skip(f"{name}: {found}")
     return found
@@ -68,7 +68,7 @@ def working(name: str) -> Backend:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Ctrl-C interrupts this process, as it would not if pytest runs in the background."""
+    """Let Ctrl-C interrupt this process, even if pytest runs in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -76,12 +76,12 @@ def interruptible() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def compiled() -> None:
-    """For tests that launch kernels of jetpy without a back end from here."""
-    working("cpu")
+    """Compile the kernels for tests that do not use the fixture `backend`."""
+    require_backend("cpu")
 
 
-def engine_in(mode: str, name: str, threads: int | None) -> Backend:
-    """A back end of its own, by the name of one of jetpy's, that launches in a mode."""
+def backend_in_mode(mode: str, name: str, threads: int | None) -> Backend:
+    """Return a new back end that launches in a mode."""
     if mode == "apart" and name == "cpu":
         return DeviceBackend(threads)
     engine = BACKENDS[name](threads, None)
@@ -92,12 +92,12 @@ def engine_in(mode: str, name: str, threads: int | None) -> Backend:
     return engine
 
 
-def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu") -> str:
-    """Have `backend=` take a mode of a back end by a name of its own; returns that."""
+def register_mode(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu") -> str:
+    """Register a mode of a back end under a new name for `backend=`, and return the name."""
     own_name = f"{name}, {mode}"
 
     def make(threads: int | None, device: int | None) -> Backend:
-        engine = engine_in(mode, name, threads)
+        engine = backend_in_mode(mode, name, threads)
         engine.name = own_name
         return engine
 
@@ -110,22 +110,22 @@ def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu") -> str:
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
-    """Launches over lists as on a CPU, with long rows as by many threads; or captured, as on a GPU.
+    """Return a back end in one mode: lists as on a CPU, or captured launches as on a GPU.
 
-    The last mode is memory apart from the host's for cpu, and for others what they are. What
-    takes a back end by name gets the same mode by `backend.name`.
+    With "long rows", long rows are handled as with many threads. "apart" is `cpu` with separate
+    memory; other back ends run unchanged. Functions that take a name get `backend.name`.
     """
-    ready = working(backend_name)
+    ready = require_backend(backend_name)
     if "lists" in request.param and ready.copies:
-        pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
-    name = named(request.param, monkeypatch, backend_name)
+        pytest.skip(f"{backend_name} makes no lists, because the host does not know their lengths")
+    name = register_mode(request.param, monkeypatch, backend_name)
     return get_backend(name, 2 if backend_name == "cpu" else None)
 
 
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
 def threaded(request: pytest.FixtureRequest, backend_name: str) -> Backend:
-    """One, two or three threads, where a process may choose more than once."""
-    ready = working(backend_name)
+    """Return a back end with one, two or three threads, if a process can choose the number."""
+    ready = require_backend(backend_name)
     if backend_name == "cpu":
         return get_backend("cpu", request.param)
     if request.param > 1:

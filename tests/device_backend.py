@@ -1,4 +1,4 @@
-"""A back end that looks like a GPU: its arrays refuse to meet those of the host."""
+"""A back end that imitates a GPU: its arrays refuse operations with host arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jetpy.engines.memory import HostMemory, Memory
 
 
 class DeviceArray(np.ndarray):
-    """Like CuPy's arrays: operations with arrays of the host are errors, not copies."""
+    """An array like CuPy's: operations with host arrays are errors, not copies."""
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any
@@ -24,7 +24,7 @@ class DeviceArray(np.ndarray):
         return _wrapped(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
-        raise TypeError(f"{function} is of the host")
+        raise TypeError(f"{function} is a function for host arrays")
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("an implicit copy to the host")
@@ -49,11 +49,11 @@ def _wrapped(value: Any) -> Any:
 def _refuse_host(*values: Any) -> None:
     for value in values:
         if isinstance(value, np.ndarray) and not isinstance(value, DeviceArray) and value.ndim:
-            raise TypeError("an array of the host meets one of the device")
+            raise TypeError("an operation on a host array and a device array")
 
 
 class _ArrayModule:
-    """NumPy's functions, for the device's arrays."""
+    """NumPy's functions for device arrays."""
 
     __name__ = "numpy"
     ndarray = DeviceArray
@@ -71,7 +71,7 @@ class _ArrayModule:
 
 
 class DeviceMemory(HostMemory):
-    """Memory whose arrays are not those of the host."""
+    """Memory separate from that of the host."""
 
     xp = _ArrayModule()
 
@@ -92,7 +92,7 @@ class DeviceMemory(HostMemory):
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
-        """As on a GPU: nobody is asked any more when launches have been captured."""
+        """Stop calling `are_loaded` once the launches are captured, as on a GPU."""
         is_captured = False
 
         def repeat() -> None:
@@ -110,7 +110,7 @@ class DeviceMemory(HostMemory):
 
 
 class DeviceBackend(CpuBackend):
-    """`cpu` with memory of its own, and a host engine for small levels."""
+    """`cpu` with separate memory and a host engine for small levels."""
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(threads, DeviceMemory())

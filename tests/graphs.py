@@ -1,4 +1,4 @@
-"""Small awkward graphs that every layer must take, built without the code under test."""
+"""Small awkward graphs that every layer must accept, built without the code under test."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def from_edges(
     vertex_weights: Sequence[int] | None = None,
     name: str = "graph",
 ) -> Graph:
-    """Graph of undirected edges, each given once, in plain Python; sorted rows."""
+    """Return the graph of undirected edges, each listed once, with sorted rows."""
     rows: list[dict[int, int]] = [{} for _ in range(n)]
     for i, (u, v) in enumerate(edges):
-        assert v not in {u, *rows[u]}, "tests give each edge once"
+        assert v not in {u, *rows[u]}, "list each edge once"
         rows[u][v] = rows[v][u] = 1 if edge_weights is None else edge_weights[i]
     return Graph(
         np.array([0, *np.cumsum([len(row) for row in rows])], np.int32),
@@ -57,35 +57,35 @@ def bipartite(a: int, b: int) -> Graph:
 
 
 def two_cliques(n: int) -> Graph:
-    """Two components."""
+    """Return two components."""
     edges = [*combinations(range(n), 2), *combinations(range(n, 2 * n), 2)]
     return from_edges(2 * n, edges, name=f"two_cliques{n}")
 
 
 def isolated(n: int) -> Graph:
-    """No edge at all."""
+    """Return a graph without edges."""
     return from_edges(n, [], name=f"isolated{n}")
 
 
 def some_isolated() -> Graph:
-    """Isolated vertices first, in the middle, and last."""
+    """Return a graph whose first, last and some inner vertices are isolated."""
     return from_edges(9, [(1, 2), (2, 4), (4, 5), (5, 1), (4, 6)], name="some_isolated")
 
 
 def heavy_vertex() -> Graph:
-    """One vertex heavier than all others together."""
+    """Return a star whose centre is heavier than all other vertices together."""
     return from_edges(6, [(0, v) for v in range(1, 6)], None, [1000, 1, 2, 3, 4, 5], "heavy_vertex")
 
 
 def heavy_edges() -> Graph:
-    """Weights near the largest allowed: the directed edge weights sum to 2**31 - 2."""
+    """Return a path with nearly maximum weights: directed edge weights sum to 2**31 - 2."""
     return from_edges(3, [(0, 1), (1, 2)], [2**30 - 2, 1], [2**30, 1, 2**30 - 2], "heavy_edges")
 
 
 def random_graph(n: int, m: int, seed: int, weighted: bool = False) -> Graph:
-    """`m` different edges among `n` vertices; weights 1..9 on edges and vertices if asked for."""
+    """Return `m` different edges among `n` vertices, with weights 1..9 if `weighted`."""
     rng = random.Random(seed)
-    firsts = [u * (2 * n - u - 1) // 2 for u in range(n)]  # pairs before those that u begins
+    firsts = [u * (2 * n - u - 1) // 2 for u in range(n)]  # pairs (v, w) with v < u
     chosen = rng.sample(range(n * (n - 1) // 2), m)
     starts = [bisect_right(firsts, pair) - 1 for pair in chosen]
     edges = [(u, u + 1 + pair - firsts[u]) for u, pair in zip(starts, chosen, strict=True)]
@@ -97,7 +97,7 @@ def random_graph(n: int, m: int, seed: int, weighted: bool = False) -> Graph:
 
 
 def unsorted_rows() -> Graph:
-    """Weighted, with the neighbours of every vertex in falling order."""
+    """Return a weighted graph with the neighbours of every vertex in falling order."""
     graph = random_graph(20, 60, 5, weighted=True)
     rows = [slice(a, b) for a, b in pairwise(graph.indptr.tolist())]
     indices = np.concatenate([graph.indices[row][::-1] for row in rows])
@@ -127,7 +127,7 @@ SMALL_GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 def edge_dict(graph: Graph) -> dict[Edge, int]:
-    """Weight of each directed edge."""
+    """Return the weight of each directed edge."""
     starts = graph.indptr.tolist()
     return {
         (u, int(graph.indices[i])): int(graph.edge_weights[i])
@@ -137,7 +137,7 @@ def edge_dict(graph: Graph) -> dict[Edge, int]:
 
 
 def assert_same_graph(actual: Graph, expected: Graph) -> None:
-    """Equal vertices, edges and weights; the order within rows may differ."""
+    """Compare vertices, edges and weights; the order within rows may differ."""
     assert actual.n == expected.n
     assert len(actual.indices) == len(expected.indices)
     assert edge_dict(actual) == edge_dict(expected)

@@ -1,4 +1,4 @@
-"""What the documentation says of limits, in exact fractions."""
+"""The documented definition of limits, in exact fractions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 
 def check_limit(limit: int, ideal: int, imbalance: float) -> None:
-    """A limit is the largest integer that 1 + imbalance times the ideal weight is not below.
+    """Check that a limit is the largest integer up to (1 + imbalance) times the ideal weight.
 
     The imbalance is the decimal number that the float stands for.
     """

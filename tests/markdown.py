@@ -1,4 +1,4 @@
-"""Blocks of code in pages of Markdown.
+"""Code blocks in Markdown pages.
 
 A block that cannot run here has a comment above it: ``<!-- not run: the reason -->``.
 """
@@ -16,7 +16,7 @@ BLOCK = re.compile(r"(?:^<!-- not run: (\w.*) -->\n)?^```([^`\n]*)\n((?s:.*?))^`
 
 @dataclass(frozen=True)
 class Block:
-    """Code, with as many empty lines above it as there are lines above it in the page."""
+    """Code of a block, preceded by empty lines so that its line numbers equal those of the page."""
 
     page: Path
     section: str
@@ -36,9 +36,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(code: str) -> list[tuple[str, str]]:
-    """Return the commands of a block and what is shown below each.
+    """Return the commands of a block and the output shown below each.
 
-    A command begins with ``$``, and goes on in lines that begin with ``>``, and after backslashes.
+    A command begins with ``$`` and continues in lines that begin with ``>`` and after backslashes.
     """
     found: list[tuple[str, str]] = []
     for line in code.strip().splitlines():
@@ -55,7 +55,7 @@ def commands(code: str) -> list[tuple[str, str]]:
 
 
 def packages(code: str) -> Iterator[str]:
-    """Yield the names of the packages that a program cannot do without."""
+    """Yield the names of the packages that a program requires."""
     for node in ast.parse(code).body:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

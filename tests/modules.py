@@ -24,7 +24,7 @@ def place(
         out[i] = acc
     acc += a[i]
 """
-"""A scan: the sum of the numbers before each."""
+"""A scan: the sum of the preceding numbers."""
 
 
 def modules() -> list[ModuleType]:
@@ -33,7 +33,7 @@ def modules() -> list[ModuleType]:
 
 
 def load_workunits(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Import a module as `jetpy.workloads` imports its own: against the stand-in."""
+    """Import a module with the stand-in for PyKokkos, as `jetpy.workloads` does."""
     name = f"workunits_{next(_numbers)}"
     path = folder / f"{name}.py"
     path.write_text(f"import pykokkos as pk\n{text}")

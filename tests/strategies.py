@@ -12,7 +12,7 @@ from tests.graphs import from_edges
 
 @st.composite
 def weighted_graphs(draw: st.DrawFn, least: int = 1, most: int = 16) -> Graph:
-    """Up to `most` vertices, any edges; small weights, so that ratings tie often."""
+    """Draw up to `most` vertices, random edges, and small weights, so that ratings often tie."""
     n = draw(st.integers(least, most))
     pairs = list(combinations(range(n), 2))
     count = draw(st.integers(0, min(len(pairs), 3 * n)))

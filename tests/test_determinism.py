@@ -1,4 +1,4 @@
-"""The same input, seed and options give the same parts: threads, runs and processes do not show."""
+"""Equal input, seed and options give equal parts with any threads, run, process or back end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import jetpy
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph.csr import Graph
 from jetpy.refinement.methods import REFINEMENTS
-from tests.conftest import named, working
+from tests.conftest import register_mode, require_backend
 from tests.graphs import random_graph
 
 
@@ -36,7 +36,7 @@ def _weighted_pairs() -> tuple[np.ndarray, ...]:
 
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
-    "grid": lambda: jetpy.generators.grid(90, 100),  # 9000: several blocks for each thread
+    "grid": lambda: jetpy.generators.grid(90, 100),  # 9000 vertices: several grains per thread
     "delaunay": lambda: jetpy.generators.delaunay(3000),
     "rmat": lambda: jetpy.generators.rmat(12, 4),
     "weighted": weighted,
@@ -52,8 +52,8 @@ CASES = [
     ("delaunay", "4:4:2/0:0:1", "im"),
     ("delaunay", "2:2:2/1:10:100", "hm-ultra"),
 ]
-"""Graph, number of parts and preset, maybe with other methods than its own; or graph,
-hierarchy/distances and method of mapping."""
+"""Graph, k and preset, optionally with other methods; or graph, hierarchy/distances and mapping
+method."""
 SWEEP = pytest.mark.parametrize(
     "case",
     [
@@ -65,7 +65,7 @@ SWEEP = pytest.mark.parametrize(
         for number, (name, k, preset) in enumerate(CASES)
     ],
 )
-"""All cases. Those of the weighted graph and of the preset ultra are not slow."""
+"""All cases; those of the weighted graph and of the preset ultra are fast, the others slow."""
 
 
 @cache
@@ -98,23 +98,23 @@ def expected(case: int) -> str:
 
 
 @SWEEP
-def test_captured_launches_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU launches over all active vertices, from captured launches, where a CPU makes lists."""
+def test_captured_launches_give_the_same_parts(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU captures launches over all active vertices; a CPU makes lists instead."""
     expected(case)
-    name = named("captured", monkeypatch)
+    name = register_mode("captured", monkeypatch)
     assert digest(*CASES[case], threads=2, backend=name) == expected(case)
 
 
 @SWEEP
-def test_memory_apart_changes_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU has memory of its own, and leaves small levels to the host."""
+def test_separate_memory_gives_the_same_parts(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU has separate memory and leaves small levels to the host."""
     expected(case)
-    name = named("apart", monkeypatch)
+    name = register_mode("apart", monkeypatch)
     assert digest(*CASES[case], threads=2, backend=name) == expected(case)
 
 
 def all_digests(threads: int) -> list[str]:
-    """What another process runs."""
+    """Return the digests of all cases; runs in another process."""
     return [digest(*case, threads=threads) for case in CASES]
 
 
@@ -132,22 +132,22 @@ def in_another_process(threads: int) -> list[str]:
 
 
 @SWEEP
-def test_threads_and_runs_do_not_show(case: int) -> None:
+def test_parts_do_not_depend_on_threads_or_run(case: int) -> None:
     for threads in (2, 3, 7, 2):
         assert digest(*CASES[case], threads=threads) == expected(case)
 
 
 @pytest.mark.slow
 @SWEEP
-def test_processes_are_alike(case: int) -> None:
-    """One with three real threads, the other with one."""
+def test_other_processes_give_the_same_parts(case: int) -> None:
+    """One process has three threads, the other has one."""
     assert in_another_process(3)[case] == expected(case)
     assert in_another_process(1)[case] == expected(case)
 
 
 @SWEEP
-def test_back_ends_are_alike(case: int, backend_name: str) -> None:
-    working(backend_name)
+def test_back_ends_give_the_same_parts(case: int, backend_name: str) -> None:
+    require_backend(backend_name)
     assert digest(*CASES[case], threads=None, backend=backend_name) == expected(case)
 
 
@@ -172,8 +172,10 @@ def test_refinement_is_deterministic(k: int) -> None:
         (lambda: jetpy.generators.rmat(10, 6), 4, "gkway"),
     ],
 )
-def test_order_of_neighbours_does_not_show(make: Callable[[], Graph], k: int, preset: Any) -> None:
-    """Rows of coarse graphs have orders of their own on GPUs and several processes."""
+def test_parts_do_not_depend_on_the_order_of_neighbours(
+    make: Callable[[], Graph], k: int, preset: Any
+) -> None:
+    """The order within rows of coarse graphs differs on GPUs and between processes."""
     graph = make()
     random = np.random.default_rng(1)
     order = np.lexsort((random.random(2 * graph.m), graph.sources(0, graph.n)))
@@ -186,13 +188,13 @@ def test_order_of_neighbours_does_not_show(make: Callable[[], Graph], k: int, pr
     assert np.array_equal(found.parts, again.parts)
 
 
-def test_options_of_other_runs_do_not_show() -> None:
+def test_other_runs_do_not_change_parts() -> None:
     graph = random_graph(300, 900, 1)
     first = jetpy.partition(graph, 5, backend="cpu", threads=2).parts
     jetpy.partition(graph_of("delaunay"), 7, seed=5, backend="cpu", threads=2)
     assert (jetpy.partition(graph, 5, backend="cpu", threads=2).parts == first).all()
 
 
-def test_seeds_make_a_difference() -> None:
+def test_different_seeds_give_different_parts() -> None:
     digests = {digest("delaunay", 8, "fast", threads=2, seed=seed) for seed in range(6)}
     assert len(digests) >= 5

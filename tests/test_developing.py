@@ -1,4 +1,4 @@
-"""The examples of docs/developing do what the pages say."""
+"""The examples of docs/developing work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[1] / "docs" / "developing" / "examples"
 
 
 def load(name: str, file: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Load an example as the module that it is meant to be."""
+    """Load an example under the name of its module."""
     spec = spec_from_file_location(name, EXAMPLES / file)
     assert spec is not None
     assert spec.loader is not None
@@ -50,7 +50,7 @@ def load_kernels(folder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(folder, name, module, raising=False)
 
 
-def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_a_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels(workloads.multilevel, "border", monkeypatch)
     host = load("jetpy.multilevel.border", "jetpy/multilevel/border.py", monkeypatch)
     test = load("tests.multilevel.test_border", "tests/multilevel/test_border.py", monkeypatch)
@@ -60,7 +60,7 @@ def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.tolist() == test.oracle(graph, parts, 5)
 
 
-def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_a_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels(workloads.refinement, "coin", monkeypatch)
     made = load("jetpy.refinement.coin", "jetpy/refinement/coin.py", monkeypatch)
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
@@ -78,22 +78,22 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
-def test_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_a_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
     made = load("jetpy.engines.cpp", "jetpy/engines/cpp.py", monkeypatch)
     assert list(differences(made.CppBackend(), 2049)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
-def test_back_end_in_a_study(
+def test_example_of_a_back_end_in_a_study(
     compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = load("jetpy.engines.cpp", "jetpy/engines/cpp.py", monkeypatch)
-    monkeypatch.setattr(made, "COMMAND", (*made.COMMAND, "-O0"))  # all kernels of a run
+    monkeypatch.setattr(made, "COMMAND", (*made.COMMAND, "-O0"))  # a run needs all kernels
     monkeypatch.setitem(BACKENDS, "cpp", lambda threads, device: made.CppBackend())
 
     def run_here(module: str, *arguments: str, **options: object) -> Outcome:
-        """A process of its own would not know of the back end."""
+        """Run in this process, because another one does not know the back end."""
         if module == "jetpy.study.triad":
             return Outcome("done", {"bandwidth": 1e9, "latency": 1e-6})
         return Outcome("done", found_by(Task.from_json(arguments[0])))

@@ -1,4 +1,4 @@
-"""The programs that draw the figures of docs/algorithm see what a run does."""
+"""The programs that draw the figures of docs/algorithm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("docs.figures")
 
 
-def test_iterations_are_those_of_a_run(figures: Any) -> None:
+def test_watched_iterations_equal_the_run(figures: Any) -> None:
     mesh = jetpy.generators.delaunay(2000)
     result, seen = figures.watched_run(mesh, 4)
     finest = [iteration for iteration in seen if iteration.n == mesh.n]
@@ -31,7 +31,7 @@ def test_iterations_are_those_of_a_run(figures: Any) -> None:
     assert result.cut <= min(iteration.cut for iteration in balanced)
 
 
-def test_figures(figures: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_drawn(figures: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = jetpy.generators.delaunay(1500)
     monkeypatch.setattr(figures, "mesh", lambda n: small)
     for name, draw in figures.FIGURES.items():

@@ -1,4 +1,4 @@
-"""Examples in docstrings run, and docstrings tell all parameters that there are, and no others."""
+"""Examples in docstrings run, and docstrings list exactly the parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SKIPPED = ("jetpy.workloads", "jetpy.__main__", "jetpy.cli.signals", "jetpy.docs
 
 
 def modules() -> list[str]:
-    """Modules with examples."""
+    """Return the modules with examples."""
     found = pkgutil.walk_packages(jetpy.__path__, "jetpy.", onerror=lambda name: None)
     names = ["jetpy", *(m.name for m in found if not m.name.startswith(SKIPPED))]
     root = Path(jetpy.__file__).parents[1]
@@ -34,7 +34,7 @@ def texts(root: Path, name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", modules())
-def test_examples(
+def test_examples_run(
     name: str, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -46,7 +46,7 @@ def test_examples(
 
 
 def documented(text: str) -> list[str]:
-    """Names in the section Parameters of a docstring."""
+    """Return the names in the section Parameters of a docstring."""
     found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n---|\Z)", text, re.S | re.M)
     lines = found[1].splitlines() if found else []
     heads = [line.partition(" : ")[0] for line in lines if line and not line.startswith(" ")]
@@ -54,7 +54,7 @@ def documented(text: str) -> list[str]:
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """All functions, methods and classes of the package that are public."""
+    """Yield all public functions, methods and classes of the package."""
     found = pkgutil.walk_packages(jetpy.__path__, "jetpy.", onerror=lambda name: None)
     for info in found:
         if info.name.startswith(SKIPPED):
@@ -74,7 +74,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 @pytest.mark.parametrize("package", ["jetpy", "jetpy.distributed", "jetpy.mapping"])
-def test_reference_has_all_that_is_offered(package: str) -> None:
+def test_reference_lists_all_public_names(package: str) -> None:
     folder = Path(__file__).parents[1] / "docs" / "api"
     pages = "\n".join(page.read_text("utf-8") for page in folder.glob("*.md"))
     named = set(re.findall(r"^\.\. auto\w+:: (?:jetpy\.)?([\w.]+)", pages, re.M))
@@ -83,17 +83,17 @@ def test_reference_has_all_that_is_offered(package: str) -> None:
     assert missing - {"__version__"} == set()
 
 
-def test_documented_parameters_are_those_that_there_are() -> None:
-    """Some may be left out where they are named elsewhere, but not of what `jetpy` offers."""
+def test_documented_parameters_equal_the_signature() -> None:
+    """Only functions that `jetpy` does not export may omit parameters."""
     offered = {id(getattr(jetpy, name)) for name in jetpy.__all__}
     wrong, looked_at = [], 0
     for name, function in functions():
-        told = documented(inspect.getdoc(function) or "")
-        if not told:
+        named = documented(inspect.getdoc(function) or "")
+        if not named:
             continue
         looked_at += 1
         there = [n for n in inspect.signature(function).parameters if n != "self"]
-        if set(told) - set(there) or (id(function) in offered and set(told) != set(there)):
-            wrong.append(f"{name}: {sorted(set(told) ^ set(there))}")
+        if set(named) - set(there) or (id(function) in offered and set(named) != set(there)):
+            wrong.append(f"{name}: {sorted(set(named) ^ set(there))}")
     assert wrong == []
     assert looked_at > 50

@@ -1,4 +1,4 @@
-"""docs/errors.md quotes messages as they are: each is provoked here."""
+"""docs/errors.md quotes the exact messages; each is provoked here."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FILES = {
     "deleted.part": "0\n-1\n",
     "weights.txt": "1\n0.5\n",
 }
-"""By name; a message has that name in front."""
+"""Content by file name; a message begins with the name."""
 
 
 def read(name: str) -> Callable[[], object]:
@@ -140,11 +140,11 @@ PROVOKED: list[Callable[[], object]] = [
 
 
 def messages() -> set[str]:
-    """What the page quotes, each in a line of its own."""
+    """Return the messages that the page quotes, one per line."""
     return set(re.findall(r"^- `([^`]+)`$", PAGE.read_text("utf-8"), re.MULTILINE))
 
 
-def test_messages_are_as_the_page_has_them(
+def test_messages_equal_those_of_the_page(
     compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

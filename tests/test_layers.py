@@ -1,6 +1,6 @@
-"""Each module imports lower layers alone; ``python -m tests.test_layers`` prints figures.
+"""Modules import only lower layers; ``python -m tests.test_layers`` prints figures.
 
-Imports inside functions count, imports for type checkers alone do not.
+Imports inside functions count, imports only for type checkers do not.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ LAYERS = """
     cli pymetis
     __main__
 """
-"""Files and folders of `jetpy/`, lowest layer first; one does not import others of its layer."""
+"""Files and folders of `jetpy/`, lowest layer first; those of one layer are independent."""
 FOLDERS_OF_KERNELS = """
     common
     coarsening flows initial multilevel refinement
     constraints distributed incremental
 """
-"""Folders of `workloads/`, in the same way."""
+"""Folders of `workloads/`, lowest layer first."""
 ALLOWED = {
     "kernel_language": {"errors", "lazy"},
     "engines": {"errors", "kernel_language", "lazy"},
     "workloads": {"kernel_language"},
 }
-"""What may be imported by rooms that know little of the rest."""
+"""Allowed imports of folders that must stay independent of the rest."""
 KNOW_KERNELS = {
     *("coarsening", "constraints", "device", "distributed", "incremental", "initial"),
     *("multilevel", "problem", "refinement", "study"),
@@ -50,7 +50,7 @@ KNOW_KERNELS = {
 
 
 class Import(NamedTuple):
-    """A module that imports another; whether for type checkers alone."""
+    """An import of one module by another, possibly only for type checkers."""
 
     module: str
     imported: str
@@ -64,7 +64,7 @@ def ranks(layers: str) -> dict[str, int]:
 
 @cache
 def modules() -> Mapping[str, Path]:
-    """Files by module, below `jetpy`: ``engines.cpu.llvm``."""
+    """Return the files by module name relative to `jetpy`: ``engines.cpu.llvm``."""
     files = [
         *(path.relative_to(ROOT / "jetpy") for path in (ROOT / "jetpy").rglob("*.py")),
         *(path.relative_to(ROOT) for path in (ROOT / "workloads").rglob("*.py")),
@@ -77,7 +77,7 @@ def modules() -> Mapping[str, Path]:
     }
 
 
-def room(module: str) -> str:
+def folder_of(module: str) -> str:
     return module.partition(".")[0]
 
 
@@ -112,18 +112,18 @@ def _module_of(name: str) -> str:
     return ".".join(parts) or "__init__"
 
 
-def against_the_order() -> list[Import]:
+def violations() -> list[Import]:
     rank = ranks(LAYERS)
     return sorted(
         one
         for one in imports()
-        if room(one.module) not in (room(one.imported), "__init__")
-        and rank[room(one.imported)] >= rank[room(one.module)]
+        if folder_of(one.module) not in (folder_of(one.imported), "__init__")
+        and rank[folder_of(one.imported)] >= rank[folder_of(one.module)]
     )
 
 
-def circle(edges: Iterator[tuple[str, str]]) -> list[str]:
-    """Return modules that import each other in a circle, if there is one."""
+def import_cycle(edges: Iterator[tuple[str, str]]) -> list[str]:
+    """Return a cycle of imports, if there is one."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for module, imported in edges:
         sorter.add(module, imported)
@@ -135,12 +135,12 @@ def circle(edges: Iterator[tuple[str, str]]) -> list[str]:
     return []
 
 
-def floors() -> int:
-    """Return how many rooms stand on each other at most."""
+def max_depth() -> int:
+    """Return the length of the longest chain of imports between folders."""
     below: dict[str, set[str]] = {}
     for one in imports():
-        if not one.for_types and room(one.module) != "__init__":
-            below.setdefault(room(one.module), set()).add(room(one.imported))
+        if not one.for_types and folder_of(one.module) != "__init__":
+            below.setdefault(folder_of(one.module), set()).add(folder_of(one.imported))
 
     @cache
     def height(name: str) -> int:
@@ -149,55 +149,64 @@ def floors() -> int:
     return max(map(height, below))
 
 
-def test_every_room_has_a_layer() -> None:
-    assert {room(module) for module in modules()} == set(ranks(LAYERS))
+def test_every_folder_has_a_layer() -> None:
+    assert {folder_of(module) for module in modules()} == set(ranks(LAYERS))
 
 
 def test_imports_follow_the_layers() -> None:
-    assert [one for one in against_the_order() if not one.for_types] == []
+    assert [one for one in violations() if not one.for_types] == []
 
 
-def test_no_circle() -> None:
-    assert circle((one.module, one.imported) for one in imports() if not one.for_types) == []
+def test_modules_have_no_import_cycle() -> None:
+    assert import_cycle((one.module, one.imported) for one in imports() if not one.for_types) == []
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_some_know_little_of_the_rest(name: str) -> None:
-    known = {room(one.imported) for one in imports() if room(one.module) == name}
+def test_independent_folders_have_only_allowed_imports(name: str) -> None:
+    known = {folder_of(one.imported) for one in imports() if folder_of(one.module) == name}
     assert known - {name} <= ALLOWED[name]
 
 
-def test_who_knows_kernels() -> None:
-    knowing = {room(one.module) for one in imports() if room(one.imported) == "workloads"}
+def test_only_some_folders_import_kernels() -> None:
+    knowing = {folder_of(one.module) for one in imports() if folder_of(one.imported) == "workloads"}
     assert knowing - {"workloads"} == KNOW_KERNELS
 
 
 def test_kernels_follow_their_layers() -> None:
     rank = ranks(FOLDERS_OF_KERNELS)
     for one in imports():
-        if room(one.module) == room(one.imported) == "workloads" and one.module != "workloads":
+        if (
+            folder_of(one.module) == folder_of(one.imported) == "workloads"
+            and one.module != "workloads"
+        ):
             folder, other = one.module.split(".")[1], one.imported.split(".")[1]
             assert folder == other or rank[folder] > rank[other], one
 
 
-def test_modules_of_kernels_have_names_of_their_own() -> None:
+def test_modules_of_kernels_have_unique_names() -> None:
     """Compiled code is named by the last part of a module's name."""
     files = Counter(path.stem for path in (ROOT / "workloads").rglob("*.py"))
     assert [name for name, count in files.items() if count > 1] == ["__init__"]
 
 
-def test_a_circle_is_found() -> None:
-    assert set(circle(iter([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))) == {"a", "b", "c"}
+def test_import_cycle_is_found() -> None:
+    assert set(import_cycle(iter([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))) == {
+        "a",
+        "b",
+        "c",
+    }
 
 
 if __name__ == "__main__":
-    against = against_the_order()
-    arrows = {(room(one.module), room(one.imported)) for one in imports() if not one.for_types}
-    print(f"rooms                     {len(ranks(LAYERS))}")
-    print(f"floors                    {floors()}")
+    against = violations()
+    arrows = {
+        (folder_of(one.module), folder_of(one.imported)) for one in imports() if not one.for_types
+    }
+    print(f"folders                  {len(ranks(LAYERS))}")
+    print(f"longest chain            {max_depth()}")
     print(f"loose modules             {len([*(ROOT / 'jetpy').glob('*.py')])}")
-    print(f"arrows between rooms      {sum(one != other for one, other in arrows)}")
+    print(f"imports between folders  {sum(one != other for one, other in arrows)}")
     print(f"imports against the order {sum(not one.for_types for one in against)}")
     print(f"for type checkers alone   {sum(one.for_types for one in against)}")
-    found = circle((one.module, one.imported) for one in imports() if not one.for_types)
-    print(f"circle                    {' -> '.join(found) or 'none'}")
+    found = import_cycle((one.module, one.imported) for one in imports() if not one.for_types)
+    print(f"cycle                    {' -> '.join(found) or 'none'}")

@@ -1,9 +1,9 @@
-"""Code in the README and in the pages of documentation runs, and prints what is said there.
+"""Code in the README and in the documentation runs and prints the output shown there.
 
-Those of a page run in their order, in one folder. A command without output below it may print
-anything. In outputs ``...`` is anything, and decimal numbers, most of which are times, numbers of
-threads, and sizes of files may differ. Of Python, what a `print` is said to print in a comment is
-compared, up to a comma or colon. Recipes have tests of their own.
+The blocks of a page run in order, in one folder. A command without output below it may print
+anything. In outputs, ``...`` matches anything; decimal numbers (mostly times), numbers of threads
+and file sizes may differ. For Python, the comment after a `print` is compared, up to a comma or
+colon. `tests/test_recipes.py` tests the recipes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def with_code() -> list[str]:
 
 @pytest.fixture
 def _logging_kept() -> Iterator[None]:
-    """What a page has jetpy's loggers do ends with it."""
+    """Restore the log level of jetpy after a page."""
     logger = logging.getLogger("jetpy")
     before = logger.level
     yield
@@ -53,7 +53,7 @@ def _logging_kept() -> Iterator[None]:
 
 @pytest.mark.usefixtures("compiled", "_logging_kept")
 @pytest.mark.parametrize("page", with_code())
-def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -74,14 +74,16 @@ def run_python(block: Block, names: dict[str, Any]) -> None:
         with redirect_stdout(printed):
             exec(code, names)
         assert statement.end_lineno is not None
-        _, is_told, told = lines[statement.end_lineno - 1].partition("  # ")
-        if is_told and printed.getvalue():
+        _, has_comment, comment = lines[statement.end_lineno - 1].partition("  # ")
+        if has_comment and printed.getvalue():
             found = squeezed(printed.getvalue())
-            assert re.match(re.escape(found) + r"($|[,:;])", squeezed(told)), f"{told} is {found}"
+            assert re.match(re.escape(found) + r"($|[,:;])", squeezed(comment)), (
+                f"{comment} is {found}"
+            )
 
 
 def run_command(command: str) -> str:
-    """Run a command of jetpy in this process, which has its kernels, others in a shell."""
+    """Run a command of jetpy in this process, which has the kernels, other commands in a shell."""
     if command.startswith("jetpy ") and not set(command) & set("|<>;&$"):
         result = CliRunner().invoke(main, shlex.split(command, comments=True)[1:])
         assert result.exit_code == 0, f"{command}\n{result.output}"
@@ -100,12 +102,12 @@ def matches(shown: str, printed: str) -> bool:
 
 
 def squeezed(text: str) -> str:
-    """Return a text whose blanks and rules are as short as may be."""
+    """Return a text with single blanks and rules of one character."""
     return re.sub("─+", "─", " ".join(text.split()))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_marks_are_above_blocks(page: Path) -> None:
+def test_marks_are_directly_above_blocks(page: Path) -> None:
     marks = [block for block in blocks(page) if block.skipped]
     assert page.read_text("utf-8").count("<!-- not run") == len(marks)
 
@@ -121,10 +123,10 @@ def test_marks_are_above_blocks(page: Path) -> None:
         (" a\n ───\n", " a\n ─────\n", True),
     ],
 )
-def test_matches(shown: str, printed: str, alike: bool) -> None:
+def test_matches_ignores_blanks_and_variable_numbers(shown: str, printed: str, alike: bool) -> None:
     assert matches(shown, printed) is alike
 
 
-def test_commands_of_a_block() -> None:
+def test_commands_of_a_block_are_split() -> None:
     code = "$ a \\\n  b\nout\n\n$ cat > c <<END\n> d\n> END\n$ e\n"
     assert commands(code) == [("a \\\n  b", "out\n\n"), ("cat > c <<END\nd\nEND", ""), ("e", "")]

@@ -1,4 +1,4 @@
-"""What `import jetpy` offers, and what it leaves for later."""
+"""The public names of `import jetpy`, and its lazy imports."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ UNUSED = (
         "jetpy.device.checked_rows",
     ),
 )
-"""Modules that a plain run does not need."""
+"""Modules that a minimal run does not need."""
 NEEDED_BY_COMMANDS = {"jetpy.io.compression", "scipy.sparse.csgraph"}
-"""Those of them that read files, and count the connected components of parts."""
+"""Modules among them that read files and count the connected components of parts."""
 
 
 def run(*arguments: str) -> str:
@@ -66,7 +66,7 @@ def run(*arguments: str) -> str:
         ("from jetpy.cli.main import main; main(['--version'], standalone_mode=False)", ["click"]),
     ],
 )
-def test_what_takes_long_is_imported_late(what: str, loaded: list[str]) -> None:
+def test_slow_imports_are_lazy(what: str, loaded: list[str]) -> None:
     code = f"{what}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
     assert run("-c", code).splitlines()[-1].split() == loaded
 
@@ -86,19 +86,19 @@ def loaded_by(code: str, names: Iterable[str]) -> set[str]:
     return set(names) & set(last.split())
 
 
-def test_a_plain_run_imports_what_it_needs() -> None:
+def test_minimal_run_imports_only_what_it_needs() -> None:
     names = [*UNUSED, "rich", "click", "jetpy.initial.coarsest"]
     assert loaded_by(PLAIN_RUN, names) == {"jetpy.initial.coarsest"}
 
 
-def test_other_runs_import_the_rest() -> None:
-    """The names are those of modules."""
+def test_unused_modules_exist() -> None:
+    """Each name in `UNUSED` is a module."""
     assert loaded_by("\n".join(f"import {name}" for name in UNUSED if name != "cupy"), UNUSED) == {
         name for name in UNUSED if name != "cupy"
     }
 
 
-def test_a_plain_command_imports_what_it_needs(tmp_path: Path) -> None:
+def test_minimal_command_imports_only_what_it_needs(tmp_path: Path) -> None:
     jetpy.write_graph(tmp_path / "grid.graph", jetpy.generators.grid(10, 10))
     given = ["partition", str(tmp_path / "grid.graph"), "-k", "2", "--threads", "1"]
     code = f"from jetpy.cli.main import main\nmain({given}, standalone_mode=False)"
@@ -111,12 +111,12 @@ def test_help_needs_neither_numpy_nor_rich(given: str) -> None:
     assert loaded_by(code, [*HEAVY, "jetpy.device.backends"]) == {"click"}
 
 
-def test_as_a_program() -> None:
+def test_package_runs_as_a_program() -> None:
     assert run("-m", "jetpy", "--version") == f"jetpy {jetpy.__version__}\n"
     assert run("-m", "jetpy", "--help").startswith("Usage: jetpy [OPTIONS] COMMAND")
 
 
-def test_all_names_are_there() -> None:
+def test_all_public_names_exist() -> None:
     assert set(jetpy.__all__) <= set(dir(jetpy))
     for name in jetpy.__all__:
         assert getattr(jetpy, name) is not None
@@ -127,7 +127,7 @@ def test_all_names_are_there() -> None:
         jetpy.nothing  # noqa: B018
 
 
-def test_type_checkers_see_the_same() -> None:
+def test_type_checkers_see_the_public_names() -> None:
     [block] = [n for n in ast.parse(inspect.getsource(jetpy)).body if isinstance(n, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     seen = {alias.name: node.module for node in imports for alias in node.names}
@@ -136,13 +136,13 @@ def test_type_checkers_see_the_same() -> None:
     assert sorted([*seen, "__version__"]) == sorted(jetpy.__all__)
 
 
-def test_no_module_has_the_name_of_a_function() -> None:
-    """Importing it would replace the function."""
+def test_no_module_has_the_name_of_a_public_function() -> None:
+    """Importing the module would replace the function."""
     modules = {path.stem for path in Path(jetpy.__file__).parent.iterdir()}
     assert modules.isdisjoint(jetpy.__all__)
 
 
-def test_names_are_those_of_the_tables() -> None:
+def test_choices_equal_the_tables() -> None:
     for kind, table in (
         (choices.Preset, PRESETS),
         (choices.Coarsening, COARSENINGS),
@@ -182,7 +182,7 @@ def test_docstrings_and_the_guide_list_all_methods(
         jetpy.IncrementalPartitioner.__init__,
     ],
 )
-def test_names_are_typed(function: object) -> None:
+def test_choices_are_annotated(function: object) -> None:
     kinds = {
         "preset": choices.Preset,
         "coarsening": choices.Coarsening | None,
@@ -196,13 +196,13 @@ def test_names_are_typed(function: object) -> None:
     }
 
 
-def test_modules_are_found_without_importing_them() -> None:
+def test_submodules_are_attributes_without_import() -> None:
     code = "import jetpy; print(jetpy.errors.OptionError.__name__, jetpy.io.read_graph.__name__)"
     assert run("-c", code) == "OptionError read_graph\n"
 
 
 def imported(code: ast.AST, modules: dict[str, Path]) -> Iterator[str]:
-    """Yield the modules that code imports outside of functions, also for type checkers alone."""
+    """Yield the modules that code imports outside functions, including those for type checkers."""
     for node in ast.iter_child_nodes(code):
         if isinstance(node, ast.Import):
             yield from modules.keys() & {alias.name for alias in node.names}
@@ -214,7 +214,7 @@ def imported(code: ast.AST, modules: dict[str, Path]) -> Iterator[str]:
             yield from imported(node, modules)
 
 
-def test_no_module_imports_itself_through_others() -> None:
+def test_modules_have_no_cycle_of_top_level_imports() -> None:
     root, modules = Path(jetpy.__file__).parent, {}
     for name in glob("**/*.py", root_dir=root, recursive=True):
         parts = ("jetpy", *Path(name).with_suffix("").parts)

@@ -1,4 +1,4 @@
-"""What is told in several files is told alike, and pages that messages name are installed."""
+"""Facts in several files agree, and pages that messages name are installed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ RECIPE = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text("utf-8")
         (".ci/conda/recipe.yaml", r'^  version: "(.+)"$'),
     ],
 )
-def test_version(file: str, pattern: str) -> None:
+def test_version_is_equal_everywhere(file: str, pattern: str) -> None:
     found = re.search(pattern, (ROOT / file).read_text("utf-8"), re.MULTILINE)
     assert found is not None
     assert found[1] == PROJECT["version"]
 
 
-def test_conda_recipe() -> None:
-    """It needs what the package needs, and starts the same program."""
+def test_conda_recipe_has_dependencies_and_script() -> None:
     run = RECIPE.partition("  run:\n")[2].partition("\n\n")[0]
     needed = {line.strip(" -").replace(" ", "") for line in run.splitlines()}
     assert needed == {*PROJECT["dependencies"], "python>=${{python_min}}"}
@@ -47,8 +46,8 @@ def test_every_package_is_installed() -> None:
     assert names == set(INSTALLED["packages"])
 
 
-def test_pages_that_messages_name() -> None:
-    """Every page that code asks for is there and installed, and no other."""
+def test_pages_named_in_messages_are_installed() -> None:
+    """Exactly the pages named in the code exist and are installed."""
     code = (path.read_text("utf-8") for path in (ROOT / "jetpy").rglob("*.py"))
     named = {page for text in code for page in re.findall(r"guide\(['\"](\w+)['\"]\)", text)}
     assert "kokkos" in named

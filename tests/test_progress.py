@@ -1,4 +1,4 @@
-"""Progress bars in notebooks and terminals, and what callers may ask for."""
+"""Progress bars in notebooks and terminals, and the option `progress`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jetpy import progress
 from jetpy.engines.workers import announce
 from jetpy.errors import OptionError
 from jetpy.progress import Bars, no_progress, progress_bars, telling
-from tests.children import shown_on_a_terminal
+from tests.children import output_on_terminal
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 GRID = jetpy.generators.grid(40, 40)
@@ -34,7 +34,7 @@ RUNS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a notebook displays; IPython is a stand-in."""
+    """Return what a notebook displays; IPython is fake."""
     drawn: list[str] = []
 
     def display(html: str, display_id: bool) -> SimpleNamespace:
@@ -61,15 +61,15 @@ def drawn_bars(html: str) -> dict[str, tuple[str | None, str | None]]:
     return found
 
 
-def test_notebook(
+def test_notebook_shows_bars_and_announcements(
     shown: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jetpy.engines.workers._announced", False)
-    with progress_bars() as told:
+    with progress_bars() as bars:
         announce("3 kernels", 2.0)
-        told.stage("coarsen", 3, 10)
-        told.stage("coarsen", 10, 10)
-        told.busy("Wri<ting")
+        bars.stage("coarsen", 3, 10)
+        bars.stage("coarsen", 10, 10)
+        bars.busy("Wri<ting")
     assert not caplog.records
     announce("3 kernels", 2.0)
     assert "jetpy compiles 3 kernels" in caplog.text
@@ -79,27 +79,29 @@ def test_notebook(
     assert (shown[0], shown[-1]) == ("", "")  # nothing is left
 
 
-def test_a_notebook_is_not_flooded(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_updates_are_rate_limited(
+    shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress, "PAUSE", 3600.0)
-    with progress_bars() as told:
+    with progress_bars() as bars:
         for done in range(1000):
-            told.stage("coarsen", done, 1000)
-        told.stage("refine", 0, 10)
-    assert len(shown) == 4  # each bar once, between nothing and nothing
+            bars.stage("coarsen", done, 1000)
+        bars.stage("refine", 0, 10)
+    assert len(shown) == 4  # each bar once, and empty output before and after
     assert drawn_bars(shown[2]) == {"Coarsening": ("1", "1"), "Refining": ("0", "10")}
 
 
-def test_bars_go_when_a_run_fails(shown: list[str]) -> None:
-    with pytest.raises(ZeroDivisionError), progress_bars() as told:
-        told.stage("coarsen", 1, 1 // 0)
+def test_failed_run_removes_its_bars(shown: list[str]) -> None:
+    with pytest.raises(ZeroDivisionError), progress_bars() as bars:
+        bars.stage("coarsen", 1, 1 // 0)
     assert shown[-1] == ""
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-def test_runs_show_bars_on_request(
+def test_progress_true_shows_bars(
     run: Callable[..., Any], shown: list[str], compiled: None
 ) -> None:
-    results = [run(wish) for wish in (None, False)]
+    results = [run(choice) for choice in (None, False)]
     assert shown == []
     results.append(run(True))
     assert any("Refining" in html for html in shown)
@@ -111,15 +113,15 @@ def test_runs_show_bars_on_request(
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-@pytest.mark.parametrize("wish", ["yes", 1, 0.5])
-def test_other_wishes_are_refused(run: Callable[..., Any], wish: Any) -> None:
+@pytest.mark.parametrize("choice", ["yes", 1, 0.5])
+def test_bad_progress_is_refused(run: Callable[..., Any], choice: Any) -> None:
     with pytest.raises(
-        OptionError, match=f"progress is {wish!r}; progress must be True, False, None"
+        OptionError, match=f"progress is {choice!r}; progress must be True, False, None"
     ):
-        run(wish)
+        run(choice)
 
 
-def test_nothing_is_shown_where_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_bars_without_terminal_or_notebook(capfd: pytest.CaptureFixture[str]) -> None:
     with telling(True) as tell:
         tell("refine", 1, 2)
     assert capfd.readouterr() == ("", "")
@@ -128,7 +130,7 @@ def test_nothing_is_shown_where_nobody_looks(capfd: pytest.CaptureFixture[str]) 
 
 
 class Clock:
-    """Time that passes as a test says."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -138,52 +140,52 @@ class Clock:
 
 
 class Ends:
-    """A screen that keeps when bars say that they end."""
+    """A screen that records the estimated end of each bar."""
 
     def __init__(self) -> None:
-        self.told: list[float | None] = []
+        self.recorded: list[float | None] = []
 
     def add(self, what: str) -> None:
         pass
 
     def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
-        self.told.append(end)
+        self.recorded.append(end)
 
 
-def test_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stage goes on as it has since it began; what was done before does not count."""
+def test_remaining_time_follows_the_speed_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work done before the stage started does not count."""
     clock, screen = Clock(), Ends()
     monkeypatch.setattr(progress, "time", clock)
-    told = Bars(screen)
+    bars = Bars(screen)
     for now, done in ((0.0, 40), (0.5, 41), (10.0, 50), (30.0, 80), (35.0, 100)):
         clock.now = now
-        told.stage("compile", done, 100)
-    told.busy("Writing")
-    assert screen.told == [None, None, 60.0, 45.0, None, None]
+        bars.stage("compile", done, 100)
+    bars.busy("Writing")
+    assert screen.recorded == [None, None, 60.0, 45.0, None, None]
 
 
-def test_the_time_left_is_shown(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remaining_time_is_shown(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(progress, "time", clock)
-    with progress_bars() as told:
-        told.stage("refine", 0, 100)
+    with progress_bars() as bars:
+        bars.stage("refine", 0, 100)
         clock.now = 60.0
-        told.stage("refine", 25, 100)
+        bars.stage("refine", 25, 100)
     assert "Refining 3 min left" in shown[-2]
     code = """if True:
         import time
         from jetpy import progress
         progress.SOON = 0.0
-        with progress.progress_bars() as told:
-            told.stage("read", 0, 100)
+        with progress.progress_bars() as bars:
+            bars.stage("read", 0, 100)
             time.sleep(0.01)
-            told.stage("read", 1, 1_000_000)
+            bars.stage("read", 1, 1_000_000)
             time.sleep(0.3)
     """
-    assert re.search(r"Reading .* h left", shown_on_a_terminal([sys.executable, "-c", code]))
+    assert re.search(r"Reading .* h left", output_on_terminal([sys.executable, "-c", code]))
 
 
-def test_a_terminal_shows_bars() -> None:
+def test_terminal_shows_bars() -> None:
     code = """if True:
         import jetpy
         run = {"backend": "cpu", "threads": 1}
@@ -191,6 +193,6 @@ def test_a_terminal_shows_bars() -> None:
         print("no more bars", file=__import__("sys").stderr)
         jetpy.partition(jetpy.generators.grid(40, 40), 4, progress=False, **run)
     """
-    progress, after = shown_on_a_terminal([sys.executable, "-c", code]).split("no more bars")
+    progress, after = output_on_terminal([sys.executable, "-c", code]).split("no more bars")
     assert "Refining" in progress
     assert after.strip() == ""

@@ -1,4 +1,4 @@
-"""`jetpy.pymetis`: part_graph is jetpy's, in the form of pymetis; the rest is METIS's."""
+"""`jetpy.pymetis`: `part_graph` runs jetpy with the interface of pymetis; the rest is METIS."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GRAPH = random_graph(300, 900, 1, weighted=True)
 
 
 @pytest.fixture(autouse=True)
-def nothing_told_yet() -> Iterator[None]:
+def no_previous_warnings() -> Iterator[None]:
     pymetis._tell.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -72,7 +72,7 @@ def rows(graph: Graph) -> list[list[int]]:
         (3, {"tpwgts": []}, {"imbalance": 0.001}),
     ],
 )
-def test_parts_are_those_of_jetpy(
+def test_parts_equal_those_of_jetpy(
     nparts: int, asked: dict[str, Any], stands_for: dict[str, Any]
 ) -> None:
     if "options" in asked:
@@ -85,7 +85,7 @@ def test_parts_are_those_of_jetpy(
     assert list(found.vertex_part) == expected.parts.tolist()
 
 
-def test_volume_as_the_objective() -> None:
+def test_objective_volume_equals_jetpy() -> None:
     options = pymetis.Options(objtype=int(pymetis.ObjType.VOL))
     found = pymetis.part_graph(9, csr(GRAPH), **weights(GRAPH), options=options)
     expected = jetpy.partition(GRAPH, 9, objective="volume")
@@ -95,7 +95,7 @@ def test_volume_as_the_objective() -> None:
 
 
 def test_options_change_the_parts() -> None:
-    """The table above would hold where they are ignored by both."""
+    """The preceding test passes even if both sides ignore the options."""
     found = {
         tuple(pymetis.part_graph(9, csr(GRAPH), options=pymetis.Options(**options)).vertex_part)
         for options in ({}, {"seed": 5}, {"ufactor": 200}, {"ncuts": 8})
@@ -104,7 +104,7 @@ def test_options_change_the_parts() -> None:
 
 
 @given(weighted_graphs(), st.integers(1, 5))
-def test_answers_describe_the_graph(graph: Graph, nparts: int) -> None:
+def test_result_is_valid_for_random_graphs(graph: Graph, nparts: int) -> None:
     cut, parts = pymetis.part_graph(nparts, csr(graph), **weights(graph))
     assert len(parts) == graph.n
     assert set(parts) <= set(range(nparts))
@@ -112,7 +112,7 @@ def test_answers_describe_the_graph(graph: Graph, nparts: int) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
-def test_every_form_of_adjacency(name: str) -> None:
+def test_every_form_of_adjacency_gives_the_same_parts(name: str) -> None:
     graph = SMALL_GRAPHS[name]()
     lists, given = rows(graph), weights(graph)
     expected = pymetis.part_graph(2, csr(graph), **given)
@@ -126,24 +126,24 @@ def test_every_form_of_adjacency(name: str) -> None:
     assert pymetis.part_graph(2, xadj=graph.indptr, adjncy=graph.indices, **given) == expected
 
 
-def test_one_part_and_more_parts_than_vertices() -> None:
+def test_trivial_numbers_of_parts() -> None:
     assert pymetis.part_graph(1, rows(path(3))) == (0, [0, 0, 0])
     cut, parts = pymetis.part_graph(5, rows(path(3)))
     assert (cut, len(set(parts))) == (2, 3)
     assert pymetis.part_graph(2, []) == (0, array("q"))
 
 
-def test_targets_are_met_to_the_vertex() -> None:
+def test_targets_are_met_exactly() -> None:
     graph = grid(10, 10)
     _, parts = pymetis.part_graph(2, csr(graph), tpwgts=[0.8, 0.2])
     assert part_weights(graph, np.array(parts), 2).tolist() == [80, 20]
 
 
 def kinds(answer: Any) -> Any:
-    """What an answer is made of."""
+    """Return the types in a result."""
     if isinstance(answer, tuple):
         return type(answer), getattr(answer, "_fields", ()), *map(kinds, answer)
-    if isinstance(answer, np.dtype):  # jetpy takes over other integers
+    if isinstance(answer, np.dtype):  # jetpy uses other integers without copies
         return np.dtype
     return type(answer), getattr(answer, "typecode", None)
 
@@ -166,22 +166,22 @@ TRIANGLES = [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
         lambda module: module.Options(),
     ],
 )
-def test_answers_are_of_the_types_of_the_installed_pymetis(call: Callable[[Any], Any]) -> None:
+def test_result_types_equal_those_of_pymetis(call: Callable[[Any], Any]) -> None:
     assert kinds(call(pymetis)) == kinds(call(original))
 
 
-# what is told
+# warnings
 
 
-def test_an_asymmetric_adjacency_is_mended() -> None:
-    broken, mended = [[1, 2], [2], [3], []], [[1, 2], [0, 2], [0, 1, 3], [2]]
+def test_asymmetric_adjacency_is_repaired() -> None:
+    broken, repaired = [[1, 2], [2], [3], []], [[1, 2], [0, 2], [0, 1, 3], [2]]
     with pytest.warns(UserWarning, match=r"^edge \(0, 1\) is listed, but not its reverse.*repairs"):
         found = pymetis.part_graph(2, broken)
-    assert found == pymetis.part_graph(2, mended)
-    assert pymetis.part_graph(2, broken) == found  # and is told once only
+    assert found == pymetis.part_graph(2, repaired)
+    assert pymetis.part_graph(2, broken) == found  # warns only once
 
 
-def test_loops_and_duplicates_are_mended() -> None:
+def test_loops_and_duplicates_are_repaired() -> None:
     with pytest.warns(UserWarning, match=r"^edge \(1, 1\) is a self-loop; jetpy repairs this"):
         assert pymetis.part_graph(2, [[1], [0, 1]]) == (1, array("q", [0, 1]))
     with pytest.warns(
@@ -206,16 +206,16 @@ def test_loops_and_duplicates_are_mended() -> None:
         ("dbglvl", 1),
     ],
 )
-def test_an_option_without_counterpart_is_told_once(name: str, value: Any) -> None:
+def test_ignored_option_warns_once(name: str, value: Any) -> None:
     options = pymetis.Options(**{name: int(value)})
     expected = pymetis.part_graph(2, csr(GRAPH))
-    with pytest.warns(UserWarning, match=f"ignores METIS's option {name}, ") as told:
+    with pytest.warns(UserWarning, match=f"ignores METIS's option {name}, ") as caught:
         assert pymetis.part_graph(2, csr(GRAPH), options=options) == expected
-    assert [record.filename for record in told] == [__file__]
+    assert [record.filename for record in caught] == [__file__]
     assert pymetis.part_graph(2, csr(GRAPH), options=options) == expected
 
 
-def test_options_that_ask_for_nothing_are_not_told() -> None:
+def test_options_with_default_values_do_not_warn() -> None:
     usual = {"niter": 10, "no2hop": 0, "minconn": 0, "dbglvl": 0, "contig": 0, "numbering": 0}
     for_ordering = {"nseps": 3, "compress": 1, "ccorder": 1, "pfactor": 100}
     options = pymetis.Options(**usual, **for_ordering)
@@ -223,13 +223,13 @@ def test_options_that_ask_for_nothing_are_not_told() -> None:
 
 
 @pytest.mark.parametrize("asked", [{"contiguous": True}, {"options": pymetis.Options(contig=1)}])
-def test_contiguous(asked: dict[str, Any]) -> None:
+def test_contiguous_equals_connected(asked: dict[str, Any]) -> None:
     graph = two_cliques(6)
     expected = jetpy.partition(graph, 2, imbalance=0.001, connected=True)
     assert pymetis.part_graph(2, csr(graph), **asked)[1].tolist() == expected.parts.tolist()
 
 
-def test_copies_are_told_of_on_request() -> None:
+def test_copies_are_warned_about_on_request() -> None:
     dtype = pymetis.zero_copy_dtype()
     starts, neighbours = np.array([0, 1, 2], dtype), np.array([1, 0], dtype)
     own = pymetis.CSRAdjacency(starts, neighbours)
@@ -245,7 +245,7 @@ def test_copies_are_told_of_on_request() -> None:
         pymetis.part_graph(2, **arguments)
 
 
-# what is refused
+# errors
 
 EDGE = [[1], [0]]
 
@@ -275,24 +275,26 @@ EDGE = [[1], [0]]
         ({"adjacency": EDGE, "options": {"ncuts": 0}}, OptionError, "generations is 0"),
     ],
 )
-def test_bad_input(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
+def test_bad_input_is_refused(
+    arguments: dict[str, Any], kind: type[Exception], message: str
+) -> None:
     if "options" in arguments:
         arguments = {**arguments, "options": pymetis.Options(**arguments["options"])}
     with pytest.raises(kind, match=message):
         pymetis.part_graph(**{"nparts": 2, **arguments})
 
 
-# METIS's own
+# names of pymetis
 
 
-def test_the_signature_is_pymetis_own() -> None:
+def test_signature_equals_that_of_pymetis() -> None:
     ours, theirs = (inspect.signature(m.part_graph).parameters for m in (pymetis, original))
     assert [(p.name, p.kind, p.default) for p in ours.values()] == [
         (p.name, p.kind, p.default) for p in theirs.values()
     ]
 
 
-def test_everything_else_is_pymetis_own() -> None:
+def test_other_names_are_those_of_pymetis() -> None:
     own = {"part_graph", "zero_copy_dtype"}
     assert set(pymetis.__all__) == {*original.__all__, "CSRAdjacency"}
     for name in {*pymetis.__all__, "verify_nd", "version"} - own:
@@ -304,7 +306,7 @@ def test_everything_else_is_pymetis_own() -> None:
 
 
 def test_type_checkers_see_the_names_of_pymetis() -> None:
-    """They read a literal `__all__`, and of imported names only those in it."""
+    """They read a literal `__all__`, and ignore imported names outside it."""
     tree = ast.parse(Path(pymetis.__file__).read_text("utf-8"))
     [literal] = [
         {*ast.literal_eval(node.value)}

@@ -1,4 +1,4 @@
-"""The recipes run, block after block of each section, as far as their packages are installed."""
+"""The recipes run, section by section, if their packages are installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECIPES = Path(__file__).parents[1] / "docs" / "recipes.md"
 
 
 def sections() -> dict[str, list[Block]]:
-    """Blocks of Python by section."""
+    """Return the Python blocks by section."""
     found: dict[str, list[Block]] = defaultdict(list)
     for block in blocks(RECIPES):
         if block.language == "python" and not block.skipped:
@@ -33,7 +33,7 @@ def sections() -> dict[str, list[Block]]:
 
 
 @pytest.mark.parametrize("title", sections())
-def test_recipe(
+def test_recipe_runs(
     title: str, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -47,7 +47,7 @@ def test_recipe(
 
 @dataclass
 class Process:
-    """What the recipe for DOLFINx uses of an MPI communicator, among threads."""
+    """The part of an MPI communicator that the recipe for DOLFINx uses, between threads."""
 
     rank: int
     values: list[Any]
@@ -73,7 +73,9 @@ class Process:
 
 @pytest.mark.parametrize("ghosting", [False, True])
 @pytest.mark.parametrize("bounds", [[0, 90], [0, 40, 90], [0, 0, 25, 90]])
-def test_destinations_in_dolfinx(bounds: list[int], ghosting: bool, compiled: None) -> None:
+def test_dolfinx_recipe_sends_cells_to_owners_and_ghosts(
+    bounds: list[int], ghosting: bool, compiled: None
+) -> None:
     """Each cell goes to its owner first, then to the owners of its neighbours."""
     names: dict[str, Any] = {}
     exec(sections()["DOLFINx: custom partitioner"][0].code, names)

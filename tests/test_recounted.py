@@ -1,4 +1,4 @@
-"""The numbers of a result are those of its parts, counted again here, whatever path found them."""
+"""The numbers of every kind of result equal those recounted from its parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.graphs import from_edges, heavy_vertex, isolated, path, random_graph
 pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 IMBALANCE = 0.9
-"""So much that parts may share vertices where there are as many parts."""
+"""So large that parts may share vertices even if k equals n."""
 
 CASES: dict[str, tuple[Callable[[], Graph], int]] = {
     "two vertices that fit into one part": (lambda: from_edges(2, [(0, 1)], [73], [3, 10]), 2),
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Callable[[], Graph], int]] = {
         6,
     ),
 }
-"""Graphs, and numbers of parts."""
+"""Graphs and k."""
 
 
 def partition(graph: Graph, k: int, **options: Any) -> jetpy.Partition:
@@ -52,12 +52,12 @@ def refine(graph: Graph, k: int, **options: Any) -> jetpy.Partition:
 
 
 def start(graph: Graph, k: int) -> np.ndarray:
-    """Two vertices in each part, one after the other, the rest in the last."""
+    """Return parts of two consecutive vertices each; the last part gets the rest."""
     return np.minimum(np.arange(graph.n) // 2, k - 1)
 
 
 def fixed(graph: Graph, k: int) -> np.ndarray:
-    """Parts where every third vertex is fixed, -1 of others."""
+    """Return the parts of fixed vertices, every third one, and -1 for others."""
     return np.where(np.arange(graph.n) % 3 == 1, np.arange(graph.n) % k, -1)
 
 
@@ -119,7 +119,7 @@ def block(graph: Graph) -> tuple[np.ndarray, ...]:
 
 
 def cut_of(graph: Graph, parts: np.ndarray, distance: Callable[[int, int], int]) -> int:
-    """Sum over all undirected edges of their weight times the distance of their parts."""
+    """Return the sum over undirected edges of weight times the distance of their parts."""
     total = 0
     for u in range(graph.n):
         for e in range(graph.indptr[u], graph.indptr[u + 1]):
@@ -130,7 +130,7 @@ def cut_of(graph: Graph, parts: np.ndarray, distance: Callable[[int, int], int])
 
 
 def loads_of(weights: np.ndarray, parts: np.ndarray, k: int) -> list[list[int]]:
-    """Sums of the weights, shape (n, c), of each part."""
+    """Return the sums of weights, shape (n, c), of each part."""
     loads = [[0] * weights.shape[1] for _ in range(k)]
     for p, row in zip(parts.tolist(), weights.tolist(), strict=True):
         loads[p] = [load + weight for load, weight in zip(loads[p], row, strict=True)]
@@ -138,13 +138,13 @@ def loads_of(weights: np.ndarray, parts: np.ndarray, k: int) -> list[list[int]]:
 
 
 def pairs(one: list[list[int]], other: list[list[int]]) -> list[tuple[int, int]]:
-    """Numbers of two tables that are in the same place."""
+    """Return pairs of corresponding entries of two tables."""
     return list(zip(chain(*one), chain(*other), strict=True))
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", PARTITIONS)
-def test_partitions(way: str, case: str) -> None:
+def test_numbers_of_partitions_are_correct(way: str, case: str) -> None:
     make, k = CASES[case]
     graph = make()
     result = PARTITIONS[way](graph, k)
@@ -181,7 +181,7 @@ MAPPINGS: dict[str, tuple[Any, Any, Any]] = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", MAPPINGS)
-def test_mappings(way: str, case: str) -> None:
+def test_numbers_of_mappings_are_correct(way: str, case: str) -> None:
     graph = CASES[case][0]()
     hierarchy, distances, method = MAPPINGS[way]
 
@@ -205,7 +205,7 @@ def test_mappings(way: str, case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("given", [False, True], ids=["found", "given"])
-def test_sessions(given: bool, case: str, tmp_path: Any) -> None:
+def test_numbers_of_sessions_are_correct(given: bool, case: str, tmp_path: Any) -> None:
     make, k = CASES[case]
     graph = make()
     parts = start(graph, k) if given else None

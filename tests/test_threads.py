@@ -1,4 +1,4 @@
-"""Python threads that call jetpy at the same time: each gets what it gets alone."""
+"""Concurrent calls of jetpy from Python threads give the results of serial calls."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from jetpy.engines.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.kernel_language import Width
 from jetpy.workloads.common import selfcheck
-from tests.children import in_child
-from tests.conftest import named, working
+from tests.children import run_in_child
+from tests.conftest import register_mode, require_backend
 from tests.graphs import random_graph
 from tests.modules import load_workunits
 
 Choice = tuple[str, int | None]
 CALLERS = 6
-"""Threads that call: more than this machine may have processors."""
+"""Number of calling threads, possibly more than the machine has cores."""
 
 
 @pytest.fixture(autouse=True)
 def switching() -> Iterator[None]:
-    """Threads take turns at the interpreter thousands of times a second."""
+    """Switch between Python threads thousands of times a second."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -121,21 +121,21 @@ CALLS = [
 
 
 @cache
-def alone(call: Callable[..., str]) -> str:
+def serial_result(call: Callable[..., str]) -> str:
     return call(backend="cpu", threads=1)
 
 
-def test_each_call_gets_what_it_gets_alone(
+def test_concurrent_calls_equal_serial_calls(
     backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    working(backend_name)
+    require_backend(backend_name)
     names: list[str] = [backend_name]
     if backend_name == "cpu":
-        names += [named(mode, monkeypatch) for mode in ("captured", "apart")]
+        names += [register_mode(mode, monkeypatch) for mode in ("captured", "apart")]
     rng = random.Random(1)
     jobs = [(call, name, count) for call in CALLS for name in names for count in (1, None)]
     rng.shuffle(jobs)
-    expected = [alone(call) for call, _, _ in jobs]
+    expected = [serial_result(call) for call, _, _ in jobs]
 
     def run(job: tuple[Callable[..., str], str, int | None]) -> str:
         call, name, count = job
@@ -145,8 +145,8 @@ def test_each_call_gets_what_it_gets_alone(
         assert list(callers.map(run, jobs)) == expected
 
 
-def test_calls_that_fail_disturb_no_others() -> None:
-    expected = alone(CALLS[0])
+def test_failing_calls_do_not_affect_others() -> None:
+    expected = serial_result(CALLS[0])
 
     def stop(stage: str, done: int, total: int) -> None:
         if stage == "refine":
@@ -165,7 +165,7 @@ def test_calls_that_fail_disturb_no_others() -> None:
         assert list(callers.map(run, range(18))) == [expected] * 18
 
 
-def test_a_progress_function_may_partition() -> None:
+def test_progress_function_may_call_partition() -> None:
     found: list[str] = []
 
     def nested(stage: str, done: int, total: int) -> None:
@@ -173,15 +173,15 @@ def test_a_progress_function_may_partition() -> None:
             found.append(CALLS[0](backend="cpu", threads=2))
 
     whole = CALLS[0](backend="cpu", threads=2, progress=nested)
-    assert [whole, *found] == [alone(CALLS[0])] * 2
+    assert [whole, *found] == [serial_result(CALLS[0])] * 2
 
 
-def test_updates_of_one_session_take_turns() -> None:
+def test_updates_of_one_session_are_serialised() -> None:
     live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="cpu", threads=2)
     n, m, done = live.n, live.m, threading.Event()
 
     def watch() -> None:
-        """What is seen between updates fits together."""
+        """Check that values read between updates are consistent."""
         while not done.is_set():
             assert live.partition.max() < 4
             assert live.part_weights.sum() >= n
@@ -203,13 +203,13 @@ def test_updates_of_one_session_take_turns() -> None:
     assert (result.cut, result.part_weights.tolist()) == (live.cut, live.part_weights.tolist())
 
 
-def test_a_session_is_shown_as_it_is_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repr_of_a_session_is_consistent(monkeypatch: pytest.MonkeyPatch) -> None:
     live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="cpu", threads=1)
     is_shown, is_updated, before = threading.Event(), threading.Event(), repr(live)
 
     def cut(live: jetpy.IncrementalPartitioner) -> int:
         is_shown.set()
-        is_updated.wait(0.5)  # in vain: the update waits for `repr`
+        is_updated.wait(0.5)  # times out, because the update waits for `repr`
         return live._cut
 
     with ThreadPoolExecutor(1) as callers, monkeypatch.context() as patch:
@@ -222,8 +222,7 @@ def test_a_session_is_shown_as_it_is_at_one_time(monkeypatch: pytest.MonkeyPatch
     assert repr(live) != before
 
 
-def test_sessions_go_on_in_other_threads() -> None:
-    """One that is made in a thread outlives it."""
+def test_session_outlives_the_thread_that_made_it() -> None:
     made: list[jetpy.IncrementalPartitioner] = []
     maker = threading.Thread(
         target=lambda: made.append(
@@ -241,7 +240,7 @@ def test_sessions_go_on_in_other_threads() -> None:
 # Back ends
 
 
-def test_no_two_runs_have_one_back_end() -> None:
+def test_concurrent_runs_have_different_back_ends() -> None:
     with lease("cpu", 2) as first, lease("cpu", 2) as second:
         assert first is not second
     with lease("cpu", 2) as again:
@@ -249,14 +248,14 @@ def test_no_two_runs_have_one_back_end() -> None:
     assert get_backend("cpu", 2) is not get_backend("cpu", 2)
 
 
-def test_a_run_that_fails_takes_its_back_end_with_it() -> None:
+def test_back_end_of_a_failed_run_is_not_reused() -> None:
     with pytest.raises(JetpyError), lease("cpu", 2) as first:
         raise JetpyError("of the run")
     with lease("cpu", 2) as other:
         assert other is not first
 
 
-def test_few_idle_back_ends_are_kept() -> None:
+def test_number_of_idle_back_ends_is_limited() -> None:
     def nest(depth: int) -> None:
         with lease("cpu", 1):
             if depth:
@@ -276,7 +275,7 @@ def test_few_idle_back_ends_are_kept() -> None:
         (("cpu", None), ("cpu", None), False),
     ],
 )
-def test_who_takes_turns(
+def test_runs_on_one_gpu_or_kokkos_take_turns(
     first: Choice, second: Choice, take_turns: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, _ in (first, second):
@@ -297,7 +296,7 @@ def test_who_takes_turns(
 
 
 def test_auto_does_not_wait_for_kokkos() -> None:
-    """A run on Kokkos keeps nobody waiting who cannot have Kokkos on a GPU."""
+    """A run on Kokkos blocks only runs that could use Kokkos on a GPU."""
     may_end, has_turn = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -314,7 +313,7 @@ def test_auto_does_not_wait_for_kokkos() -> None:
             may_end.set()
 
 
-def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_runs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jetpy.engines.cpu.thread_pool.available_threads", lambda: 8)
     pools = [ThreadPool(threads) for threads in (8, 8, 1, 20)]
     with in_a_run(pools[3]):
@@ -327,7 +326,7 @@ def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [pool.width for pool in pools] == [8, 8, 1, 20]
 
 
-def test_threads_are_started_when_they_are_used() -> None:
+def test_threads_start_on_first_use() -> None:
     before, numbers = threading.active_count(), np.ones(100_000, np.int32)
     busy, backend = CpuBackend(64), CpuBackend(available_threads())
     with busy.using(), backend.using():
@@ -341,7 +340,7 @@ def test_threads_are_started_when_they_are_used() -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_waits_for_the_end_of_a_block() -> None:
+def test_ctrl_c_waits_for_an_uninterrupted_block() -> None:
     ended = []
 
     def work() -> None:
@@ -356,9 +355,9 @@ def test_ctrl_c_waits_for_the_end_of_a_block() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_forks_amid_calls_of_other_threads() -> None:
-    """The child finds no lock that a thread holds which it has not."""
-    expected, stop = alone(CALLS[2]), threading.Event()
+def test_forked_process_works_during_calls_of_other_threads() -> None:
+    """No lock in the child is held by a thread that does not exist there."""
+    expected, stop = serial_result(CALLS[2]), threading.Event()
 
     def work() -> None:
         while not stop.is_set():
@@ -369,7 +368,7 @@ def test_forks_amid_calls_of_other_threads() -> None:
         worker.start()
     try:
         for _ in range(4):
-            in_child(lambda: check(CALLS[2](backend="cpu", threads=2) == expected))
+            run_in_child(lambda: check(CALLS[2](backend="cpu", threads=2) == expected))
     finally:
         stop.set()
         for worker in workers:
@@ -390,8 +389,8 @@ def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
     assert is_held.wait(60)
     try:
         with own:
-            in_child(lambda: check(others.acquire(timeout=5)))
-            in_child(own.release)
+            run_in_child(lambda: check(others.acquire(timeout=5)))
+            run_in_child(own.release)
     finally:
         may_end.set()
         holder.join()
@@ -401,8 +400,10 @@ def check(fine: bool) -> None:
     assert fine
 
 
-def test_forks_wait_for_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """LLVM and its Python package have locks of their own, and the cache has one in a file."""
+def test_fork_waits_for_running_compilations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM and its Python package have locks, and the cache has a file lock."""
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
     module = load_workunits(text, tmp_path, monkeypatch)
@@ -417,11 +418,11 @@ def test_forks_wait_for_what_is_compiled(tmp_path: Path, monkeypatch: pytest.Mon
     with ThreadPoolExecutor(1) as others:
         others.submit(compiling.code_of, module, Width.NARROW)
         assert begun.wait(60)
-        in_child(lambda: check([*compiling.code_of(module, Width.NARROW)] == ["put"]))
+        run_in_child(lambda: check([*compiling.code_of(module, Width.NARROW)] == ["put"]))
 
 
-def test_files_get_the_permissions_that_they_should(tmp_path: Path) -> None:
-    """The mask of the process, which all threads share, is left alone."""
+def test_concurrent_writes_use_the_umask(tmp_path: Path) -> None:
+    """The umask of the process, which all threads share, is unchanged."""
     parts = np.zeros(5, np.int32)
 
     def write(number: int) -> int:

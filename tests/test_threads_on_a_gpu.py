@@ -1,4 +1,4 @@
-"""Python threads that use one GPU at the same time; skipped where there is none."""
+"""Python threads that share a GPU; skipped without one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from tests.conftest import working
+from tests.conftest import require_backend
 
 GRAPH = jetpy.generators.delaunay(60_000, seed=1)
 K = 8
@@ -21,8 +21,8 @@ K = 8
 
 @pytest.fixture(scope="module")
 def cupy() -> Any:
-    """CuPy, where it finds a GPU."""
-    working("cuda")
+    """Return CuPy, if it finds a GPU."""
+    require_backend("cuda")
     return pytest.importorskip("cupy")
 
 
@@ -33,7 +33,7 @@ def expected() -> np.ndarray:
 
 @contextmanager
 def meanwhile(work: Any) -> Iterator[list[str]]:
-    """Have another thread work again and again; gives the errors that it gets."""
+    """Let another thread repeat `work`; yield the list of its errors."""
     over, errors = threading.Event(), list[str]()
 
     def repeat() -> None:
@@ -52,7 +52,7 @@ def meanwhile(work: Any) -> Iterator[list[str]]:
         other.join()
 
 
-def test_graphs_on_the_gpu_from_many_threads(cupy: Any, expected: np.ndarray) -> None:
+def test_concurrent_runs_on_one_gpu_give_equal_parts(cupy: Any, expected: np.ndarray) -> None:
     rows = cupy.asarray(GRAPH.indptr), cupy.asarray(GRAPH.indices)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
@@ -69,7 +69,7 @@ def test_graphs_on_the_gpu_from_many_threads(cupy: Any, expected: np.ndarray) ->
         sys.setswitchinterval(before)
 
 
-def test_other_threads_use_the_default_stream(cupy: Any, expected: np.ndarray) -> None:
+def test_other_threads_may_use_the_default_stream(cupy: Any, expected: np.ndarray) -> None:
     numbers = cupy.ones(1 << 16, np.int32)
     with meanwhile(lambda: int(numbers.sum())) as errors:
         for _ in range(5):

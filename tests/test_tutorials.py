@@ -1,6 +1,6 @@
-"""Tutorials run as programs, which assert what they claim.
+"""Tutorials run as programs, and their assertions hold.
 
-All but `study`, which takes half a minute; building the site runs that one, too.
+This excludes `study`, which takes half a minute and runs when the site is built.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WRITTEN = {
     "ranks": {"ranks.txt", "hosts.txt", "ranks.png"},
     "circuit": {"circuit.npz", "circuit.png"},
 }
-"""Files by tutorial."""
+"""Written files by tutorial."""
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 
@@ -37,7 +37,7 @@ def program(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_tutorial(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tutorial_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     runpy.run_path(program(name), run_name="__main__")
@@ -45,7 +45,7 @@ def test_tutorial(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.skipif(LAUNCHER is None, reason="there is no mpiexec")
-def test_several_processes(tmp_path: Path) -> None:
+def test_tutorial_with_several_processes_runs(tmp_path: Path) -> None:
     assert LAUNCHER is not None
     done = subprocess.run(
         [LAUNCHER, "-n", "2", sys.executable, program("gpus")],

@@ -17,7 +17,7 @@ import pytest
 from jetpy.cli.generate import EXAMPLES
 from jetpy.cli.main import main
 from jetpy.graph.generators import GENERATORS
-from tests.children import shown_on_a_terminal
+from tests.children import output_on_terminal
 from tests.cli.conftest import ENGINE, Run
 
 PROGRAM = [sys.executable, "-m", "jetpy"]
@@ -143,7 +143,7 @@ def test_colours_follow_the_environment(chosen: dict[str, str], folder: Path) ->
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= {"TERM": "xterm", **chosen}
     command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part"]
-    shown = shown_on_a_terminal(command, output=True, env=environment)
+    shown = output_on_terminal(command, output=True, env=environment)
     assert "Evaluating" in shown
     assert "boundary vertices" in shown
     assert bool(re.search(r"\x1b\[[\d;]*[349]\dm", shown)) is (not chosen)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import shown_on_a_terminal
+from tests.children import output_on_terminal
 from tests.cli.conftest import ENGINE
 
 PROGRAM = [sys.executable, "-m", "jetpy"]
@@ -39,10 +39,10 @@ def test_failure_prints_one_line() -> None:
 
 @pytest.mark.slow
 def test_terminal_shows_progress_bars_unless_quiet() -> None:
-    shown = shown_on_a_terminal([*PARTITION, "--json", "out.json"])
+    shown = output_on_terminal([*PARTITION, "--json", "out.json"])
     assert "Reading" in shown
     assert "Refining" in shown
-    assert shown_on_a_terminal([*PARTITION, "--quiet", "--json", "out.json"]) == ""
+    assert output_on_terminal([*PARTITION, "--quiet", "--json", "out.json"]) == ""
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["summary", "json"])
@@ -131,4 +131,4 @@ def test_compilation_is_announced_in_one_line_unless_quiet() -> None:
     )
     done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
-    assert "later runs" not in shown_on_a_terminal(command)
+    assert "later runs" not in output_on_terminal(command)

@@ -21,7 +21,7 @@ from jetpy.kernel_language.reading import read_workunits
 from jetpy.problem.multiconstraint import MultiConstraint, loads
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.constraints.multiconstraint import refine_level
-from tests.conftest import working
+from tests.conftest import require_backend
 from tests.strategies import weighted_graphs
 
 
@@ -110,7 +110,7 @@ def choices(draw: st.DrawFn) -> Choices:
 def test_destinations_equal_the_oracle(
     backend_name: str, probes: ModuleType, expected: Choices
 ) -> None:
-    backend = working(backend_name)
+    backend = require_backend(backend_name)
     engine, graph, n = backend.host, expected.graph, expected.graph.n
     if isinstance(engine, KokkosBackend):
         engine.prepare(getattr(probes, workunit) for workunit in read_workunits(probes))
@@ -131,7 +131,7 @@ def test_destinations_equal_the_oracle(
 @settings(max_examples=60, deadline=None)
 @given(start=choices().filter(lambda drawn: drawn.k > 1), seed=st.integers(0, 99))
 def test_loads_are_updated(start: Choices, seed: int) -> None:
-    engine, graph, n, k = working("cpu"), start.graph, start.graph.n, start.k
+    engine, graph, n, k = require_backend("cpu"), start.graph, start.graph.n, start.k
     state = State.of(
         engine, start.several, np.array(start.parts, np.int32), np.full(n, NO_PART, np.int32)
     )

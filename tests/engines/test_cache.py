@@ -18,7 +18,7 @@ from jetpy.engines.cpu import compiling
 from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
-from tests.children import in_child
+from tests.children import run_in_child
 from tests.modules import load_workunits
 
 NOBODY = 65534
@@ -203,7 +203,7 @@ def as_nobody(work: Callable[[], None]) -> None:
         os.setuid(NOBODY)
         work()
 
-    in_child(become_nobody_and_work)
+    run_in_child(become_nobody_and_work)
 
 
 def test_users_read_the_read_only_cache_of_root(

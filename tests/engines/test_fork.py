@@ -20,7 +20,7 @@ from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.threads import available_threads
 from jetpy.workloads.common import selfcheck as kernels
-from tests.children import in_child
+from tests.children import run_in_child
 from tests.device_backend import DeviceBackend
 
 GRID = jetpy.generators.grid(90, 90)  # large enough for several threads on its finest levels
@@ -77,9 +77,9 @@ def test_session_continues_in_a_forked_process(cuts: list[int]) -> None:
         assert (update.cut, update.action) == (expected.cut, expected.action)
         assert (before.partition == copy.partition).all()
         assert partition(1) == (1, cuts[1])
-        in_child(lambda: check(partition(2) == (1, cuts[2])))
+        run_in_child(lambda: check(partition(2) == (1, cuts[2])))
 
-    in_child(child)
+    run_in_child(child)
     assert partition(1) == (2, cuts[1])
 
 
@@ -105,7 +105,7 @@ def test_captured_launches_continue_in_a_forked_process(make: type[CpuBackend]) 
         assert backend.to_host(sums).sum() == 2 * n
         assert backend.threads == 1
 
-    in_child(child)
+    run_in_child(child)
     assert backend.threads == 2
 
 
@@ -115,7 +115,7 @@ def test_back_ends_of_a_forked_process_have_one_thread(cuts: list[int]) -> None:
         assert [engine.threads for engine in engines] == [1, 1, 1]
         assert CpuBackend(3).threads == 1
 
-    in_child(child)
+    run_in_child(child)
 
 
 BEFORE = """

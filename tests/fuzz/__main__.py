@@ -24,14 +24,14 @@ def _engine(text: str) -> Engine:
 
 
 def _numbers(first: int, count: int | None, seconds: float) -> Iterator[int]:
-    """Yield the numbers of runs, until the time is over."""
+    """Yield the numbers of runs until the time is over."""
     end = time.monotonic() + seconds
     numbers = itertools.count(first) if count is None else range(first, first + count)
     return itertools.takewhile(lambda _: time.monotonic() < end, numbers)
 
 
 def _report(done: Run, seed: int) -> None:
-    """Print each defect, in one line; the same one, after several batches say, once."""
+    """Print each distinct defect in one line."""
     for check, wrong in dict.fromkeys(done.findings):
         if wrong:
             text = f"case {done.number} of seed {seed}: {check}: {wrong}; {done.problem}"
@@ -56,18 +56,18 @@ def _summary(
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="run i of a seed is always the same")
-    parser.add_argument("--seconds", type=float, default=60.0, help="when to stop")
-    parser.add_argument("--runs", type=int, help="how many; by default as many as there is time")
+    parser.add_argument("--seed", type=int, default=0, help="run i of a seed is reproducible")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit")
+    parser.add_argument("--runs", type=int, help="number of runs; unlimited by default")
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--case", type=int, help="make this run alone, in this process")
+    parser.add_argument("--case", type=int, help="make only this run, in this process")
     parser.add_argument(
         "--engines",
         nargs="+",
         default=["cpu:1", "cpu:2"],
         metavar="BACKEND[:THREADS]",
-        help="must agree; the results of the first are checked",
+        help="engines that must agree; the results of the first are checked",
     )
     options = parser.parse_args()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

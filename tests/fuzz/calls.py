@@ -1,4 +1,4 @@
-"""Several problems at once, each in a Python thread of its own: each gets what it gets alone."""
+"""Several problems at once, each in a separate Python thread, with the results of serial calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS: dict[str, Callable[[Random], Solvable]] = {
 }
 CHOICES: Choices = {"calls at once": [2, 3, 4, 6], "kind of a call": list(KINDS)}
 SWITCH_INTERVAL = 1e-5
-"""Seconds after which another Python thread gets its turn."""
+"""Seconds between switches of Python threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,11 @@ class Calls:
         return " | ".join(["at once", *map(str, self.problems)])
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        """Deal the engines that have all kernels to the calls, in turns."""
-        able = [engine for engine in engines if engine["backend"] in ("cpu", "cuda")]
-        calls = [(one, able[i % len(able)]) for i, one in enumerate(self.problems) if able]
+        """Assign the engines that have all kernels to the calls, round-robin."""
+        complete = [engine for engine in engines if engine["backend"] in ("cpu", "cuda")]
+        calls = [
+            (one, complete[i % len(complete)]) for i, one in enumerate(self.problems) if complete
+        ]
         alone = [problem.parts(engine) for problem, engine in calls]
         with switching_often(), ThreadPoolExecutor(max(len(calls), 1)) as pool:
             futures = [pool.submit(problem.parts, engine) for problem, engine in calls]
@@ -55,7 +57,7 @@ class Calls:
 
 @contextmanager
 def switching_often() -> Iterator[None]:
-    """Let Python threads take turns more often than they do by default."""
+    """Switch between Python threads more often than by default."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:

@@ -1,4 +1,4 @@
-"""Problems for `IncrementalPartitioner`: batches of modifiers, sessions saved between them."""
+"""Problems for `IncrementalPartitioner`: batches of modifiers, and sessions saved between them."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class Changing:
         return live.partition
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        """Save the session of the last engine after some batches and go on with what is loaded."""
+        """Save and load the session of the last engine after some batches."""
         lives = [Live(self.graph, self.k, **self.options, **engine) for engine in engines]
         loaded = False
         for batch, model, saved in zip(self.batches, self.models, self.saves, strict=True):
             updates = [live.update(batch) for live in lives]
-            yield same("update tells the cut", updates[0].cut, lives[0].cut)
+            yield same("update reports the cut", updates[0].cut, lives[0].cut)
             yield from self._state(lives[0], model)
             for live in lives[1:-1]:
                 yield equal("engines agree", lives[0].partition, live.partition)
@@ -75,7 +75,7 @@ class Changing:
         yield from self._state(lives[-1], self.models[-1])
 
     def _state(self, live: Live, model: nx.Graph) -> Iterator[Finding]:
-        """Check the graph and all numbers against those of a graph made anew."""
+        """Compare the graph and all numbers with those of a rebuilt graph."""
         nodes = np.array(sorted(model), np.int64)
         there = live.vertices
         yield equal("vertices", nodes, there)
@@ -85,12 +85,12 @@ class Changing:
         edges = {(int(min(e)), int(max(e))): w for *e, w in model.edges(data="weight")}
         sources = there[found.sources(0, found.n)].tolist()
         directed = zip(sources, there[found.indices].tolist(), strict=True)
-        told = dict(zip(directed, found.edge_weights.tolist(), strict=True))
-        symmetric = len(told) == 2 * len(edges) == 2 * live.m
+        weight_of = dict(zip(directed, found.edge_weights.tolist(), strict=True))
+        symmetric = len(weight_of) == 2 * len(edges) == 2 * live.m
         symmetric = symmetric and all(
-            told.get((u, v)) == told.get((v, u)) == w for (u, v), w in edges.items()
+            weight_of.get((u, v)) == weight_of.get((v, u)) == w for (u, v), w in edges.items()
         )
-        yield ensure("edges", symmetric, "are not those of the graph made anew")
+        yield ensure("edges", symmetric, "are not those of the rebuilt graph")
         weights = [model.nodes[v]["weight"] for v in nodes.tolist()]
         yield equal("vertex weights", np.array(weights), found.vertex_weights)
         yield same("cut", live.cut, cut_of(model, parts))
@@ -98,12 +98,12 @@ class Changing:
         yield equal("part weights", live.part_weights, loads)
         limit = oracles.limit_of(sum(weights), self.k, self.options["imbalance"])
         yield same("limit", live.limit, limit)
-        yield same("feasible tells", live.feasible, int(loads.max()) <= limit)
+        yield same("feasible is correct", live.feasible, int(loads.max()) <= limit)
         yield recount.kept(found, loads, limit)
 
 
 def _loaded(live: Live, engine: Engine) -> Live:
-    """Return what a session is after it was saved and loaded."""
+    """Save and load a session and return the loaded one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "session.npz")
         live.save(path)

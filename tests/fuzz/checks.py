@@ -1,4 +1,4 @@
-"""The names of all checks, and what a check finds."""
+"""The names of all checks, and their findings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.fuzz.oracles import Ints
 CHECKS = (
     *("no exception", "no crash", "nothing printed", "quick", "mistakes"),
     *("parts", "cut", "part weights", "empty parts", "ideals", "limits", "limit", "imbalance"),
-    *("feasible tells", "feasible", "volume", "pieces", "disconnected", "isolated"),
+    *("feasible is correct", "feasible", "volume", "pieces", "disconnected", "isolated"),
     *("no part empty", "fixed vertices stay", "moved weight", "weights are divided"),
     *("volume no larger", "pieces where free", "input is left alone"),
     *("not less balanced", "cut no larger", "engines agree", "processes agree"),
     *("one task a PE", "no worse than plain", "cost", "cost by level"),
-    *("update tells the cut", "vertices", "edges", "vertex weights", "saved sessions agree"),
+    *("update reports the cut", "vertices", "edges", "vertex weights", "saved sessions agree"),
     *("alone and at once agree", "mesh neighbours", "mesh node pairs", "mesh parts"),
     *("vertex names", "edges of lists", "files of graphs", "files of parts"),
     *("members", "ghosts", "subgraph ids", "subgraph edges", "subgraph weights"),
@@ -23,14 +23,14 @@ CHECKS = (
 
 
 class Finding(NamedTuple):
-    """What a check found wrong; nothing where that is empty."""
+    """The result of a check; `wrong` is empty if it holds."""
 
     check: str
     wrong: str = ""
 
 
 def ensure(check: str, holds: object, otherwise: str) -> Finding:
-    """Return what a check found; `otherwise` describes the defect."""
+    """Return the finding of a check; `otherwise` describes the defect."""
     assert check in CHECKS, check
     return Finding(check, "" if holds else otherwise)
 

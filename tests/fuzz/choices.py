@@ -1,4 +1,4 @@
-"""Random numbers that remember what was chosen, so that a run can say what it has not covered."""
+"""A random generator that records its choices, so that the fuzzer can list uncovered ones."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 Item = TypeVar("Item")
 Choice = tuple[str, str]
-"""An option, or another property of a problem, and one of its values, as text."""
+"""The name of an option or property of a problem, and one of its values as text."""
 Choices = Mapping[str, Sequence[Any]]
-"""What can be chosen, by what it is chosen for; what is listed twice is chosen twice as often."""
+"""Values by name; a value that is listed twice is chosen twice as often."""
 
 
 class Random(np.random.Generator):
@@ -27,7 +27,7 @@ class Random(np.random.Generator):
         self.chosen: set[Choice] = set()
 
     def pick(self, what: str, items: Sequence[Item]) -> Item:
-        """Return one of some items and record which one it was."""
+        """Return a random item and record it."""
         item = items[int(self.integers(len(items)))]
         self.chosen.add((what, str(item)))
         return item

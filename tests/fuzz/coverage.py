@@ -1,4 +1,4 @@
-"""All that can be chosen and checked, and what some runs have not met of it."""
+"""All possible choices and checks, and those that no run has covered."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ KNOWN: dict[Choice, None] = {
 
 
 def not_covered(met: Iterable[Choice]) -> list[str]:
-    """Return the choices that are missing, as text: "objective=volume"."""
+    """Return the missing choices as text: "objective=volume"."""
     there = set(met)
     return [f"{what}={item}" for what, item in KNOWN if (what, item) not in there]

@@ -1,4 +1,4 @@
-"""Weights that have a common divisor lead to the parts of the weights divided by it."""
+"""Weights with a common divisor give the parts of the weights divided by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fuzz.oracles import Numbers, Parts
 def divided(
     problem: Any, parts: Parts, limits_of: Callable[[int], Numbers], engine: Engine
 ) -> Iterator[Finding]:
-    """Check the parts of a problem with a `graph`, given the limits for a total vertex weight.
+    """Compare the parts of a problem with those of the divided weights.
 
     The limits of the divided weights may be different, as they are rounded; then nothing is
     checked.

@@ -1,4 +1,4 @@
-"""What all kinds of problems draw: graphs, numbers of parts, options."""
+"""Random graphs, numbers of parts and options for all kinds of problems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDTHS = {
     "just wide": INT32_MAX + 1,
     "wide": 2**36,
 }
-"""What all weights of a graph may sum to: beyond 2**31 - 1, wide kernels run."""
+"""Maximum weight sum of a graph; above 2**31 - 1, wide kernels run."""
 SHARES = ("2", "3", "8", "32", "anything", "n / 2", "n / 3", "n")
 CHOICES: Choices = {
     "structure": list(STRUCTURES),
@@ -39,34 +39,34 @@ CHOICES: Choices = {
     "objective": ["cut"] * 6 + ["volume"] * 2 + ["connected"],
 }
 Engine = dict[str, Any]
-"""Back end and threads, as the functions of jetpy take them."""
+"""Arguments `backend` and `threads` of the functions of jetpy."""
 
 
 class Problem(Protocol):
-    """A random problem; as text it says what it is."""
+    """A random problem, which `str` describes."""
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        """Solve it on each engine, which must agree, and check the result of the first."""
+        """Solve the problem on each engine, compare the results, and check the first one."""
         ...
 
 
 class Solvable(Problem, Protocol):
-    """A problem whose answer is a partition."""
+    """A problem with a partition as its result."""
 
     def parts(self, engine: Engine) -> Parts:
-        """Return the parts that it gets on an engine."""
+        """Return the parts that an engine finds."""
         ...
 
 
 def any_of(rng: Random, what: str) -> Any:
-    """Pick one of the choices that all kinds of problems have."""
+    """Pick a value of a choice that all kinds of problems have."""
     return rng.pick(what, CHOICES[what])
 
 
 def any_graph(rng: Random, *, most: int | None = INT32_MAX, largest: int = 3000) -> Graph:
-    """Return a graph, in four of five cases of a few hundred vertices at most.
+    """Return a random graph, in four of five cases with at most 400 vertices.
 
-    All weights sum to `most` at most; where that is None, they may need wide kernels.
+    The weights sum to at most `most`; if it is None, they may need wide kernels.
     """
     if most is None:
         most = WIDTHS[any_of(rng, "width")]
@@ -77,7 +77,7 @@ def any_graph(rng: Random, *, most: int | None = INT32_MAX, largest: int = 3000)
 
 
 def any_k(rng: Random, n: int) -> int:
-    """Return a number of parts up to n + 5: few, any, or with one or two vertices a part."""
+    """Return a number of parts up to n + 5: small, random, or near n, n / 2 or n / 3."""
     near = int(rng.integers(-3, 4))
     anything = int(rng.integers(1, n + 6))
     numbers = [2, 3, 8, 32, anything, n // 2 + near, n // 3, n + near]
@@ -92,18 +92,18 @@ def any_goal(rng: Random) -> dict[str, Any]:
 
 
 def any_methods(rng: Random) -> dict[str, Any]:
-    """Return a preset, and methods that may be others than its own."""
+    """Return a preset, and methods that may override those of the preset."""
     return {what: any_of(rng, what) for what in ("preset", "coarsening", "refinement")}
 
 
 def any_objective(rng: Random) -> dict[str, Any]:
-    """Return what is to become small, or that parts are to be connected."""
+    """Return an objective, or the option for connected parts."""
     objective = any_of(rng, "objective")
     return {"connected": True} if objective == "connected" else {"objective": objective}
 
 
-def able(engines: Sequence[Engine], graph: Graph) -> Sequence[Engine]:
-    """Return the engines that have kernels for a graph: wide ones are not in all back ends."""
+def supporting(engines: Sequence[Engine], graph: Graph) -> Sequence[Engine]:
+    """Return the engines that support a graph: not all back ends have wide kernels."""
     wide = [engine for engine in engines if engine["backend"] in ("cpu", "cuda")]
     return wide if graph.is_large else engines
 

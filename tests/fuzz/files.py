@@ -16,11 +16,11 @@ from jetpy.io import FORMATS
 from jetpy.io.compression import COMPRESSIONS
 from tests.fuzz.checks import Finding, ensure, equal
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, able, any_graph
+from tests.fuzz.draws import Engine, any_graph, supporting
 from tests.fuzz.oracles import Parts
 
 PACKAGES = {".zst": "zstandard"}
-"""Packages that compressions need."""
+"""Packages required by compressions."""
 CHOICES: Choices = {
     "format": list(FORMATS),
     "format of parts": [".npy", ".npz", ".csv", ".json", ".part", ".txt", ""],
@@ -43,7 +43,7 @@ class Filed:
         return f"files: {self.graph.name}, as {self.suffix}, parts as {self.parts_suffix!r}"
 
     def parts(self, engine: Engine) -> Parts:
-        """Return the parts of a graph that is given by the path of its file."""
+        """Return the parts of a graph that is passed as the path of its file."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"graph{self.suffix}")
             jetpy.write_graph(path, self.graph)
@@ -64,7 +64,7 @@ class Filed:
             yield ensure("files of parts", parts.dtype == np.int32, str(parts.dtype))
         expected, *others = (
             jetpy.partition(graph, 3, preset="fast", **engine).parts
-            for engine in able(engines, graph)
+            for engine in supporting(engines, graph)
         )
         for other in others:
             yield equal("engines agree", expected, other)

@@ -1,4 +1,4 @@
-"""Lists of edges, by number or by name, with loops, duplicates and isolated vertices."""
+"""Edge lists by id or name, with loops, duplicates and isolated vertices."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Listed:
             accepted = False
         yield same("edges of lists", accepted, is_proper)
         first, *others = (jetpy.partition(graph, 3, preset="fast", **engine) for engine in engines)
-        told = [first.as_dict()[name] for name in names]
-        yield same("vertex names", told, first.parts.tolist())
+        parts = [first.as_dict()[name] for name in names]
+        yield same("vertex names", parts, first.parts.tolist())
         for other in others:
             yield equal("engines agree", first.parts, other.parts)
 

@@ -1,4 +1,4 @@
-"""Meshes: which of their cells and nodes are neighbours."""
+"""Meshes: their dual graphs and node graphs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Meshed:
         return jetpy.partition(self._graph(), 3, preset="fast", **engine).parts
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        """Cells of a mesh without gaps share a facet if they share as many nodes as dimensions."""
+        """Cells of a mesh without gaps share a facet if they share `dimension` nodes."""
         incident = _incidence(self.blocks)
         shared = incident @ incident.T
         np.fill_diagonal(shared, 0)
@@ -51,10 +51,10 @@ class Meshed:
         graph = self._graph()
         yield from _compare("mesh neighbours", graph, shared >= needed)
         everywhere = _incidence([*self.blocks, *self.boundary])
-        beside = everywhere.T @ everywhere
-        np.fill_diagonal(beside, 0)
+        common_cells = everywhere.T @ everywhere
+        np.fill_diagonal(common_cells, 0)
         nodes = jetpy.node_graph(self.boundary + self.blocks)
-        yield from _compare("mesh node pairs", nodes, beside > 0)
+        yield from _compare("mesh node pairs", nodes, common_cells > 0)
         first, *others = (self.parts(engine) for engine in engines)
         yield same("mesh parts", first.shape, (len(shared),))
         for other in others:
@@ -62,7 +62,7 @@ class Meshed:
 
 
 def _incidence(blocks: Blocks) -> Ints:
-    """Return which nodes are corners of which cells, shape (cells, nodes), 1 where they are."""
+    """Return the incidence matrix of cells and corners, shape (cells, nodes)."""
     corners = [_corners(name, cells) for name, cells in blocks]
     nodes = max((int(cells.max(initial=-1)) for cells in corners), default=-1) + 1
     table = np.zeros((sum(map(len, corners)), nodes), np.int64)
@@ -74,13 +74,13 @@ def _incidence(blocks: Blocks) -> Ints:
 
 
 def _corners(name: str, cells: Ints) -> Ints:
-    """Return the corners of cells, which come before all other nodes."""
+    """Return the corners of cells, which precede all other nodes."""
     digits = "".join(c for c in name if c.isdigit())
     return cells[:, : cells.shape[1] - OTHER_NODES] if digits else cells
 
 
 def _compare(check: str, graph: Graph, table: Ints) -> Iterator[Finding]:
-    """Compare a graph with the table of which vertices are neighbours."""
+    """Compare a graph with an adjacency matrix."""
     found = np.zeros(table.shape, bool)
     if graph.n != len(table):
         yield same(check, graph.n, len(table))
@@ -93,7 +93,7 @@ def _compare(check: str, graph: Graph, table: Ints) -> Iterator[Finding]:
 
 
 def _boxes(rng: Random, dimension: int) -> Ints:
-    """Return the corners of the cells of a grid, in binary order: shape (cells, 2**dimension)."""
+    """Return the corners of the cells of a grid in binary order, shape (cells, 2**dimension)."""
     most = {1: 60, 2: 12, 3: 5}[dimension]
     shape = rng.integers(1, most, dimension)
     nodes = np.arange(np.prod(shape + 1)).reshape(shape + 1)
@@ -108,7 +108,7 @@ def _boxes(rng: Random, dimension: int) -> Ints:
 
 
 def _cells(rng: Random, kind: str) -> Blocks:
-    """Return cells that share whole facets or none."""
+    """Return cells that share whole facets or no nodes of a facet."""
     boxes = _boxes(rng, DIMENSIONS.get(kind, 3))
     split = rng.random(len(boxes)) < (0.5 if kind.startswith("mixed") else 1.0)
     some, others = boxes[split], boxes[~split]
@@ -153,6 +153,6 @@ def meshed(rng: Random) -> Meshed:
 
 
 def _with_nodes(rng: Random, cells: Ints, first: int) -> Ints:
-    """Return cells with more nodes, which are no corners and do not count."""
+    """Return cells with additional nodes that are not corners and must be ignored."""
     more = rng.integers(first, first + 5, (len(cells), OTHER_NODES))
     return np.concatenate([cells, more], axis=1)

@@ -1,4 +1,4 @@
-"""Calls that are wrong: each has to be refused by an error of jetpy."""
+"""Wrong calls, each of which must raise an error of jetpy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LOOP = np.array([0, 1]), np.array([0])
 ONE_WAY = np.array([0, 1, 1]), np.array([1])
 PAIR = np.array([0, 1, 2]), np.array([1, 0])
 MANY = 2**15 + 2
-"""So many of the largest weights sum to more than 2**46."""
+"""This number of maximum weights sums to more than 2**46."""
 APART = np.zeros(MANY + 1, int), np.zeros(0, int)
 HEAVY_PATH = np.arange(MANY + 1), np.arange(MANY) ^ 1
-"""Edges between every two successive vertices."""
+"""Edges between pairs of consecutive vertices."""
 WIDE: dict[str, object] = {"vertex_weights": [2**31 - 1, 1]}
-"""Weights of `PAIR` that sum to 2**31: only some functions take them."""
+"""Weights of `PAIR` that sum to 2**31, which only some functions accept."""
 
 
 def _partition(graph: Graph, engine: Engine, **options: Any) -> object:
@@ -89,7 +89,7 @@ MISTAKES: dict[str, Call] = {
     "offsets that fall": _of_arrays([0, 2, 1, 2], [1, 0]),
     "offsets beyond the end": _of_arrays([0, 1, 3], [1, 0]),
     "no offsets": _of_arrays([], []),
-    "neighbours that are no integers": _of_arrays([0, 1, 2], [1.5, 0.5]),
+    "fractional neighbours": _of_arrays([0, 1, 2], [1.5, 0.5]),
     "edge weights that differ": _of_arrays(*PAIR, [1, 2]),
     "edge weights of 0": _of_arrays(*PAIR, [0, 0]),
     "edge weights of 2**31": _of_arrays(*PAIR, [2**31, 2**31]),
@@ -98,8 +98,8 @@ MISTAKES: dict[str, Call] = {
     "vertex weights below 0": _of_arrays(*PAIR, [1, 1], [1, -1]),
     "vertex weights of 2**31": _of_arrays(*PAIR, [1, 1], [2**31, 1]),
     "vertex weights of more than 2**46": _of_arrays(*APART, [], [INT32_MAX] * MANY),
-    "vertex weights that are not whole": _of_arrays(*PAIR, [1, 1], [1, 0.5]),
-    "vertex weights that are no numbers": _of_arrays(*PAIR, [1, 1], [1, math.nan]),
+    "fractional vertex weights": _of_arrays(*PAIR, [1, 1], [1, 0.5]),
+    "vertex weights that are nan": _of_arrays(*PAIR, [1, 1], [1, math.nan]),
     "no graph": _of_arrays(None),
     "wide weights in a mapping": _of_pair(jetpy.map_processes, "2", "1", **WIDE),
     "wide weights in a session": lambda graph, engine: jetpy.IncrementalPartitioner(
@@ -136,7 +136,7 @@ MISTAKES: dict[str, Call] = {
     "parts of two dimensions": _refine(lambda n: np.zeros((n, 2), int)),
     "a negative part": _refine(lambda n: [-1] * (n or 1)),
     "a part that is k": _refine(lambda n: [2] * (n or 1)),
-    "parts that are no integers": _refine(lambda n: [0.5] * (n or 1)),
+    "fractional parts": _refine(lambda n: [0.5] * (n or 1)),
     "refine into 0": _refine(lambda n: np.zeros(n, int), 0),
     "refine into 1.5": _refine(lambda n: np.zeros(n, int), 1.5),
     "no hierarchy": _map("", "1"),
@@ -158,10 +158,10 @@ MISTAKES: dict[str, Call] = {
     "delete a vertex twice": _update(delete_vertices=[1, 1]),
     "delete an unknown edge": _update(insert_vertices=1, delete_edges=[(0, 2)]),
     "delete an edge twice": _update(delete_edges=[(0, 1), (1, 0)]),
-    "insert an edge that is there": _update(insert_edges=[(0, 1)]),
+    "insert an existing edge": _update(insert_edges=[(0, 1)]),
     "insert an edge twice": _update(insert_vertices=1, insert_edges=[(0, 2), (2, 0)]),
     "insert a loop": _update(insert_edges=[(1, 1)]),
-    "insert an edge of a vertex deleted": _update(delete_vertices=[0], insert_edges=[(0, 1)]),
+    "insert an edge of a deleted vertex": _update(delete_vertices=[0], insert_edges=[(0, 1)]),
     "insert triples": _update(insert_edges=[(0, 1, 2)]),
     "insert a weight of 0": _update(insert_vertices=[0]),
     "insert -1 vertices": _update(insert_vertices=-1),

@@ -1,4 +1,4 @@
-"""What partitions have to be, by plain NumPy."""
+"""The definitions of limits, weights and components, in plain NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Numbers = npt.NDArray[np.int64]
 def limits_of(
     total: int, k: int, imbalance: float, targets: Sequence[int] | None = None
 ) -> tuple[Numbers, Numbers]:
-    """Return what each part should weigh, and its largest weight, int64, shape (k,) each."""
+    """Return the ideal weight and the limit of each part, int64, shape (k,) each."""
     shares = [1] * k if targets is None else list(targets)
     ideals = [-(-total * share // sum(shares)) for share in shares]
     factor, most = 1 + Fraction(str(imbalance)), max(INT32_MAX, total)
@@ -30,12 +30,12 @@ def limits_of(
 
 
 def limit_of(total: int, k: int, imbalance: float) -> int:
-    """Return the largest weight of a part."""
+    """Return the limit of a part."""
     return int(limits_of(total, k, imbalance)[1].max())
 
 
 def limit_of_pes(total: int, k: int, imbalance: float) -> int:
-    """Return the largest weight of a PE."""
+    """Return the limit of a PE."""
     return min(math.ceil((1 + Fraction(str(imbalance))) * total / k), INT32_MAX)
 
 
@@ -51,7 +51,7 @@ def packed(weights: Parts, k: int) -> Parts:
 
 
 def packs(weights: Parts, spare: Numbers) -> bool:
-    """Whether greedy packing, into the part with most spare weight, keeps all limits."""
+    """Return whether greedy packing into the part with most spare weight keeps all limits."""
     most = [-weight for weight in spare.tolist()]
     heapq.heapify(most)
     for weight in sorted(weights.tolist(), reverse=True):
@@ -65,7 +65,7 @@ def weights_of(graph: Graph, parts: Parts, k: int) -> Numbers:
 
 
 def loads_of(weights: Ints, parts: Parts, k: int) -> Numbers:
-    """Return the sums of weights of shape (n,) or (n, c) by part: int64, shape (k,) or (k, c)."""
+    """Return the sums by part of weights (n,) or (n, c): int64, shape (k,) or (k, c)."""
     result = np.zeros((k, *weights.shape[1:]), np.int64)
     np.add.at(result, parts, weights)
     return result
@@ -77,13 +77,13 @@ def sources_of(graph: Graph) -> Ints:
 
 
 def sent(graph: Graph, parts: Parts) -> Ints:
-    """Return pairs of a vertex and another part with a neighbour of it, each once, shape (v, 2)."""
+    """Return the distinct pairs of a vertex and another part adjacent to it, shape (v, 2)."""
     u, p = sources_of(graph), parts[graph.indices]
     return np.unique(np.stack([u, p], axis=1)[p != parts[u]], axis=0)
 
 
 def components_of(graph: Graph, parts: Parts) -> Ints:
-    """Return the lowest vertex of the connected component that each vertex has in its part."""
+    """Return for each vertex the lowest vertex of its connected component within its part."""
     u, v = sources_of(graph), graph.indices
     inside = parts[u] == parts[v]
     u, v, lowest = u[inside], v[inside], np.arange(graph.n)

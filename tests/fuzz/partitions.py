@@ -16,7 +16,6 @@ from tests.fuzz.choices import Random
 from tests.fuzz.divided import divided
 from tests.fuzz.draws import (
     Engine,
-    able,
     any_goal,
     any_graph,
     any_k,
@@ -24,6 +23,7 @@ from tests.fuzz.draws import (
     any_objective,
     any_of,
     spelled,
+    supporting,
 )
 from tests.fuzz.oracles import Numbers, Parts
 
@@ -47,7 +47,7 @@ class Partitioning:
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, k = self.graph, self.k
-        first, *others = (self._solve(engine) for engine in able(engines, graph))
+        first, *others = (self._solve(engine) for engine in supporting(engines, graph))
         total, imbalance = graph.total_vertex_weight, self.options["imbalance"]
         ideals, limits = oracles.limits_of(total, k, imbalance)
         yield from recount.partition(graph, first, k, ideals, limits)
@@ -66,7 +66,7 @@ class Partitioning:
             yield less_volume(first, self._solve(engines[0], objective="cut"), limits)
 
     def _free(self, found: jetpy.Partition, limits: Numbers) -> Iterator[Finding]:
-        """Check that there are as few pieces as there can be where parts may weigh anything."""
+        """Check that the number of components is minimal without limits."""
         graph, k = self.graph, self.k
         components = int(oracles.pieces_of(graph, np.zeros(graph.n, np.int32), 1)[0])
         if limits[0] >= graph.total_vertex_weight:
@@ -75,10 +75,10 @@ class Partitioning:
 
 
 def less_volume(found: jetpy.Partition, other: jetpy.Partition, limits: Numbers) -> Finding:
-    """Check that a volume is no larger than another's, unless only that keeps no balance.
+    """Check that a volume is at most that of another partition, unless that is less balanced.
 
-    Overload counts in units of the weights' greatest common divisor, by which limits are rounded
-    down: multiples of weights get the same parts.
+    Overload counts in units of the greatest common divisor of the weights, because limits are
+    rounded down to it: multiples of weights get the same parts.
     """
     unit = max(1, int(np.gcd.reduce(found.graph.vertex_weights)))
 

@@ -1,4 +1,4 @@
-"""Problems for several processes, played by threads, whose parts are those of one."""
+"""Problems for several processes, which threads represent; their parts equal those of one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Spread:
             yield same("vertices", sizes, (graph.n, graph.m, k, first))
 
     def _process(self, comm: Communicator) -> jetpy.distributed.DistributedPartition:
-        """Do what one process does."""
+        """Run one process."""
         block, imbalance = block_of(self.graph, self.bounds, comm.rank), self.options["imbalance"]
         given = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
         if self.call == "evaluate":
@@ -71,7 +71,7 @@ class Spread:
         return jetpy.distributed.partition(comm, block, self.k, **self.options, **engine)
 
     def _alone(self) -> Parts:
-        """Return the parts that a single process finds."""
+        """Return the parts of a single process."""
         if self.call == "evaluate":
             return self.given
         engine: Engine = {"backend": "cpu", "threads": 1}

@@ -1,4 +1,4 @@
-"""All numbers of a result, counted again from its parts."""
+"""All numbers of a result, recounted from its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.mapping.oracle import cut_of
 
 
 class Balance(Protocol):
-    """The numbers that results of one process and of several have in common."""
+    """The numbers that results of one process and of several processes have in common."""
 
     @property
     def part_weights(self) -> Numbers: ...
@@ -39,7 +39,7 @@ def partition(
     limits: Numbers,
     weights: Ints | None = None,
 ) -> Iterator[Finding]:
-    """Check all numbers of a result, whose vertices weigh `weights` if not what the graph says."""
+    """Check all numbers of a result; `weights` replace the vertex weights of the graph."""
     parts = result.parts
     proper = parts.dtype == np.int32 and parts.shape == (graph.n,)
     proper = proper and result.k == k and bool(((parts >= 0) & (parts < k)).all())
@@ -61,11 +61,11 @@ def partition(
 
 
 def balance(result: Balance, loads: Numbers, ideals: Numbers, limits: Numbers) -> Iterator[Finding]:
-    """Check what a result says of its balance, given what its parts weigh."""
+    """Check the balance that a result reports, given the weights of its parts."""
     yield equal("part weights", result.part_weights, loads)
     yield equal("limits", result.limits, limits)
     yield same("limit", result.limit, int(limits.max()))
-    yield same("feasible tells", result.feasible, bool((loads <= limits).all()))
+    yield same("feasible is correct", result.feasible, bool((loads <= limits).all()))
     worst = max((w / max(i, 1) for w, i in zip(loads.flat, ideals.flat, strict=True)), default=1)
     expected = float(worst) - 1 if loads.any() else 0.0
     close = math.isclose(result.imbalance, expected, rel_tol=1e-12, abs_tol=1e-12)
@@ -73,7 +73,7 @@ def balance(result: Balance, loads: Numbers, ideals: Numbers, limits: Numbers) -
 
 
 def kept(graph: Graph, loads: Numbers, limit: int) -> Finding:
-    """Check that no part is above the limit, unless greedy packing fails to keep it, too."""
+    """Check that no part exceeds the limit unless greedy packing exceeds it, too."""
     heaviest, k = int(loads.max()), len(loads)
     fits = heaviest <= limit
     if not fits:
@@ -83,7 +83,7 @@ def kept(graph: Graph, loads: Numbers, limit: int) -> Finding:
 
 
 def disconnected(result: jetpy.Partition) -> Finding:
-    """Check that a result gives reasons for exactly the parts that are in several pieces."""
+    """Check that a result gives reasons for exactly the disconnected parts."""
     pieces = oracles.pieces_of(result.graph, result.parts, result.k)
     several = np.flatnonzero(pieces > 1).tolist()
     named = sorted(result.disconnected)

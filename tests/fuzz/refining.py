@@ -16,13 +16,13 @@ from tests.fuzz.choices import Choices, Random
 from tests.fuzz.divided import divided
 from tests.fuzz.draws import (
     Engine,
-    able,
     any_goal,
     any_graph,
     any_k,
     any_objective,
     any_of,
     spelled,
+    supporting,
 )
 from tests.fuzz.oracles import Parts
 from tests.mapping.oracle import cut_of
@@ -53,7 +53,7 @@ class Refining:
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, k, before = self.graph, self.k, self.given.copy()
-        first, *others = (self._solve(engine) for engine in able(engines, graph))
+        first, *others = (self._solve(engine) for engine in supporting(engines, graph))
         yield equal("input is left alone", before, self.given)
         total, imbalance = graph.total_vertex_weight, self.options["imbalance"]
         ideals, limits = oracles.limits_of(total, k, imbalance)
@@ -76,7 +76,7 @@ class Refining:
             yield from self._improved(before, first.parts)
 
     def _improved(self, before: Parts, after: Parts) -> Iterator[Finding]:
-        """Check that what is to become small is not larger than before."""
+        """Check that the objective does not increase."""
         graph = self.graph
         if self.options.get("objective") == "volume":
             volumes = [len(oracles.sent(graph, parts)) for parts in (before, after)]

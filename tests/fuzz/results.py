@@ -1,4 +1,4 @@
-"""What results offer: members, ghosts, subgraphs; their evaluation and refinement."""
+"""Methods of results: members, ghosts, subgraphs; their evaluation and refinement."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from jetpy.graph.csr import Graph
 from tests.fuzz import oracles
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, able, any_goal, any_graph, any_k, spelled
+from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, spelled, supporting
 from tests.fuzz.oracles import Ints, Parts
 from tests.mapping.oracle import cut_of
 
 CHOICES: Choices = {"parts of a result": ["found", "random", "few"], "halo": [0, 1]}
 MAX_PARTS = 12
-"""Most parts whose subgraphs are checked."""
+"""Maximum number of parts whose subgraphs are checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Resulting:
         return jetpy.refine(self.graph, parts, self.k, **self.options, **engine).parts
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        first, *others = (self._solve(engine) for engine in able(engines, self.graph))
+        first, *others = (self._solve(engine) for engine in supporting(engines, self.graph))
         for other in others:
             yield equal("engines agree", first.parts, other.parts)
         yield from self._refined(first, engines[0])
@@ -57,7 +57,7 @@ class Resulting:
             yield from subgraph(result, part, self.halo)
 
     def _refined(self, found: jetpy.Partition, engine: Engine) -> Iterator[Finding]:
-        """Check that a result that is refined does not become worse."""
+        """Check that refining a result does not worsen it."""
         again = jetpy.refine(self.graph, found.parts, self.k, **self.options, **engine)
         heaviest = [
             int(oracles.weights_of(self.graph, result.parts, self.k).max())
@@ -70,7 +70,7 @@ class Resulting:
 
 
 def subgraph(result: jetpy.Partition, part: int, halo: int) -> Iterator[Finding]:
-    """Check a part as a graph of its own."""
+    """Check the subgraph of a part."""
     graph, parts = result.graph, result.parts
     members = np.flatnonzero(parts == part)
     yield equal("members", result.members(part), members)
@@ -93,14 +93,14 @@ def subgraph(result: jetpy.Partition, part: int, halo: int) -> Iterator[Finding]
 
 
 def _edges(u: Ints, v: Ints, weights: Ints, n: int) -> Ints:
-    """Return directed edges with their weights in an order of their own, shape (edges, 2)."""
+    """Return directed edges in a canonical order, and their weights."""
     keys = u.astype(np.int64) * n + v
     order = np.argsort(keys, kind="stable")
     return np.stack([keys[order], weights[order].astype(np.int64)], axis=1)
 
 
 def evaluated(graph: Graph, result: jetpy.Partition) -> Iterator[Finding]:
-    """Check everything that `evaluate` says of a result."""
+    """Check all values that `evaluate` returns for a result."""
     parts, k = result.parts, result.k
     found = jetpy.evaluate(graph, result)
     u, v = oracles.sources_of(graph), graph.indices

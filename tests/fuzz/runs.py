@@ -1,4 +1,4 @@
-"""Run number i of a seed: always the same problem, solved and checked."""
+"""Run i of a seed: a reproducible problem, solved and checked."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     mistakes: 4,
     calling: 5,
 }
-"""How often each kind of problem is drawn, relative to the others."""
+"""Relative frequency of each kind of problem."""
 ENGINES: Sequence[Engine] = (
     {"backend": "cpu", "threads": 1},
     {"backend": "cpu", "threads": 2},
 )
 SLOW = 10.0
-"""Processor seconds that a run may take on each engine."""
+"""Limit of processor seconds per run and engine."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run's number, what it was about, its processor seconds, what was found and chosen."""
+    """The number, problem, processor seconds, findings and choices of a run."""
 
     number: int
     problem: str
@@ -75,7 +75,7 @@ def draw(rng: Random) -> Problem:
 
 
 def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
-    """Solve a problem on each engine, every fourth one on the first of them once more."""
+    """Solve a problem on each engine; every fourth problem runs twice on the first engine."""
     if number % 4 == 0:
         engines = [*engines, engines[0]]
     findings = [Finding("no crash")]
@@ -86,7 +86,7 @@ def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
             drawn = draw(rng)
             problem = str(drawn)
             findings.extend(drawn.findings(engines))
-        except Exception as error:  # whatever a defect raises
+        except Exception as error:  # a defect may raise anything
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{os.path.basename(place.filename)}:{place.lineno}"
             findings.append(Finding("no exception", f"{type(error).__name__}, {where}: {error}"))
@@ -104,7 +104,7 @@ def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
 
 @contextmanager
 def _standard_output() -> Iterator[Callable[[], bytes]]:
-    """Catch what this process prints, C libraries included; yields what returns it so far."""
+    """Capture the output of this process, C libraries included; yield its reader."""
     flush_libraries = ctypes.CDLL(None).fflush
 
     def flush() -> None:

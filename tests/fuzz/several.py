@@ -1,4 +1,4 @@
-"""Problems for `partition` with several weights of each vertex."""
+"""Problems for `partition` with several weights per vertex."""
 
 from __future__ import annotations
 

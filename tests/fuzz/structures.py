@@ -12,7 +12,7 @@ from tests.fuzz.choices import Random
 
 Ints = npt.NDArray[np.int64]
 Shape = tuple[int, Ints]
-"""Number of vertices and pairs of them, shape (m, 2): loops and pairs given twice do not count."""
+"""Number of vertices, and pairs of vertices, shape (m, 2); loops and duplicates are ignored."""
 
 
 def _joined(u: npt.ArrayLike, v: npt.ArrayLike) -> Ints:
@@ -40,7 +40,7 @@ def star(rng: Random, n: int) -> Shape:
 
 
 def hubs(rng: Random, n: int) -> Shape:
-    """A few vertices joined to most others."""
+    """Join a few vertices to most others."""
     ends = [_joined(hub, rng.permutation(n)[: n - n // 8]) for hub in range(rng.integers(2, 6))]
     return n + 5, np.concatenate(ends)
 
@@ -51,7 +51,7 @@ def clique(rng: Random, n: int) -> Shape:
 
 
 def barbell(rng: Random, n: int) -> Shape:
-    """Two cliques at the ends of a path."""
+    """Join two cliques by a path."""
     size = min(n // 3, 40)
     ends = [_all_pairs(np.arange(size)), _all_pairs(np.arange(n - size, n))]
     return n, np.concatenate([*ends, path(rng, n)[1]])
@@ -65,7 +65,7 @@ def grid(rng: Random, n: int) -> Shape:
 
 
 def mesh(rng: Random, n: int) -> Shape:
-    """A grid with a diagonal in most cells."""
+    """Add a diagonal to most cells of a grid."""
     side = max(1, int(np.sqrt(n)))
     places = np.arange(side * side).reshape(side, -1)
     diagonals = _joined(places[:-1, :-1], places[1:, 1:])
@@ -79,14 +79,14 @@ def tree(rng: Random, n: int) -> Shape:
 
 
 def caterpillar(rng: Random, n: int) -> Shape:
-    """A path, each vertex of which has leaves."""
+    """Add leaves to the vertices of a path."""
     spine = int(rng.integers(1, n + 1))
     leaves = np.arange(spine, n)
     return n, np.concatenate([path(rng, spine)[1], _joined(leaves, leaves % spine)])
 
 
 def bipartite(rng: Random, n: int) -> Shape:
-    """Complete, with a small side, or random."""
+    """Join two sides, completely with a small side, or randomly."""
     if rng.random() < 0.5:
         few = int(rng.integers(1, 6))
         return n + few, _joined(np.arange(few)[:, None], np.arange(few, n + few)[None, :])
@@ -95,7 +95,7 @@ def bipartite(rng: Random, n: int) -> Shape:
 
 
 def components(rng: Random, n: int) -> Shape:
-    """Many small pieces of a few kinds."""
+    """Return many small components of a few kinds."""
     kinds = [isolated, path, cycle, star, clique, tree]
     pieces, size = [np.zeros((0, 2), np.int64)], 0
     while size < n:
@@ -115,7 +115,7 @@ def half_isolated(rng: Random, n: int) -> Shape:
 
 
 def power_law(rng: Random, n: int) -> Shape:
-    """Ends drawn in proportion to expected degrees (Chung and Lu)."""
+    """Draw endpoints in proportion to expected degrees (Chung and Lu)."""
     share = (1.0 + np.arange(n)) ** -rng.uniform(0.5, 1.0)
     return n, rng.choice(n, (int(n * rng.uniform(1, 6)), 2), p=share / share.sum())
 
@@ -141,7 +141,7 @@ STRUCTURES: dict[str, Callable[[Random, int], Shape]] = {
 
 
 def heavy(rng: Random, count: int, most: int) -> Ints:
-    """All of them 1 but one or two."""
+    """Return unit weights except for one or two."""
     result = np.ones(count, np.int64)
     result[rng.integers(count, size=rng.integers(1, 3))] = rng.choice([10, count, most // 4])
     return result
@@ -152,7 +152,7 @@ def pareto(rng: Random, count: int, most: int) -> Ints:
 
 
 def full(rng: Random, count: int, most: int) -> Ints:
-    """As heavy as weights may be together, to the last unit."""
+    """Return weights with the maximum sum."""
     shares = rng.random(count) ** rng.choice([1, 4])
     result = 1 + (shares / shares.sum() * (most - count)).astype(np.int64)
     result[result.argmin()] += most - result.sum()
@@ -169,11 +169,11 @@ WEIGHTS: dict[str, Callable[[Random, int, int], Ints]] = {
     "pareto": pareto,
     "full": full,
 }
-"""Each takes how many weights are needed and what they may weigh together."""
+"""Functions of the number of weights and their maximum sum."""
 
 
 def weights(rng: Random, kind: str, count: int, most: int) -> Ints:
-    """Return positive weights below 2**31, scaled down where they are too heavy together."""
+    """Return positive weights below 2**31, scaled down if their sum is too large."""
     if count == 0:
         return np.zeros(0, np.int64)
     found = np.clip(WEIGHTS[kind](rng, count, most), 1, INT32_MAX)
@@ -184,9 +184,9 @@ def weights(rng: Random, kind: str, count: int, most: int) -> Ints:
 def graph(
     rng: Random, structure: str, n: int, vertices: str, edges: str, *, most: int = INT32_MAX
 ) -> Graph:
-    """Return a graph of about `n` vertices, of a structure and kinds of weights by name.
+    """Return a graph with about `n` vertices, a structure and kinds of weights by name.
 
-    The vertices are numbered at random in half of the cases. All weigh at most `most` together.
+    Half of the graphs have randomly permuted vertices. The weights sum to at most `most`.
     """
     size, pairs = STRUCTURES[structure](rng, n)
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, and that it sees what is wrong."""
+"""A short run of the fuzzer, and tests that it finds defects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fuzz.calls import Calls
 from tests.fuzz.checks import CHECKS, Finding
 from tests.fuzz.choices import Random
 from tests.fuzz.coverage import KNOWN, not_covered
-from tests.fuzz.draws import WIDTHS, Engine, able
+from tests.fuzz.draws import WIDTHS, Engine, supporting
 from tests.fuzz.mistakes import MISTAKES, Mistakes
 from tests.fuzz.results import evaluated, subgraph
 from tests.fuzz.runs import ENGINES, draw, run
@@ -37,7 +37,7 @@ def balanced() -> jetpy.Partition:
 
 
 def wrong(findings: Any) -> set[str]:
-    """Return the checks that found something wrong."""
+    """Return the checks that found a defect."""
     return {finding.check for finding in findings if finding.wrong}
 
 
@@ -51,14 +51,14 @@ def test_random_problems_show_no_defect(piece: int) -> None:
         assert not found, f"python -m tests.fuzz --seed 0 --case {number}: {done.problem}"
 
 
-def test_runs_of_a_seed_are_always_the_same() -> None:
+def test_runs_of_a_seed_are_reproducible() -> None:
     for number in range(40):
         assert str(draw(Random(3, number))) == str(draw(Random(3, number)))
     assert str(draw(Random(3, 0))) != str(draw(Random(4, 0)))
 
 
 def test_all_choices_are_known_and_drawn() -> None:
-    """What is drawn is in the list of what can be covered, and what is in the list is drawn."""
+    """Every choice is listed, and every listed choice is drawn, including every mistake."""
     chosen = set()
     for number in range(1500):
         rng = Random(1, number)
@@ -70,13 +70,13 @@ def test_all_choices_are_known_and_drawn() -> None:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_refused(name: str) -> None:
-    """Graphs are small, so that each mistake can be made here."""
+    """Each mistake is made on a small graph."""
     assert not wrong(Mistakes(GRID, [name]).findings(ENGINES[:1]))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", WEIGHTS)
-def test_weights_fit(kind: str, width: str) -> None:
+def test_weights_fit_the_width(kind: str, width: str) -> None:
     most = WIDTHS[width]
     found = graph(Random(5, 0), "grid", 400, kind, kind, most=most)
     assert 1 <= found.vertex_weights.min() <= found.vertex_weights.max() <= INT32_MAX
@@ -86,7 +86,7 @@ def test_weights_fit(kind: str, width: str) -> None:
         assert found.total_vertex_weight == most
         assert found.is_large == (width == "just wide")
     engines = [{"backend": name, "threads": 1} for name in ("cpu", "kokkos-openmp")]
-    assert len(able(engines, found)) == (1 if found.is_large else 2)
+    assert len(supporting(engines, found)) == (1 if found.is_large else 2)
 
 
 IN_TWO = np.where(np.arange(36) % 36 < 18, 0, np.arange(36) % 2 + 1).astype(np.int32)
@@ -101,14 +101,14 @@ CHANGES: list[tuple[dict[str, object], str | None]] = [
     ({"parts": np.zeros(35, np.int32)}, "parts"),
     ({"parts": np.zeros(36, np.int32)}, "cut"),
     ({"parts": np.zeros(36, np.int32)}, "feasible"),
-    ({"parts": np.zeros(36, np.int32), "limits": np.full(4, 40, np.int64)}, "feasible tells"),
+    ({"parts": np.zeros(36, np.int32), "limits": np.full(4, 40, np.int64)}, "feasible is correct"),
     ({"parts": IN_TWO}, "disconnected"),
     ({"disconnected": {0: "a reason"}}, "disconnected"),
 ]
 
 
 @pytest.mark.parametrize(("change", "check"), CHANGES)
-def test_what_is_wrong_is_seen(change: dict[str, Any], check: str | None) -> None:
+def test_wrong_partitions_are_found(change: dict[str, Any], check: str | None) -> None:
     result, (ideals, limits) = replace(balanced(), **change), oracles.limits_of(36, 4, 0.0)
     found = wrong(recount.partition(GRID, result, 4, ideals, limits))
     if "parts" not in found:
@@ -118,15 +118,15 @@ def test_what_is_wrong_is_seen(change: dict[str, Any], check: str | None) -> Non
 
 
 @pytest.mark.parametrize("number", ["communication_volume", "pieces", "isolated_vertices"])
-def test_wrong_numbers_of_a_result_are_seen(number: str) -> None:
-    """Numbers that a result keeps are other than those of its parts."""
+def test_wrong_numbers_of_a_result_are_found(number: str) -> None:
+    """The cached numbers of a result differ from those of its parts."""
     result = replace(balanced())
     result.__dict__[number] = getattr(result, number) + 1
     found = wrong(recount.partition(GRID, result, 4, *oracles.limits_of(36, 4, 0.0)))
     assert found & {"volume", "pieces", "isolated"}
 
 
-def test_wrong_subgraphs_and_evaluations_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_subgraphs_and_evaluations_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     result = balanced()
     assert not wrong([*subgraph(result, 1, 1), *evaluated(GRID, result)])
     another, of_others = result.subgraph(0, 1), jetpy.evaluate(GRID, IN_TWO, 4)
@@ -136,8 +136,8 @@ def test_wrong_subgraphs_and_evaluations_are_seen(monkeypatch: pytest.MonkeyPatc
     assert wrong(evaluated(GRID, result)) == {"evaluated"}
 
 
-def test_wrong_parts_of_calls_at_once_are_seen() -> None:
-    """A problem that has other parts the second time than the first."""
+def test_wrong_parts_of_concurrent_calls_are_found() -> None:
+    """The problem returns different parts each time."""
 
     class Changing:
         answers: Iterator[int] = count()
@@ -153,7 +153,7 @@ def test_wrong_parts_of_calls_at_once_are_seen() -> None:
     assert sys.getswitchinterval() == interval
 
 
-def test_printing_and_exceptions_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printing_and_exceptions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         os.write(1, b"a word")
         raise ZeroDivisionError
@@ -162,8 +162,8 @@ def test_printing_and_exceptions_are_seen(monkeypatch: pytest.MonkeyPatch) -> No
     assert wrong(run(0, 1).findings) == {"nothing printed", "no exception"}
 
 
-def test_not_covered() -> None:
-    """A run that met one thing names all others."""
+def test_not_covered_lists_the_missing_choices() -> None:
+    """After one covered choice, all others are missing."""
     assert "objective=volume" in not_covered([])
     assert "objective=volume" not in not_covered([("objective", "volume")])
     assert len(not_covered([("objective", "volume")])) == len(KNOWN) - 1
@@ -172,7 +172,7 @@ def test_not_covered() -> None:
     }
 
 
-def test_oracles() -> None:
+def test_oracles_on_small_examples() -> None:
     weights = np.array([3, 3, 2, 2, 2], np.int32)
     assert oracles.packed(weights, 2).tolist() == [0, 1, 0, 1, 0]
     assert oracles.limit_of(12, 2, 0.1) == 6

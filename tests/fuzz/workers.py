@@ -1,4 +1,4 @@
-"""Processes that make runs; one that crashes or hangs is a defect, and replaced."""
+"""Worker processes; a crash or hang is a defect, and the worker is replaced."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.fuzz.draws import Engine
 from tests.fuzz.runs import Run, run
 
 LONGEST = 120.0
-"""Seconds after which a run counts as one that hangs."""
+"""Seconds after which a run counts as hanging."""
 _processes = multiprocessing.get_context("spawn")
 
 
 def prepare(engines: Sequence[Engine]) -> None:
-    """Load the kernels, those of most threads first, so that there is room for these."""
+    """Load the kernels, starting with the most threads, so that the pool is large enough."""
     for engine in sorted(engines, key=lambda engine: -(engine["threads"] or 0)):
         backend = get_backend(engine["backend"], engine["threads"])
         backend.compile(kernel_modules())
@@ -40,7 +40,7 @@ def _work(orders: Connection, seed: int, engines: Sequence[Engine]) -> None:
 
 
 def runs(seed: int, numbers: Iterable[int], jobs: int, engines: Sequence[Engine]) -> Iterator[Run]:
-    """Make runs in so many processes; yields each when it is done."""
+    """Run in `jobs` processes and yield each finished run."""
     waiting = iter(numbers)
     busy: dict[Connection, int] = {}
 

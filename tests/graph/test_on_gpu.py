@@ -10,7 +10,7 @@ import pytest
 import jetpy
 from jetpy.errors import GraphError
 from jetpy.graph.on_gpu import GraphOnGpu
-from tests.conftest import working
+from tests.conftest import require_backend
 
 GRAPH = jetpy.generators.delaunay(20_000, seed=1)
 K = 8
@@ -19,7 +19,7 @@ K = 8
 @pytest.fixture(scope="module")
 def cupy() -> Any:
     """Return CuPy, if it finds a GPU."""
-    working("cuda")
+    require_backend("cuda")
     return pytest.importorskip("cupy")
 
 

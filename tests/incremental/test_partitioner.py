@@ -18,7 +18,7 @@ from jetpy.device.backends import get_backend
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid
-from tests.conftest import named, working
+from tests.conftest import register_mode, require_backend
 from tests.graphs import from_edges, path
 from tests.incremental.oracle import (
     apply,
@@ -371,10 +371,10 @@ def test_parts_do_not_depend_on_threads_or_back_end(
     expected = run(1)
     assert run(2) == expected
     assert run(3) == expected
-    working(backend_name)
+    require_backend(backend_name)
     assert run(None, backend_name) == expected
     assert run(None, backend_name, on_host=False) == expected
-    assert run(2, named("captured", monkeypatch)) == expected
-    apart = named("apart", monkeypatch)
+    assert run(2, register_mode("captured", monkeypatch)) == expected
+    apart = register_mode("apart", monkeypatch)
     assert run(2, apart) == expected
     assert run(2, apart, on_host=False) == expected

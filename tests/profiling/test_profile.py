@@ -24,7 +24,7 @@ from jetpy.profiling.profile import Profile
 from jetpy.profiling.profiler import Profiler
 from jetpy.result.partition import Partition
 from jetpy.workloads.multilevel import projection
-from tests.conftest import named
+from tests.conftest import register_mode
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2, "seed": 3}
 
@@ -44,7 +44,7 @@ def result(
     request: pytest.FixtureRequest, graph: jetpy.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> Partition:
     """Return a profiled run with launches as on a CPU or as on a GPU."""
-    return profiled(graph, named(request.param, monkeypatch))
+    return profiled(graph, register_mode(request.param, monkeypatch))
 
 
 def profile_of(result: Partition) -> Profile:

@@ -24,6 +24,7 @@ from jetpy.workloads.common.control_block import Control, Request, Task
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,
+    cached_by_content,
     check_state,
     connections,
     cost_of,
@@ -32,7 +33,6 @@ from tests.refinement.oracle import (
     on_host,
     parts_of,
     problem_of,
-    cached_by_content,
     set_control,
     state_of,
 )

@@ -30,6 +30,7 @@ from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.initial.oracle import mix
 from tests.refinement.oracle import (
     LINE,
+    cached_by_content,
     check_state,
     connections,
     distance,
@@ -37,7 +38,6 @@ from tests.refinement.oracle import (
     on_host,
     parts_of,
     problem_of,
-    cached_by_content,
     set_control,
     state_of,
 )

@@ -9,17 +9,17 @@ from jetpy.engines.base import Backend
 from jetpy.errors import BackendError
 from jetpy.study.triad import roofline
 from jetpy.workloads.common import triad
-from tests.conftest import working
+from tests.conftest import require_backend
 
 
 def test_rooflines_are_measured(backend_name: str) -> None:
-    found = roofline(working(backend_name), 100_000, 3)
+    found = roofline(require_backend(backend_name), 100_000, 3)
     assert 0 < found.latency < 1
     assert 1e6 < found.bandwidth < 1e14
 
 
 def test_wrong_result_of_triad_is_an_error(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = working("cpu")
+    backend = require_backend("cpu")
     monkeypatch.setattr(type(backend), "parallel_for", lambda *args, **kwargs: None)
     with pytest.raises(BackendError, match="cpu computes a wrong result for Triad"):
         roofline(backend, 10, 1)
