@@ -1,4 +1,4 @@
-"""The comparison with other distributed partitioners, none of which is installed here."""
+"""The comparison with other distributed partitioners; none is installed here."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_page_of_a_run(run: Run) -> None:
     result = jetpy.partition(graph, 6, seed=3, backend="cpu", threads=1, profile=True)
     found = jetpy.evaluate(graph, result.parts, 6)
     heaviest = max(result.part_weights)
-    assert f"heaviest part weighs {heaviest} of {result.limit} allowed." in shown.said("p")
+    assert f"heaviest part weighs {heaviest} of {result.limit} allowed." in shown.text_of("p")
     assert shown.facts["graph"] == "3,000 vertices, 8,975 edges"
     assert shown.facts["parts"] == "k = 6, seed 3, preset default, cpu, 1 thread"
     for name, value in (
@@ -76,11 +76,11 @@ def test_page_of_a_run(run: Run) -> None:
     assert result.profile is not None
     calls = {(row[0], row[2]) for row in kernel_rows(result.profile)}
     assert {(row[0], row[2]) for row in shown.table("kernel")} == calls
-    assert "It found the same parts." in shown.said("p")
+    assert "It found the same parts." in shown.text_of("p")
     command = "jetpy report mesh.npz -k 6 --seed 3 -o page.html --backend cpu --threads 1"
-    assert shown.said("pre") == command
+    assert shown.text_of("pre") == command
     assert shown.facts["jetpy-partitioner"] == jetpy.__version__
-    assert "The area around each vertex" in shown.said("figcaption")
+    assert "The area around each vertex" in shown.text_of("figcaption")
     numbers = {word for words in shown.words["text"] for word in words.split()}
     assert {str(part) for part in range(6)} <= numbers
 
@@ -109,13 +109,13 @@ def test_page_of_given_parts(run: Run) -> None:
     Path("mesh.graph").rename("<b>&.graph")
     run("report", "<b>&.graph", "mesh.part", "-o", "page.html", "--quiet")
     shown = page()
-    assert shown.said("h1") == "<b>&: 4 parts"
-    assert shown.said("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
+    assert shown.text_of("h1") == "<b>&: 4 parts"
+    assert shown.text_of("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
     assert shown.facts["parts"] == "4, from mesh.part"
     assert number(shown.facts["cut"]) == 90
-    assert shown.said("h2") == "Parts Between parts Comparison with METIS How this page was made"
-    assert "The quotient graph" in shown.said("figcaption")
-    assert "Balanced: the heaviest part weighs 300 of 309 allowed." in shown.said("p")
+    assert shown.text_of("h2") == "Parts Between parts Comparison with METIS How this page was made"
+    assert "The quotient graph" in shown.text_of("figcaption")
+    assert "Balanced: the heaviest part weighs 300 of 309 allowed." in shown.text_of("p")
     assert shown.table("")[0][1] == "90"
 
 
@@ -124,7 +124,7 @@ def test_page_of_unbalanced_parts(run: Run) -> None:
     run("report", "mesh.graph", "lame.part", "-k", 3, "-o", "page.html")
     shown = page()
     words = "Not balanced: 1 part of 3 above the limit of 412; the heaviest part weighs 800."
-    assert words in shown.said("p")
+    assert words in shown.text_of("p")
     assert [row[:2] for row in shown.marked] == [["0", "800"]]
     assert shown.facts["empty parts"] == "1"
 
@@ -135,7 +135,7 @@ def test_infeasible_run_has_exit_code_3(run: Run) -> None:
     jetpy.write_graph("heavy.graph", Graph(*arrays, np.array([9, 1, 1, 1], np.int32)))
     words = run("report", "heavy.graph", "-k", 2, "-o", "page.html", *ENGINE, code=3).stderr
     assert "no balanced partition was found" in words
-    assert "Not balanced: 1 part of 2" in page().said("p")
+    assert "Not balanced: 1 part of 2" in page().text_of("p")
 
 
 def test_coordinates_draw_the_partition(run: Run) -> None:
@@ -143,7 +143,7 @@ def test_coordinates_draw_the_partition(run: Run) -> None:
     assert places is not None
     np.savetxt("mesh.xy", places / 7, fmt="%.4f")
     run("report", "mesh.graph", "mesh.part", "--coordinates", "mesh.xy", "-o", "page.html")
-    words = page().said("figcaption")
+    words = page().text_of("figcaption")
     assert "with its number" in words
     assert "Lines are edges; heavy lines are cut edges." in words
 
@@ -158,7 +158,7 @@ def test_page_of_a_mesh(run: Run) -> None:
     run("report", "block.vtu", "-k", 4, "-o", "page.html", *ENGINE)
     shown = page()
     assert shown.facts["graph"] == "512 vertices, 1,344 edges"
-    assert "Vertices behind others are hidden" in shown.said("figcaption")
+    assert "Vertices behind others are hidden" in shown.text_of("figcaption")
 
 
 def test_page_of_many_parts_lists_the_heaviest(run: Run) -> None:
@@ -168,11 +168,11 @@ def test_page_of_many_parts_lists_the_heaviest(run: Run) -> None:
     jetpy.write_parts("noise.part", parts)
     run("report", "grid.npz", "noise.part", "-k", 500, "-o", "page.html")
     shown = page()
-    assert "The table lists the 400 heaviest of 500 parts." in shown.said("p")
+    assert "The table lists the 400 heaviest of 500 parts." in shown.text_of("p")
     weights = np.sort(np.bincount(parts, minlength=500))[::-1]
     assert [number(row[1]) for row in shown.table("part")] == weights[:400].tolist()
-    assert "most adjacent parts have different colours" in shown.said("figcaption")
-    assert "each row and column stands for 2 parts" in shown.said("figcaption")
+    assert "most adjacent parts have different colours" in shown.text_of("figcaption")
+    assert "each row and column stands for 2 parts" in shown.text_of("figcaption")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_page_of_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
     result = jetpy.partition(graph, k, backend="cpu", threads=1)
     assert number(shown.facts["cut"]) == result.cut
     assert number(shown.facts["empty parts"]) == result.empty_parts
-    assert ("METIS did not run" in shown.said("p")) == bool(
+    assert ("METIS did not run" in shown.text_of("p")) == bool(
         metis_baseline.unsupported_reason(graph, k)
     )
 

@@ -93,9 +93,9 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, st
     """Send a signal and return the exit code, standard output and standard error."""
     started = time.monotonic()
     process.send_signal(number)
-    said, words = process.communicate(timeout=60)
+    output, words = process.communicate(timeout=60)
     assert time.monotonic() - started < 1 + SLACK
-    return process.returncode, said, words
+    return process.returncode, output, words
 
 
 @pytest.mark.parametrize("number", CODES)
@@ -116,8 +116,8 @@ exec("def part_graph(*_, **__): raise RuntimeError('unknown')", vars(pymetis))
 def test_sigterm_inside_metis_is_not_an_error(folder: Path) -> None:
     words = ("partition", "mesh.graph", "-k", 4, "--preset", "gkway", *ENGINE)
     with start(*words, before=IN_METIS) as process:
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (143, "jetpy: interrupted\n")
+        _, output = process.communicate(timeout=60)
+    assert (process.returncode, output) == (143, "jetpy: interrupted\n")
 
 
 @pytest.mark.slow
@@ -160,9 +160,9 @@ def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
             for number in CODES:
                 process.send_signal(number)
             time.sleep(0.05)
-        said, words = process.communicate(timeout=60)
+        output, words = process.communicate(timeout=60)
     assert (process.returncode, words) == (0, "")
-    assert said.startswith("wrote ")
+    assert output.startswith("wrote ")
 
 
 def children_of(pid: int) -> list[int]:
@@ -186,9 +186,9 @@ def test_signal_ends_compiling_processes(
     with start("compile", "--backend", "cpu", "-j", 2, before=COMPILING) as process:
         wait_until(lambda: len(children_of(process.pid)) == 2, process)
         children = children_of(process.pid)
-        code, said, words = end(process, number)
+        code, output, words = end(process, number)
     assert (code, words) == (CODES[number], "jetpy: interrupted\n")
-    assert " left" in said
+    assert " left" in output
     assert not any(Path(f"/proc/{child}/cmdline").exists() for child in children)
 
 

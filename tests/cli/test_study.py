@@ -192,7 +192,7 @@ def test_different_parts_are_an_error(made: Path, run: Run) -> None:
     PERFORMANCE.write(made, [{**first, "parts_sha": "0"}, *others])
     output = run("study", "--merge", "study", "-o", "all", code=1)
     assert "parts differ on mesh, k = 2, default, seed 0, which is a defect" in output.stderr
-    assert page("all/report.html").said("p").startswith("DIFFERENT PARTS")
+    assert page("all/report.html").text_of("p").startswith("DIFFERENT PARTS")
 
 
 def test_merged_study_as_json(made: Path, run: Run) -> None:

@@ -152,14 +152,14 @@ def test_command_line_checks_options_without_a_gpu(
     assert "threads is 0" in CliRunner().invoke(main, wrong).output
 
 
-@pytest.mark.parametrize(("cupy", "said"), [(None, False), (object(), True)])
+@pytest.mark.parametrize(("cupy", "is_shown"), [(None, False), (object(), True)])
 def test_summary_says_why_no_gpu_was_started(
-    started: list[int | None], cupy: object, said: bool, monkeypatch: pytest.MonkeyPatch
+    started: list[int | None], cupy: object, is_shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jetpy.evaluation.rows.find_spec", lambda name: cupy)
     found = jetpy.partition(GRID, 4, threads=1)
     mapped = jetpy.map_processes(GRID, "2:2", "1:10", threads=1)
     for rows in (partition_rows(found), mapping_rows(mapped)):
-        assert dict(rows)["run"].endswith(f"{CPU}, 1 thread {SMALL}" if said else "1 thread")
+        assert dict(rows)["run"].endswith(f"{CPU}, 1 thread {SMALL}" if is_shown else "1 thread")
     asked_for = jetpy.partition(GRID, 4, threads=1, backend=CPU)
     assert SMALL not in dict(partition_rows(asked_for))["run"]

@@ -49,7 +49,7 @@ def test_nested_watchers_see_each_compilation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "said"),
+    ("setup", "expected"),
     [
         ("", LINE.format("56 seconds")),
         ("logging.basicConfig(format='%(name)s says: %(message)s')", "jetpy.compile says: "),
@@ -58,9 +58,9 @@ def test_nested_watchers_see_each_compilation() -> None:
         ("logging.getLogger('jetpy').addHandler(logging.NullHandler())", ""),
     ],
 )
-def test_announcement_goes_through_logging(setup: str, said: str) -> None:
+def test_announcement_goes_through_logging(setup: str, expected: str) -> None:
     command = [sys.executable, "-c", PROGRAM.format(setup)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == ""
-    assert done.stderr.startswith(said)
-    assert done.stderr.count("\n") == bool(said)
+    assert done.stderr.startswith(expected)
+    assert done.stderr.count("\n") == bool(expected)

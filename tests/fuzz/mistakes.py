@@ -1,4 +1,4 @@
-"""Wrong calls, each of which must raise an error of jetpy."""
+"""Wrong calls: each must raise an error of jetpy."""
 
 from __future__ import annotations
 

@@ -343,7 +343,7 @@ def test_drift_of_the_cut_repartitions() -> None:
 
 
 def series(make: Callable[[], jetpy.IncrementalPartitioner]) -> list[list[int]]:
-    """Return the partition after each of several batches, some of which repartition."""
+    """Return the partition after each of several batches; some batches repartition."""
     live, rng = make(), random.Random(3)
     model, found = as_networkx(live.graph), []
     for _ in range(4):

@@ -76,7 +76,7 @@ class Page(HTMLParser):
         elif inner == "dd":
             self.facts[self._name] = data
 
-    def said(self, tag: str) -> str:
+    def text_of(self, tag: str) -> str:
         """Return the text directly inside all elements with a tag, with single blanks."""
         return " ".join(" ".join(self.words.get(tag, [])).split())
 

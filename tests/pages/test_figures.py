@@ -32,7 +32,7 @@ def test_svg_can_be_embedded_in_a_page() -> None:
     svg = drawn(color=SERIES[1])
     page = Page(svg)
     assert page.fetched == []
-    assert page.said("text").endswith("1 < 2 & Jet")
+    assert page.text_of("text").endswith("1 < 2 & Jet")
     assert {"metadata", "style", "script"}.isdisjoint(page.tags)
     assert "xmlns" not in svg
     assert 'aria-label="A &amp; &#34;B&#34; \\1"' in svg

@@ -79,7 +79,7 @@ def test_heavy_part_gets_the_heavy_vertex() -> None:
 
 
 def test_targets_of_many_parts_are_feasible() -> None:
-    """There are so many parts that the kernels sum over tiles of them."""
+    """The parts exceed one tile, so the kernels sum over tiles."""
     graph = jetpy.generators.grid(150, 150)
     targets = 1 + np.arange(600) % 7
     result = jetpy.partition(graph, 600, targets=targets, **ENGINE)

@@ -20,7 +20,7 @@ def case(k: int, tool: str, backend: str = "", threads: int = 2, seed: int = 0) 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a study of two problems on a CPU and a GPU, one of which KaMinPar fails."""
+    """Write a study of two problems on a CPU and a GPU; KaMinPar fails one problem."""
     name = "box"
     rows = [
         row(name, case(8, "jetpy", "cpu"), seconds=2.0, cut=10, parts_sha="x"),
@@ -102,7 +102,7 @@ def test_page_shows_the_results(folder: Path) -> None:
     assert "DIFFERENT PARTS" in shown.text.upper()
     assert shown.facts["runs without feasible parts"] == "1"
     assert [cells[-1] for cells in shown.marked] == ["not balanced"]
-    assert shown.said("pre") == "jetpy study <mesh>"
+    assert shown.text_of("pre") == "jetpy study <mesh>"
     assert shown.facts["processor"] == "one with two cores, 2 threads available"
     kernels = next(t for t in shown.tables if t[0][0] == "kernel")
     assert kernels[1] == ["propose", "20", "0.3010", "75.1", "3,500,000", "0.233"]
