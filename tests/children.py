@@ -1,13 +1,33 @@
-"""Forked child processes, and programs that run on a terminal."""
+"""Child processes: forked ones, Python code, and programs that run on a terminal."""
 
 from __future__ import annotations
 
 import os
 import pty
+import shutil
 import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+"""The program that starts several MPI processes, preferably that of this environment."""
+
+
+def run_python(
+    code: str, *arguments: str, check: bool = True, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a new process; `options` are those of `subprocess.run`."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=check, **options)
+
+
+def ensure(condition: object) -> None:
+    """Assert a condition in a lambda that runs in a child."""
+    assert condition
 
 
 def run_in_child(work: Callable[[], None]) -> None:

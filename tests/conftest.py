@@ -4,6 +4,8 @@ import os
 import signal
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # other tests need the other cores
 
@@ -72,6 +74,20 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use a cache folder that does not exist yet."""
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def cupy() -> Any:
+    """Return CuPy, if it finds a GPU."""
+    require_backend("cuda")
+    return pytest.importorskip("cupy")
 
 
 @pytest.fixture(scope="session")

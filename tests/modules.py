@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import itertools
 import sys
@@ -30,6 +31,13 @@ def place(
 def modules() -> list[ModuleType]:
     """Return jetpy's modules that have workunits."""
     return with_workunits(kernel_modules())
+
+
+def import_kernels(name: str) -> ModuleType:
+    """Import a module of workunits with the stand-in for PyKokkos."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
+        return importlib.import_module(name)
 
 
 def load_workunits(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -19,6 +17,7 @@ import jetpy
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph.csr import Graph
 from jetpy.refinement.methods import REFINEMENTS
+from tests.children import run_python
 from tests.conftest import register_mode, require_backend
 from tests.graphs import random_graph
 
@@ -125,10 +124,7 @@ def in_another_process(threads: int) -> list[str]:
         f"print(json.dumps(all_digests({threads})))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": str(threads)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
-    )
-    return list(json.loads(done.stdout))
+    return list(json.loads(run_python(code, env=environment).stdout))
 
 
 @SWEEP

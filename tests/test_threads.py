@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,10 +27,11 @@ from jetpy.engines.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.kernel_language import Width
 from jetpy.workloads.common import selfcheck
-from tests.children import run_in_child
+from tests.children import ensure, run_in_child
 from tests.conftest import register_mode, require_backend
 from tests.graphs import random_graph
 from tests.modules import load_workunits
+from tests.switching import switching_often
 
 Choice = tuple[str, int | None]
 CALLERS = 6
@@ -41,10 +41,8 @@ CALLERS = 6
 @pytest.fixture(autouse=True)
 def switching() -> Iterator[None]:
     """Switch between Python threads thousands of times a second."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
+    with switching_often():
+        yield
 
 
 @cache
@@ -368,7 +366,7 @@ def test_forked_process_works_during_calls_of_other_threads() -> None:
         worker.start()
     try:
         for _ in range(4):
-            run_in_child(lambda: check(CALLS[2](backend="cpu", threads=2) == expected))
+            run_in_child(lambda: ensure(CALLS[2](backend="cpu", threads=2) == expected))
     finally:
         stop.set()
         for worker in workers:
@@ -389,15 +387,11 @@ def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
     assert is_held.wait(60)
     try:
         with own:
-            run_in_child(lambda: check(others.acquire(timeout=5)))
+            run_in_child(lambda: ensure(others.acquire(timeout=5)))
             run_in_child(own.release)
     finally:
         may_end.set()
         holder.join()
-
-
-def check(fine: bool) -> None:
-    assert fine
 
 
 def test_fork_waits_for_running_compilations(
@@ -418,7 +412,7 @@ def test_fork_waits_for_running_compilations(
     with ThreadPoolExecutor(1) as others:
         others.submit(compiling.code_of, module, Width.NARROW)
         assert begun.wait(60)
-        run_in_child(lambda: check([*compiling.code_of(module, Width.NARROW)] == ["put"]))
+        run_in_child(lambda: ensure([*compiling.code_of(module, Width.NARROW)] == ["put"]))
 
 
 def test_concurrent_writes_use_the_umask(tmp_path: Path) -> None:

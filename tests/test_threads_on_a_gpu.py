@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,17 +12,10 @@ import numpy as np
 import pytest
 
 import jetpy
-from tests.conftest import require_backend
+from tests.switching import switching_often
 
 GRAPH = jetpy.generators.delaunay(60_000, seed=1)
 K = 8
-
-
-@pytest.fixture(scope="module")
-def cupy() -> Any:
-    """Return CuPy, if it finds a GPU."""
-    require_backend("cuda")
-    return pytest.importorskip("cupy")
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +46,14 @@ def meanwhile(work: Any) -> Iterator[list[str]]:
 
 def test_concurrent_runs_on_one_gpu_give_equal_parts(cupy: Any, expected: np.ndarray) -> None:
     rows = cupy.asarray(GRAPH.indptr), cupy.asarray(GRAPH.indices)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
 
     def run(number: int) -> np.ndarray:
         backend: Any = "cuda" if number % 4 else "cpu"
         return jetpy.partition(rows, K, backend=backend).parts
 
-    try:
-        with ThreadPoolExecutor(6) as callers:
-            for parts in callers.map(run, range(12)):
-                assert np.array_equal(parts, expected)
-    finally:
-        sys.setswitchinterval(before)
+    with switching_often(), ThreadPoolExecutor(6) as callers:
+        for parts in callers.map(run, range(12)):
+            assert np.array_equal(parts, expected)
 
 
 def test_other_threads_may_use_the_default_stream(cupy: Any, expected: np.ndarray) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import runpy
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.children import MPIEXEC
 from tests.markdown import packages
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled")]
@@ -25,7 +25,6 @@ WRITTEN = {
     "circuit": {"circuit.npz", "circuit.png"},
 }
 """Written files by tutorial."""
-LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 
 def program(name: str) -> str:
@@ -44,11 +43,11 @@ def test_tutorial_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {path.name for path in tmp_path.iterdir()} == WRITTEN[name]
 
 
-@pytest.mark.skipif(LAUNCHER is None, reason="there is no mpiexec")
+@pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
 def test_tutorial_with_several_processes_runs(tmp_path: Path) -> None:
-    assert LAUNCHER is not None
+    assert MPIEXEC is not None
     done = subprocess.run(
-        [LAUNCHER, "-n", "2", sys.executable, program("gpus")],
+        [MPIEXEC, "-n", "2", sys.executable, program("gpus")],
         cwd=tmp_path,
         env={**os.environ, "MPLBACKEND": "Agg"},
         capture_output=True,

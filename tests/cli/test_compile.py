@@ -44,12 +44,6 @@ KERNELS = 2 * sum(len(read_workunits(module)) for module in (projection, active)
 """Number of kernels of both widths."""
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def start(more: str = "") -> subprocess.Popen[str]:
     code = PROGRAM.format(modules=MODULES, more=more)
     return subprocess.Popen(
@@ -68,9 +62,9 @@ def kernels_of(summary: str) -> str:
 
 
 @pytest.mark.slow
-def test_interrupted_compilation_resumes(cache: Path) -> None:
+def test_interrupted_compilation_resumes(empty_cache: Path) -> None:
     process = start()
-    while not list(cache.rglob("*_narrow-*.o")):
+    while not list(empty_cache.rglob("*_narrow-*.o")):
         assert process.poll() is None
         time.sleep(0.001)
     os.killpg(process.pid, signal.SIGINT)
@@ -84,11 +78,11 @@ def test_interrupted_compilation_resumes(cache: Path) -> None:
     assert re.fullmatch(rf"{KERNELS}: \d+ compiled, \d+ found in the cache", kernels_of(summary))
     assert re.search(r"^slowest +\w+( and \d+ more)?, [0-9.]+ s$", summary, re.MULTILINE)
     assert re.search(r"^seconds +[0-9.]+$", summary, re.MULTILINE)
-    assert summary.endswith(f"cache folder  {cache}\n")
+    assert summary.endswith(f"cache folder  {empty_cache}\n")
 
 
 @pytest.mark.slow
-def test_one_failure_does_not_stop_other_kernels(cache: Path) -> None:
+def test_one_failure_does_not_stop_other_kernels(empty_cache: Path) -> None:
     process = start(FAILING)
     summary, words = process.communicate(timeout=120)
     assert (process.returncode, words) == (1, "jetpy: error: line 7: no such thing as a part\n")
@@ -105,7 +99,7 @@ def test_second_run_finds_all_kernels_in_the_cache(run: Run) -> None:
 
 @pytest.mark.slow
 def test_kernels_compile_for_absent_gpus(
-    run: Run, cache: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     try:
         load()
@@ -117,7 +111,7 @@ def test_kernels_compile_for_absent_gpus(
     assert re.search(r"^back end +cuda, for sm_90, sm_80$", summary, re.MULTILINE)
     kernels = sum(len(read_workunits(module)) for module in modules())
     assert kernels_of(summary) == f"{4 * kernels}: {4 * kernels} compiled"
-    next(cache.rglob("*.cubin")).write_bytes(b"damaged")
+    next(empty_cache.rglob("*.cubin")).write_bytes(b"damaged")
     found = kernels_of(run(*words).stdout)
     assert re.fullmatch(rf"{4 * kernels}: \d+ compiled, \d+ found in the cache", found)
     assert kernels_of(run(*words).stdout) == "all found in the cache"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import output_on_terminal
+from tests.children import output_on_terminal, run_python
 from tests.cli.conftest import ENGINE
 
 PROGRAM = [sys.executable, "-m", "jetpy"]
@@ -107,7 +107,7 @@ def test_help_does_not_import_llvmlite_or_rich() -> None:
         "import sys; from jetpy.cli.main import main; main(['--help'], standalone_mode=False); "
         "print(sorted({'llvmlite', 'rich'} & sys.modules.keys()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python(code)
     assert done.stdout.endswith("\n[]\n")
 
 

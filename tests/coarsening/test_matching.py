@@ -15,12 +15,12 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening.two_hop import rank_groups
 from tests.graphs import clique, edge_dict, from_edges, isolated, path, star
+from tests.hashing import MASK, mix
 from tests.strategies import weighted_graphs
 
 HEAVY_ONLY = CoarsenOptions(rounds=100, two_hop_share=1.0)
 EVERYTHING = CoarsenOptions(rounds=100, two_hop_share=0.0)
 NO_LIMIT = 2**31 - 1
-MASK = 2**32 - 1
 
 quick = settings(
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -55,16 +55,6 @@ def matched(
 
 def pairs_of(match: list[int]) -> set[frozenset[int]]:
     return {frozenset((u, v)) for u, v in enumerate(match) if v >= 0}
-
-
-def mix(x: int) -> int:
-    """Hash an integer as jetpy.workloads.common.hashing does."""
-    h = x & MASK
-    h ^= h >> 16
-    h = h * 2146121005 & MASK
-    h ^= h >> 15
-    h = h * 1597334677 & MASK
-    return h ^ h >> 16
 
 
 def edge_hash(u: int, v: int, seed: int) -> int:

@@ -17,8 +17,8 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, rmat
 from jetpy.problem.options import CoarsenOptions
-from tests.coarsening.test_matching import mix
 from tests.graphs import SMALL_GRAPHS, edge_dict, from_edges, isolated, star
+from tests.hashing import mix
 from tests.strategies import weighted_graphs
 
 NO_LIMIT = 2**31 - 1

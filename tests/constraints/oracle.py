@@ -12,7 +12,7 @@ from itertools import pairwise
 from jetpy.graph.csr import Graph
 from jetpy.workloads.constraints.component_balance import ANYWHERE, MAX_FAILURES
 from jetpy.workloads.constraints.components import FEW_EDGES, STEPS_PER_SEARCH
-from tests.initial.oracle import mix
+from tests.hashing import mix
 
 Key = tuple[int, int]
 UNLIMITED = 1 << 60

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -16,21 +14,19 @@ from jetpy.constraints.multiconstraint import State
 from jetpy.device.device_graph import upload
 from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.graph.csr import Graph
-from jetpy.kernel_language import pykokkos_standin
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.problem.multiconstraint import MultiConstraint, loads
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.constraints.multiconstraint import refine_level
 from tests.conftest import require_backend
+from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
 
 
 @pytest.fixture(scope="module")
 def probes() -> ModuleType:
     """Import the kernels of `multiconstraint_probes.py` without PyKokkos."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
-        return importlib.import_module("tests.constraints.multiconstraint_probes")
+    return import_kernels("tests.constraints.multiconstraint_probes")
 
 
 @dataclass

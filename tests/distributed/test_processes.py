@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,12 +18,12 @@ import jetpy
 from jetpy.cli.json_summary import stats
 from jetpy.device.backends import get_backend
 from jetpy.errors import BackendError
+from tests.children import MPIEXEC
 
 pytest.importorskip("mpi4py")
-LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 pytestmark = [
     pytest.mark.usefixtures("compiled"),
-    pytest.mark.skipif(LAUNCHER is None, reason="there is no mpiexec"),
+    pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec"),
 ]
 MAX_SECONDS = 100
 FAULTS = Path(__file__).with_name("faults.py")
@@ -44,9 +43,9 @@ ON_ONE_GPU = "tests.distributed.on_one_gpu"
 
 
 def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
-    assert LAUNCHER is not None
+    assert MPIEXEC is not None
     return subprocess.run(
-        [LAUNCHER, "-n", str(size), sys.executable, *command],
+        [MPIEXEC, "-n", str(size), sys.executable, *command],
         capture_output=True,
         text=True,
         timeout=MAX_SECONDS,
@@ -131,10 +130,10 @@ def test_launcher_with_one_process_allows_serial_options(tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_ends_all_processes(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    assert LAUNCHER is not None
+    assert MPIEXEC is not None
     command = f"{NEVER_READ}from jetpy.cli.signals import main; main()", "partition", "x.npz"
     (tmp_path / "x.npz").touch()
-    started = [LAUNCHER, "-n", "2", sys.executable, "-c", *command, "-k", "2"]
+    started = [MPIEXEC, "-n", "2", sys.executable, "-c", *command, "-k", "2"]
     with subprocess.Popen(
         started, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import subprocess
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.threads import available_threads
 from jetpy.workloads.common import selfcheck as kernels
-from tests.children import run_in_child
+from tests.children import ensure, run_in_child, run_python
 from tests.device_backend import DeviceBackend
 
 GRID = jetpy.generators.grid(90, 90)  # large enough for several threads on its finest levels
@@ -77,14 +75,10 @@ def test_session_continues_in_a_forked_process(cuts: list[int]) -> None:
         assert (update.cut, update.action) == (expected.cut, expected.action)
         assert (before.partition == copy.partition).all()
         assert partition(1) == (1, cuts[1])
-        run_in_child(lambda: check(partition(2) == (1, cuts[2])))
+        run_in_child(lambda: ensure(partition(2) == (1, cuts[2])))
 
     run_in_child(child)
     assert partition(1) == (2, cuts[1])
-
-
-def check(fine: bool) -> None:
-    assert fine
 
 
 @pytest.mark.parametrize("make", [CpuBackend, DeviceBackend])
@@ -135,7 +129,7 @@ print(os.wait()[1])
 
 
 def test_fork_before_the_first_launch(cuts: list[int]) -> None:
-    done = subprocess.run([sys.executable, "-c", BEFORE], capture_output=True, text=True)
+    done = run_python(BEFORE, check=False)
     assert done.stdout.split() == f"2 {cuts[0]} 1 {cuts[0]} 0 0".split(), done.stderr
 
 

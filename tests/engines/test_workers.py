@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from jetpy.engines import workers
@@ -15,6 +12,7 @@ from jetpy.engines.workers import (
     watch_compilations,
     without_announcement,
 )
+from tests.children import run_python
 
 LINE = "jetpy compiles 112 kernels, which takes about {}; later runs find them in its cache"
 PROGRAM = """
@@ -59,8 +57,7 @@ def test_nested_watchers_see_each_compilation() -> None:
     ],
 )
 def test_announcement_goes_through_logging(setup: str, expected: str) -> None:
-    command = [sys.executable, "-c", PROGRAM.format(setup)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_python(PROGRAM.format(setup))
     assert done.stdout == ""
     assert done.stderr.startswith(expected)
     assert done.stderr.count("\n") == bool(expected)

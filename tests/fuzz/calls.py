@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tests.fuzz.changes import changing
@@ -21,6 +19,7 @@ from tests.fuzz.partitions import partitioning
 from tests.fuzz.refining import refining
 from tests.fuzz.results import resulting
 from tests.fuzz.several import several
+from tests.switching import switching_often
 
 KINDS: dict[str, Callable[[Random], Solvable]] = {
     kind.__name__: kind
@@ -30,8 +29,6 @@ KINDS: dict[str, Callable[[Random], Solvable]] = {
     )
 }
 CHOICES: Choices = {"calls at once": [2, 3, 4, 6], "kind of a call": list(KINDS)}
-SWITCH_INTERVAL = 1e-5
-"""Seconds between switches of Python threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +50,6 @@ class Calls:
             at_once = [future.result() for future in futures]
         for expected, found in zip(alone, at_once, strict=True):
             yield equal("alone and at once agree", found, expected)
-
-
-@contextmanager
-def switching_often() -> Iterator[None]:
-    """Switch between Python threads more often than by default."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def calling(rng: Random) -> Calls:

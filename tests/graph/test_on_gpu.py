@@ -10,17 +10,9 @@ import pytest
 import jetpy
 from jetpy.errors import GraphError
 from jetpy.graph.on_gpu import GraphOnGpu
-from tests.conftest import require_backend
 
 GRAPH = jetpy.generators.delaunay(20_000, seed=1)
 K = 8
-
-
-@pytest.fixture(scope="module")
-def cupy() -> Any:
-    """Return CuPy, if it finds a GPU."""
-    require_backend("cuda")
-    return pytest.importorskip("cupy")
 
 
 def forms(cupy: Any) -> dict[str, Any]:

@@ -11,15 +11,7 @@ import numpy as np
 
 import jetpy
 from jetpy.graph.csr import Graph
-
-
-def mix(x: int) -> int:
-    h = x & 0xFFFFFFFF
-    h ^= h >> 16
-    h = h * 2146121005 & 0xFFFFFFFF
-    h ^= h >> 15
-    h = h * 1597334677 & 0xFFFFFFFF
-    return h ^ h >> 16
+from tests.hashing import mix
 
 
 def as_networkx(graph: Graph) -> nx.Graph:

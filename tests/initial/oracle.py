@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from jetpy.graph.csr import Graph
 from jetpy.workloads.initial.two_way import MIN_TRIED
 from tests.graphs import edge_dict
-
-
-def mix(x: int) -> int:
-    x &= 0xFFFFFFFF
-    x ^= x >> 16
-    x = x * 2146121005 & 0xFFFFFFFF
-    x ^= x >> 15
-    x = x * 1597334677 & 0xFFFFFFFF
-    return x ^ x >> 16
+from tests.hashing import mix
 
 
 @dataclass

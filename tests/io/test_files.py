@@ -6,7 +6,6 @@ import io
 import os
 import resource
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from jetpy.graph.generators import grid
 from jetpy.io import FORMATS, read_graph, write_graph, write_parts
 from jetpy.io.atomic import atomic_write
 from jetpy.io.compression import COMPRESSIONS, open_output, split_name
+from tests.children import run_python
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path, random_graph
 
 HOLD_VERTEX_WEIGHTS = (".graph", ".metis", ".npz", ".parhip", ".bgf")
@@ -196,8 +196,7 @@ if os.fork() == 0:
 os.wait()
 print(len(os.listdir()))
 """
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = run_python(code, cwd=tmp_path)
         assert (done.stdout, done.stderr) == ("1\n", "")
         assert not list(tmp_path.iterdir())
 

@@ -7,12 +7,8 @@ import gzip
 import io
 import lzma
 import re
-import subprocess
-import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,15 +18,11 @@ from jetpy.errors import FileFormatError
 from jetpy.incremental.modifiers import read_modifiers
 from jetpy.io import limits, read_graph, read_parts
 from jetpy.io.distances import read_distances
+from tests.children import run_python
 from tests.graphs import assert_same_graph, from_edges, isolated
+from tests.io.contents import saved
 
 BANNER = "%%MatrixMarket matrix coordinate pattern symmetric\n"
-
-
-def saved(save: Callable[..., object], *arguments: Any, **arrays: Any) -> bytes:
-    content = io.BytesIO()
-    save(content, *arguments, **arrays)
-    return content.getvalue()
 
 
 def claiming(shape: str, **arrays: object) -> bytes:
@@ -218,8 +210,6 @@ MEGABYTE = 1 << 20
 )
 def test_refusal_needs_little_memory(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
-    command = [sys.executable, "-c", BOUNDED, str(tmp_path / name)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    message, kilobytes = done.stdout.splitlines()
+    message, kilobytes = run_python(BOUNDED, str(tmp_path / name)).stdout.splitlines()
     assert re.search(words, message)
     assert int(kilobytes) < 400_000

@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import lzma
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from jetpy.errors import FileFormatError, JetpyError
 from jetpy.io import read_parts, write_parts
 from jetpy.io.parts import OTHERS
+from tests.io.contents import saved
 
 NAMES = ("p", "p.part", "p.part.16", "p.txt", "p.npy", "p.npz", "p.csv", "p.json", "P.NPY")
 PARTS = np.array([0, 3, 2, 10, 0], np.int32)
@@ -88,12 +88,6 @@ def test_other_layouts_are_read(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(content.encode("utf-8-sig"))
         assert read_parts(tmp_path / name).tolist() == [1, 0]
-
-
-def saved(save: Callable[..., object], *arguments: Any, **arrays: Any) -> bytes:
-    content = io.BytesIO()
-    save(content, *arguments, **arrays)
-    return content.getvalue()
 
 
 NPY = saved(np.save, PARTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,9 @@ import pytest
 from jetpy.device.backends import get_backend
 from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.errors import BackendError
-from jetpy.kernel_language import pykokkos_standin
 from jetpy.kernel_language.reading import read_workunits
 from tests.kernel_language.cpp_engine import CppEngine
+from tests.modules import import_kernels
 
 ENGINES = ("cpu-1", "cpu-2", "cpu-3", "cuda-printed", "cuda", "kokkos-serial", "kokkos-cuda")
 """Back ends, `cpu` with each number of threads, and CUDA C compiled for the host."""
@@ -28,9 +27,7 @@ def kernels() -> Iterator[ModuleType]:
     """Import the workunits of `snippets.py` under a fixed name, so that caches remain valid."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setitem(sys.modules, "pykokkos", pykokkos_standin)
-            module = importlib.import_module("snippets")
+        module = import_kernels("snippets")
         patch.setitem(sys.modules, "snippets", module)
         yield module
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from jetpy import workloads
 from jetpy.kernel_language.body import RANGE_PARTS
 from jetpy.kernel_language.reading import read_module
+from tests.children import run_python
 
 FILES = [Path(str(module.__file__)) for module in workloads.MODULES]
 PLAIN = range(-1, 3)
@@ -81,4 +80,4 @@ def test_concurrent_reading_gives_identical_definitions() -> None:
         "    found = list(readers.map(read, range(0, 28, 7)))\n"
         "assert all(own == found[0] for own in found)\n"
     )
-    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
+    run_python(code, timeout=60)

@@ -17,14 +17,8 @@ from jetpy.evaluation.mapping_cost import communication_cost, cost_by_level
 from jetpy.graph.csr import Graph
 from jetpy.problem import metrics
 from jetpy.problem.machine import machine
-from tests.graphs import SMALL_GRAPHS, clique, edge_dict, path, star
-
-
-def as_networkx(graph: Graph) -> nx.Graph:
-    result = nx.Graph()
-    result.add_nodes_from(range(graph.n))
-    result.add_weighted_edges_from((u, v, w) for (u, v), w in edge_dict(graph).items())
-    return result
+from tests.graphs import SMALL_GRAPHS, clique, path, star
+from tests.incremental.oracle import as_networkx
 
 
 @st.composite

@@ -27,7 +27,7 @@ from jetpy.workloads.common.striped_counters import APART
 from jetpy.workloads.refinement.jetlp import ALL, cap_inflow
 from jetpy.workloads.refinement.losses import BUCKETS
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
-from tests.initial.oracle import mix
+from tests.hashing import mix
 from tests.refinement.oracle import (
     LINE,
     cached_by_content,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -21,7 +19,6 @@ from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.graph.csr import INT32_MAX, Graph
-from jetpy.kernel_language import pykokkos_standin
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.constraints import component_balance, component_refinement, components
@@ -30,6 +27,7 @@ from jetpy.workloads.constraints.components import Link, Part
 from tests.constraints.oracle import UNLIMITED, Moves
 from tests.constraints.oracle import components as components_of
 from tests.graphs import from_edges, path
+from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
 
 quick = settings(
@@ -41,9 +39,7 @@ EFFORT = 1 << 40
 @pytest.fixture(scope="module")
 def probes() -> ModuleType:
     """Import the kernels of `probes.py` without PyKokkos."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
-        return importlib.import_module("tests.constraints.probes")
+    return import_kernels("tests.constraints.probes")
 
 
 @st.composite

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.workers import watch_compilations
 from jetpy.kernel_language import Width, sources
 from jetpy.workloads.common import selfcheck
+from tests.children import run_python
 from tests.modules import load_workunits
 
 PUT = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {}\n"
@@ -83,8 +83,7 @@ def test_warm_process_imports_only_the_modules_for_launches(
 ) -> None:
     monkeypatch.delenv("JETPY_CACHE_DIR")
     for _ in range(2):  # the first run may compile kernels that the index lacks
-        command = [sys.executable, "-c", PARTITION]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = run_python(PARTITION)
     assert done.stdout.split() == LAUNCHING
 
 

@@ -52,12 +52,6 @@ def count(i: int, acc: pk.Acc[pk.int64], a: pk.View1D[pk.int32]):
 )
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 class StandIn(NVRTC):
     """A fake NVRTC that returns the source and records each compilation."""
 
@@ -165,7 +159,9 @@ def test_missing_nvrtc_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 # The cache
 
 
-def test_cubins_are_cached(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cubins_are_cached(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
     compiler = StandIn()
     first = compiled([module, other], Target(compiler, SM_90), jobs=2)
@@ -176,7 +172,7 @@ def test_cubins_are_cached(cache: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_cache_key_depends_on_text_architecture_version_and_options(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
     usual = Target(StandIn(), SM_90)
@@ -192,11 +188,11 @@ def test_cache_key_depends_on_text_architecture_version_and_options(
 
 @pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"\x00" * 200])
 def test_damaged_cubins_are_recompiled(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
 ) -> None:
     module, compiler = load_workunits(DRAW.format(7), tmp_path, monkeypatch), StandIn()
     first = compiled([module], Target(compiler, SM_90))
-    file = cache / entry_name(module, Target(compiler, SM_90))
+    file = empty_cache / entry_name(module, Target(compiler, SM_90))
     file.write_bytes(damage)
     for _ in range(2):
         assert compiled([module], Target(compiler, SM_90)) == first
@@ -207,7 +203,7 @@ def test_damaged_cubins_are_recompiled(
 
 
 def test_unwritable_cache_is_warned_about(
-    cache: Path,
+    empty_cache: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -223,7 +219,7 @@ def test_unwritable_cache_is_warned_about(
 
 
 def test_one_failure_does_not_stop_the_others(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in (1, 666, 2)]
     compiler, calls = StandIn(), []
@@ -238,7 +234,7 @@ def test_one_failure_does_not_stop_the_others(
 
 
 def test_ahead_of_time_compilation_covers_all_architectures(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiler, calls = StandIn(), []
     monkeypatch.setattr(nvrtc, "load", lambda: compiler)
@@ -248,7 +244,7 @@ def test_ahead_of_time_compilation_covers_all_architectures(
     assert len(compiler.compiled) == 4 * len(modules())
     assert calls[0] == (0, 4 * kernels)
     assert calls[-1] == (4 * kernels, 4 * kernels)
-    assert {path.parent.name for path in cache.rglob("*.cubin")} == {SM_90, "sm_80"}
+    assert {path.parent.name for path in empty_cache.rglob("*.cubin")} == {SM_90, "sm_80"}
     with pytest.raises(BackendError, match="sm_70"):
         compilers_for([SM_90, "sm_70"], modules())
 

@@ -36,6 +36,7 @@ from jetpy.errors import BackendError
 from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.workloads.common import selfcheck
+from tests.children import run_python
 from tests.graphs import two_cliques
 from tests.modules import PLACE, load_workunits
 
@@ -116,12 +117,6 @@ def compiled(backend: KokkosBackend) -> KokkosBackend:
         )
     backend.compile(kernel_modules())
     return backend
-
-
-def run(code: str) -> subprocess.CompletedProcess[str]:
-    """Run Python code in another process."""
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 # Without PyKokkos
@@ -340,13 +335,8 @@ def draw(i: int, out: pk.View1D[pk.int32]):
 
 
 @pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
-
-
-@pytest.fixture
 def draws(
-    serial: KokkosBackend, empty_cache: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serial: KokkosBackend, empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[Path, Workunit]:
     """Return two uncompiled kernels of one name by folder; they write 0 and 1."""
     modules = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2)]
@@ -433,11 +423,12 @@ def test_broken_kernel_does_not_stop_the_others(
 
 def test_second_number_of_threads_is_refused() -> None:
     made("kokkos-openmp")
-    answer = run(
+    answer = run_python(
         "from jetpy.device.backends import get_backend\n"
         "print(get_backend('kokkos-openmp', 1).threads)\n"
         "print(get_backend('kokkos-serial').threads, get_backend('kokkos-openmp').threads)\n"
-        "get_backend('kokkos-openmp', 2)\n"
+        "get_backend('kokkos-openmp', 2)\n",
+        check=False,
     )
     assert answer.stdout.split() == ["1", "1", "1"]
     assert "Kokkos runs with 1 threads in this process" in answer.stderr
@@ -464,11 +455,12 @@ def test_parts_do_not_depend_on_threads(compiled: KokkosBackend, threads: int) -
     if compiled.name != "kokkos-openmp":
         pytest.skip("only OpenMP has threads")
     expected = jetpy.partition(GRAPHS["delaunay"](), 8, preset="ultra", backend="cpu").parts
-    answer = run(
+    answer = run_python(
         "import jetpy\n"
         "graph = jetpy.generators.delaunay(3000, seed=1)\n"
         f"engine = {{'backend': 'kokkos-openmp', 'threads': {threads}}}\n"
-        "print(*jetpy.partition(graph, 8, preset='ultra', **engine).parts)\n"
+        "print(*jetpy.partition(graph, 8, preset='ultra', **engine).parts)\n",
+        check=False,
     )
     assert answer.stdout.split() == [str(p) for p in expected], answer.stderr
 
@@ -476,11 +468,12 @@ def test_parts_do_not_depend_on_threads(compiled: KokkosBackend, threads: int) -
 def test_pykokkos_is_imported_only_on_request() -> None:
     if find_spec("pykokkos") is None:
         pytest.skip("PyKokkos is not installed")
-    answer = run(
+    answer = run_python(
         "import sys, jetpy.workloads\n"
         "from jetpy.device.backends import get_backend\n"
         "get_backend('cpu')\n"
-        "print({'kokkos', 'pykokkos', 'cupy'} & set(sys.modules))\n"
+        "print({'kokkos', 'pykokkos', 'cupy'} & set(sys.modules))\n",
+        check=False,
     )
     assert answer.stdout.strip() == "set()", answer.stderr
 
@@ -532,7 +525,7 @@ def test_forked_process_uses_one_thread(before: str, after: str) -> None:
         assert (
             list(differences(made(name), 50_000)) == []
         )  # compiles the kernels that the child runs
-    answer = run(FORK.format(before=before, after=after))
+    answer = run_python(FORK.format(before=before, after=after), check=False)
     threads = "2" if before == "kokkos-openmp" else "1"
     own = "2" if after == "cpu" else "1"
     assert answer.stdout.split() == ["100000", own, own, "0", threads], answer.stderr
@@ -556,7 +549,7 @@ use_openmp(np.zeros(9))
 @pytest.mark.parametrize("after", NAMES)
 def test_kokkos_starts_after_a_fork_without_openmp(after: str) -> None:
     made(after)
-    answer = run(FORK.format(before="cpu", after=after))
+    answer = run_python(FORK.format(before="cpu", after=after), check=False)
     threads = "2" if after == "kokkos-openmp" else "1"
     lines = [line for line in answer.stdout.splitlines() if not line.startswith("WARNING:")]
     assert lines == ["100000", *2 * [threads], "0 2"], answer.stderr
@@ -566,7 +559,7 @@ def test_kokkos_starts_after_a_fork_without_openmp(after: str) -> None:
 def test_kokkos_refuses_to_start_after_a_fork_with_openmp(after: str) -> None:
     pytest.importorskip("numba", reason="without numba nothing else here has used OpenMP")
     made(after)
-    answer = run(OPENMP + FORK.format(before="cpu", after=after))
+    answer = run_python(OPENMP + FORK.format(before="cpu", after=after), check=False)
     assert (
         "Kokkos cannot start in a process that was forked from a process using OpenMP: "
         in answer.stdout
@@ -605,7 +598,7 @@ def test_gpu_is_refused_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("damage", ["emptied", "no checksum", "also its source"])
 def test_damaged_library_is_recompiled(
     serial: KokkosBackend,
-    empty_cache: None,
+    empty_cache: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     damage: str,
