@@ -63,7 +63,6 @@ def run(*arguments: str) -> str:
     [
         ("import jetpy", []),
         ("import jetpy; jetpy.Graph", ["numpy"]),
-        ("from jetpy.cli.main import main; main(['--version'], standalone_mode=False)", ["click"]),
     ],
 )
 def test_slow_imports_are_lazy(what: str, loaded: list[str]) -> None:

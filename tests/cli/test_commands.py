@@ -35,19 +35,6 @@ def test_short_help_option_equals_the_long_one(run: Run, command: str) -> None:
     assert brief.startswith("Usage: jetpy")
 
 
-def test_help_lists_the_exit_codes(run: Run) -> None:
-    words = " ".join(run("--help").stdout.split())
-    for code in (
-        "0 success;",
-        "1 an error,",
-        "2 an error",
-        "3 the result",
-        "130 inter",
-        "143 by",
-    ):
-        assert code in words
-
-
 def test_version_is_printed(run: Run) -> None:
     assert run("--version").stdout == f"jetpy {version(DISTRIBUTION)}\n"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import output_on_terminal, run_python
+from tests.children import output_on_terminal
 from tests.cli.conftest import ENGINE
 
 PROGRAM = [sys.executable, "-m", "jetpy"]
@@ -100,15 +100,6 @@ def _written(folder: Path, name: str) -> bool:
     """Return whether a file whose name contains `name` has more than 4096 bytes."""
     sizes = [entry.stat().st_size for entry in os.scandir(folder) if name in entry.name]
     return max(sizes, default=0) > 4096
-
-
-def test_help_does_not_import_llvmlite_or_rich() -> None:
-    code = (
-        "import sys; from jetpy.cli.main import main; main(['--help'], standalone_mode=False); "
-        "print(sorted({'llvmlite', 'rich'} & sys.modules.keys()))"
-    )
-    done = run_python(code)
-    assert done.stdout.endswith("\n[]\n")
 
 
 COMPILING = """

@@ -10,7 +10,6 @@ import pytest
 
 import jetpy
 import jetpy.distributed
-from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import BackendError, GraphError, OptionError
@@ -216,11 +215,13 @@ def test_bad_input_is_refused_on_all_ranks(name: str) -> None:
             raise found
 
 
-def test_different_k_on_another_rank_is_refused() -> None:
+@pytest.mark.parametrize("option", ["k", "small"])
+def test_different_option_on_another_rank_is_refused(option: str) -> None:
     bounds = evenly(GRID.n, 2)
 
-    def run(comm: Communicator) -> Block:
-        return partition(comm, block_of(GRID, bounds, comm.rank), 2 + comm.rank)
+    def run(comm: Communicator) -> Any:
+        options: dict[str, Any] = {option: 10 + comm.rank}
+        return partition(comm, block_of(GRID, bounds, comm.rank), **options)
 
     with pytest.raises(OptionError, match="process 1 passes"):
         run_on_threads(2, run)
@@ -249,13 +250,3 @@ def test_mixed_gpus_and_cpus_are_refused_unless_auto(
         return
     parts = np.concatenate([result.parts for result in run_on_threads(2, run)])
     assert np.array_equal(parts, jetpy.partition(GRID, 4, **ENGINE).parts)
-
-
-def test_different_small_on_another_rank_is_refused() -> None:
-    bounds = evenly(GRID.n, 2)
-
-    def run(comm: Communicator) -> Any:
-        return partition(comm, block_of(GRID, bounds, comm.rank), small=10 + comm.rank)
-
-    with pytest.raises(OptionError, match="process 1 passes"):
-        run_on_threads(2, run)

@@ -110,15 +110,13 @@ def test_bad_option_is_refused(options: dict[str, Any]) -> None:
         jetpy.IncrementalPartitioner(grid(1, 2), **given)
 
 
-@pytest.mark.parametrize("field", ["extra_buckets", "refine_after", "max_drift"])
-def test_negative_option_is_refused(field: str) -> None:
-    with pytest.raises(jetpy.OptionError, match=field):
-        jetpy.IncrementalOptions(**{field: -1})
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"extra_buckets": -1}, "extra_buckets"),
+        ({"refine_after": -1}, "refine_after"),
+        ({"max_drift": -1}, "max_drift"),
+        ({"tries": 0}, "tries"),
         ({"max_drift": float("nan")}, "max_drift is nan"),
         ({"refine_after": float("inf")}, "refine_after is inf"),
         ({"repartition_after": "much"}, "repartition_after is 'much'"),
@@ -137,8 +135,3 @@ def test_option_of_wrong_type_or_range_is_refused(options: dict[str, Any], messa
 def test_numpy_options_become_python_numbers() -> None:
     options = jetpy.IncrementalOptions(tries=np.int64(2), max_drift=np.float32(0.5))
     assert (type(options.tries), type(options.max_drift)) == (int, float)
-
-
-def test_tries_of_zero_is_refused() -> None:
-    with pytest.raises(jetpy.OptionError, match="tries"):
-        jetpy.IncrementalOptions(tries=0)
