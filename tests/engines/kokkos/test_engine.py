@@ -522,9 +522,8 @@ print(os.wait()[1], before.threads)
 def test_forked_process_uses_one_thread(before: str, after: str) -> None:
     """This concerns Kokkos only; `cpu` starts new threads."""
     for name in {before, after} - {"cpu"}:
-        assert (
-            list(differences(made(name), 50_000)) == []
-        )  # compiles the kernels that the child runs
+        # This compiles the kernels that the child runs.
+        assert list(differences(made(name), 50_000)) == []
     answer = run_python(FORK.format(before=before, after=after), check=False)
     threads = "2" if before == "kokkos-openmp" else "1"
     own = "2" if after == "cpu" else "1"
