@@ -391,9 +391,8 @@ def test_steps_follow_the_hierarchy(method: str) -> None:
 def test_remaining_imbalance_is_divided_among_later_cuts() -> None:
     upper, last = make_mapping_problem(1000, machine("5:2", "1:10"), "im", 0.1, 0)
     assert last.limit == 110
-    final = within(
-        last, last, np.array([530, 470]), 1
-    )  # the last cut may use the whole remaining imbalance
+    # The last cut may use the whole remaining imbalance.
+    final = within(last, last, np.array([530, 470]), 1)
     assert (final.groups, final.limits.tolist()) == (2, [110] * 10)
     overfull = within(last, last, np.array([1000, 0]), 1)
     assert (overfull.limit, overfull.limits.max()) == (110, 110)

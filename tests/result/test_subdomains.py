@@ -75,9 +75,8 @@ def checked_subgraph(result: Partition, p: int, halo: int) -> None:
     assert found.graph.n == len(ids)
     assert len(found.graph.indices) == found.graph.indptr[-1] == len(inside)
     assert found.graph.vertex_weights.tolist() == result.graph.vertex_weights[ids].tolist()
-    jetpy.as_graph(
-        tuple(getattr(found.graph, name) for name in ARRAYS)
-    )  # checks that the subgraph is valid
+    # as_graph refuses an invalid subgraph.
+    jetpy.as_graph(tuple(getattr(found.graph, name) for name in ARRAYS))
     for name in ARRAYS:
         assert getattr(found.graph, name).dtype == np.int32
     for ids_or_parts in (found.global_ids, found.ghost_owner, result.members(p), result.ghosts(p)):
