@@ -21,7 +21,7 @@ _processes = multiprocessing.get_context("spawn")
 
 
 def prepare(engines: Sequence[Engine]) -> None:
-    """Load the kernels, starting with the most threads, so that the pool is large enough."""
+    """Load the kernels, starting with the engine with the most threads."""
     for engine in sorted(engines, key=lambda engine: -(engine["threads"] or 0)):
         backend = get_backend(engine["backend"], engine["threads"])
         backend.compile(kernel_modules())

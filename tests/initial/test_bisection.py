@@ -96,7 +96,7 @@ def test_random_graphs_are_partitioned(graph: Graph, k: int, seed: int) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("k", [2, 7, 16])
 def test_parts_are_balanced(one_thread: Backend, name: str, k: int) -> None:
-    """A part may exceed its limit by at most two vertices."""
+    """A part may exceed its limit by at most twice the heaviest vertex."""
     graph = GRAPHS[name]()
     ideal = graph.total_vertex_weight / k
     for parts in partitions(one_thread, graph, k):

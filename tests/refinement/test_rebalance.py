@@ -197,7 +197,7 @@ def test_strong_rebalancing_after_another_start(backend: Backend, first: int) ->
         assert state.measures.part_weights.tolist() == [limit] * 4
 
 
-def test_strong_rebalancing_with_weights_exceeds_the_limit_by_one_vertex(backend: Backend) -> None:
+def test_strong_rebalancing_exceeds_the_limit_by_at_most_one_vertex(backend: Backend) -> None:
     graph = random_graph(1000, 3000, 1, weighted=True)
     limit = limit_of(graph, 8)
     state, moved = rebalance(backend, graph, np.zeros(1000), 8, "strong", limit)
