@@ -54,13 +54,14 @@ class Definition:
         """What a launch has to know."""
         leading = LEADING[self.kind]
         types = tuple(self.parameters.values())
+        places = tuple((name, self._path(name, field)) for name, field in self.places[leading:])
         return Signature(
-            self.name,
-            self.kind,
-            tuple(self.declared)[leading:],
-            self.places[leading:],
-            types[leading:],
+            self.name, self.kind, tuple(self.declared)[leading:], places, types[leading:]
         )
+
+    def _path(self, name: str, field: str | None) -> str | None:
+        kind = self.declared[name]
+        return kind.paths[field] if isinstance(kind, Group) and field else field
 
 
 def with_callees(definitions: Iterable[Definition]) -> list[Definition]:

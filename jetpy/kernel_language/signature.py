@@ -35,8 +35,8 @@ class Signature:
     keywords : sequence of str
         The parameters that a launch passes by keyword, groups among them, as they are written.
     places : sequence of (str, str or None)
-        What engines are passed: one of `keywords`, and the field if that is a group. Of groups
-        there is what the kernel uses.
+        What engines are passed: one of `keywords`, and the field's path (`Group.paths`) if that is
+        a group. Of groups there is what the kernel uses.
     types : sequence of (str or View)
         The types of these.
     """
@@ -95,8 +95,8 @@ class Signature:
 
 
 def place_name(name: str, field: str | None) -> str:
-    """Return what engines call a parameter, or a field of one that is a group."""
-    return name if field is None else f"{name}_{field}"
+    """Return what engines call a parameter, or a field of one that is a group, or its path."""
+    return name if field is None else f"{name}_{field.rpartition('.')[2]}"
 
 
 def signatures_as_text(signatures: Iterable[Signature]) -> str:

@@ -56,11 +56,15 @@ class Group:
     Attributes
     ----------
     fields : mapping of str to (str or View)
+    paths : mapping of str to str
+        The attribute of the host's object that has each field: ``partition.parts`` if the group has
+        a group `partition`.
     kinds : tuple of type
-        The class that declares it and those that this one extends.
+        The class that declares it, those that this one extends, and those of its groups.
     """
 
     fields: Mapping[str, str | View]
+    paths: Mapping[str, str]
     kinds: tuple[type, ...]
 
 
@@ -90,20 +94,29 @@ def named_type(text: str, width: Width = Width.NARROW) -> str | View | None:
 def group_type(declared: type, width: Width = Width.NARROW) -> Group:
     """Return the type that a class declares by the annotations of its attributes.
 
+    The fields of a group in the group count as its own; if several have one name, the first counts.
+
     Raises
     ------
     Refusal
-        If one of these is neither a scalar nor a view.
+        If an attribute is no scalar, no view and no group.
     """
     kinds = tuple(kind for kind in declared.__mro__ if kind is not object)
     fields: dict[str, str | View] = {}
+    paths: dict[str, str] = {}
     for kind in reversed(kinds):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
-            field = named_type(_text_of(annotation), width)
-            if field is None:
+            own = named_type(_text_of(annotation), width)
+            if own is not None:
+                fields[name], paths[name] = own, name
+                continue
+            inner = group_type(annotation, width) if isinstance(annotation, type) else None
+            if inner is None or not inner.fields:
                 raise Refusal(f"group {declared.__name__}: unknown type of field {name!r}")
-            fields[name] = field
-    return Group(fields, kinds)
+            fields = {**inner.fields, **fields}
+            paths = {**{field: f"{name}.{path}" for field, path in inner.paths.items()}, **paths}
+            kinds += inner.kinds
+    return Group(fields, paths, kinds)
 
 
 def _text_of(annotation: Any) -> str:

@@ -391,6 +391,17 @@ class Table(Rows):
     sums: pk.View1D[pk.int64]
 
 
+class Limits:
+    count: int
+    least: int
+
+
+class Both:
+    table: Table
+    limits: Limits
+    factor: int
+
+
 @pk.function
 def sum_of_row(r: int, rows: Rows) -> pk.int64:
     total: pk.int64 = 0
@@ -422,6 +433,12 @@ def groups(r: int, table: Table, other: Rows, factor: int):
     note(r, table, other)
     if r < table.count and r != Place.FIRST:
         table.sums[r] *= factor
+
+
+@pk.workunit
+def nested_groups(r: int, both: Both):
+    if r < both.count and sum_of_row(r, both) >= both.least:
+        both.sums[r] = sum_of_row(r, both) * both.factor
 
 
 @pk.function

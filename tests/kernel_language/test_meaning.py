@@ -360,6 +360,17 @@ def test_groups_are_passed_by_field(engine: Any, kernels: ModuleType) -> None:
     assert launch(engine, "reduce", 3, kernels.add_rows, rows=table) == 2**40 + 6
 
 
+def test_groups_in_groups(engine: Any, kernels: ModuleType) -> None:
+    """Their fields count as the group's own; the first of a name counts."""
+    both = SimpleNamespace(
+        table=rows([0, 2, 3, 3], [1, 2**40, 5]),
+        limits=SimpleNamespace(count=0, least=6),
+        factor=3,
+    )
+    launch(engine, "parallel_for", 3, kernels.nested_groups, both=both)
+    assert both.table.sums.tolist() == [3 * (2**40 + 1), 0, 0]
+
+
 def test_ranges_equal_python(engine: Any, kernels: ModuleType) -> None:
     """The end and the step of a range are computed once."""
     starts, values = [0, 0, 1, 12], list(range(12))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -13,6 +14,9 @@ from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.memory import Memory
 from jetpy.lazy import cached_property
+
+Source = tuple[Any, Callable[[Any], Any] | None, str | None]
+"""An argument, the function that reads an attribute of it, and the element type of an array."""
 
 
 class Programmable(Protocol):
@@ -87,30 +91,30 @@ class Program:
         """Replace some arguments and read attributes of all arguments again; see `Captured`."""
         sources, places, numbers = self._read
         addresses, values = self._memory.addresses, []
-        for number, (holder, field, element) in enumerate(sources):
+        for number, (holder, attribute, element) in enumerate(sources):
             if id(holder) in others:
                 holder = others[id(holder)]
-                sources[number] = holder, field, element
-            value = holder if field is None else getattr(holder, field)
+                sources[number] = holder, attribute, element
+            value = holder if attribute is None else attribute(holder)
             if element is not None:
                 known = addresses[element].get(id(value))
-                value = known or self._memory.address(value, element, str(field))
+                value = known or self._memory.address(value, element, str(attribute))
             values.append(value)
         self._blocks[places] = np.array(values, np.int64)[numbers]
         return True
 
     @cached_property
-    def _read(self) -> tuple[list[tuple[Any, str | None, str | None]], Any, Any]:
+    def _read(self) -> tuple[list[Source], Any, Any]:
         """Distinct values read from objects, and for each word of a block its value's index."""
         found: dict[tuple[int, str | None], int] = {}
-        sources: list[tuple[Any, str | None, str | None]] = []
+        sources: list[Source] = []
         places, numbers, start = [], [], 0
         for step, launcher in zip(self._steps, self._launchers, strict=True):
             for place, name, field, element in launcher.read:
                 holder = step.arguments[name]
                 number = found.setdefault((id(holder), field), len(sources))
                 if number == len(sources):
-                    sources.append((holder, field, element))
+                    sources.append((holder, attrgetter(field) if field else None, element))
                 places.append(start + place)
                 numbers.append(number)
             start += len(step.passed)
