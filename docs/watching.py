@@ -73,33 +73,35 @@ class Watched(Refinement):
     def enqueue_iterations(self) -> None:
         """Launch one iteration."""
         state = self.state
-        self.parts_before = state.parts[: state.graph.n].copy()
+        self.parts_before = state.partition.parts[: state.graph.n].copy()
         self.begin()
         self.refiner.launch()
-        wants = state.priorities[: state.graph.n] != NO_PRIORITY
-        self.parts_wanted = np.where(wants, state.targets[: state.graph.n], self.parts_before)
+        wants = state.vertices.priorities[: state.graph.n] != NO_PRIORITY
+        self.parts_wanted = np.where(
+            wants, state.vertices.targets[: state.graph.n], self.parts_before
+        )
         self.rebalancing.launch()
         state.launch_update()
 
     def wait_and_serve(self) -> bool:
         """Wait for the iteration, serve its requests, and record it."""
         goes_on = super().wait_and_serve()
-        state = self.state
-        if state.control[Control.TASK] != Task.NOTHING and not state.counters[Counter.TOO_FEW]:
+        now = self.state.iteration
+        if now.control[Control.TASK] != Task.NOTHING and not now.counters[Counter.TOO_FEW]:
             self.keep()
         return goes_on
 
     def keep(self) -> None:
         """Append the finished iteration to `seen`."""
         state, graph = self.state, self.state.graph
-        parts = state.parts[: graph.n].copy()
+        parts = state.partition.parts[: graph.n].copy()
         rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
         is_cut = parts[rows] != parts[graph.indices]
         self.seen.append(
             Iteration(
                 level=Watched.started,
                 n=graph.n,
-                task=int(state.control[Control.TASK]),
+                task=int(state.iteration.control[Control.TASK]),
                 cut=int(graph.edge_weights[is_cut].sum()) // 2,
                 heaviest=int(np.bincount(parts, graph.vertex_weights, self.problem.k).max()),
                 limit=self.problem.limit,

@@ -37,23 +37,23 @@ class PieceState(RefinementState):
         room: int = 0,
     ) -> None:
         super().__init__(backend, graph, problem, pinned, room)
-        sizes = self.k, self.k + len(AfterMoves), len(AfterUpdate)
+        sizes = problem.k, problem.k + len(AfterMoves), len(AfterUpdate)
         self._shared = Shared(*(backend.full(size, 0, np.int64) for size in sizes))
         self._common_reach = 0
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Copy `parts`, which cover at least the owned vertices. Collective."""
         super().start(parts, known)
-        self._shared.weights_before[:] = self.part_weights
-        inactive = self.graph.n - int(self.counts.host[Counter.ACTIVE])
-        self.control_block.host[Control.INACTIVE] = self._agree_on_reach(inactive)
-        self.control_block.host[Control.WITHOUT_ROOM] = 0
+        self._shared.weights_before[:] = self.partition.part_weights
+        inactive = self.graph.n - int(self.dual.counters.host[Counter.ACTIVE])
+        self.dual.control.host[Control.INACTIVE] = self._agree_on_reach(inactive)
+        self.dual.control.host[Control.WITHOUT_ROOM] = 0
 
     def make_room(self) -> None:
         """Let launches reach all active vertices. Collective."""
         super().make_room()
         self._agree_on_reach(0)
-        self.control_block.host[Control.WITHOUT_ROOM] = 0
+        self.dual.control.host[Control.WITHOUT_ROOM] = 0
 
     def _agree_on_reach(self, count: int) -> int:
         """Return the sum of `count` over all pieces; if one must capture launches again, all do.
@@ -72,17 +72,17 @@ class PieceState(RefinementState):
         graph, backend = self.graph, self.backend
         arguments = {"shared": self._shared, "state": self}
         backend.parallel_for(
-            self.k + 1, kernels.pack_moves, may_rebuild=int(may_rebuild), **arguments
+            self.partition.k + 1, kernels.pack_moves, may_rebuild=int(may_rebuild), **arguments
         )
         graph.halo.allreduce(self._shared.moves)
         backend.parallel_for(
-            self.k + 1,
+            self.partition.k + 1,
             kernels.unpack_moves,
             pieces=graph.halo.pieces,
             max_moved=graph.global_n // MAX_MOVED,
             **arguments,
         )
-        graph.halo.exchange_ghosts(self.parts)
+        graph.halo.exchange_ghosts(self.partition.parts)
         backend.parallel_for(
             graph.n_with_ghosts - graph.n_owned,
             ghost_kernels.list_moved_ghosts,
@@ -93,12 +93,19 @@ class PieceState(RefinementState):
     def sum_up(self) -> None:
         """Sum the counts of an update over all pieces. Collective."""
         graph, backend = self.graph, self.backend
-        arguments = {"shared": self._shared, "state": self}
-        backend.parallel_for(1, kernels.pack_update, n=graph.n, **arguments)
-        graph.halo.allreduce(self._shared.updates)
+        shared = self._shared
+        backend.parallel_for(
+            1, kernels.pack_update, n=graph.n, shared=shared, iteration=self.iteration
+        )
+        graph.halo.allreduce(shared.updates)
         ghosts = graph.n_with_ghosts - graph.n_owned
         backend.parallel_for(
-            ghosts + 1, kernels.unpack_update, ghosts=ghosts, graph=graph, **arguments
+            ghosts + 1,
+            kernels.unpack_update,
+            ghosts=ghosts,
+            graph=graph,
+            shared=shared,
+            state=self,
         )
 
 
@@ -112,7 +119,7 @@ class PieceRefinement(Refinement):
         if self.state.graph.halo.can_be_captured:
             super().enqueue_iterations()
             return
-        control = self.state.control_block
+        control = self.state.dual.control
         self.begin()
         self.backend.sync_host(control)
         self.backend.synchronize()

@@ -113,8 +113,9 @@ def group_type(declared: type, width: Width = Width.NARROW) -> Group:
             inner = group_type(annotation, width) if isinstance(annotation, type) else None
             if inner is None or not inner.fields:
                 raise Refusal(f"group {declared.__name__}: unknown type of field {name!r}")
-            fields = {**inner.fields, **fields}
-            paths = {**{field: f"{name}.{path}" for field, path in inner.paths.items()}, **paths}
+            for field, path in inner.paths.items():
+                fields.setdefault(field, inner.fields[field])
+                paths.setdefault(field, f"{name}.{path}")
             kinds += inner.kinds
     return Group(fields, paths, kinds)
 

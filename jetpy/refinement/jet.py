@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
@@ -61,9 +62,7 @@ class Refinement:
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)
         self._best_weights = backend.dual_view(problem.k)
-        self._propagate = CapturedLaunches(self.state)
-        self._rebalance = CapturedLaunches(self.state)
-        self._iterate = CapturedLaunches(self.state)
+        self._captured = {tasks: CapturedLaunches(self.state) for tasks in Tasks}
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
         """Move to another level; both levels must be without long rows.
@@ -75,7 +74,7 @@ class Refinement:
         self.state.move(graph, problem, pinned)
         self.rebalancing.move()
         others = {id(before): graph, id(table): self.state.table}
-        for captured in (self._propagate, self._rebalance, self._iterate):
+        for captured in self._captured.values():
             captured.move(others)
         self._flows = Flows(self.backend, graph, problem, pinned)
 
@@ -87,7 +86,7 @@ class Refinement:
         `known` are the measures of `parts`, if the caller has them.
         """
         options = self.problem.options.refine
-        self.state.control_block.host[Control.ITERATIONS] = 0
+        self.state.dual.control.host[Control.ITERATIONS] = 0
         measures, cut_before = known, None
         for ratio in options.finest_ratios if finest else options.coarse_ratios:
             measures = self.start(parts, ratio, measures)
@@ -100,7 +99,7 @@ class Refinement:
         assert cut_before is not None
         if flows and self._flows.are_due(measures, finest=finest):
             parts, measures = self._flows.improve(parts, measures)
-        iterations = int(self.state.control_block.host[Control.ITERATIONS])
+        iterations = int(self.state.dual.control.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)
 
     def start(self, parts: Array, ratio: int, known: Measures | None) -> Measures:
@@ -109,7 +108,7 @@ class Refinement:
         state.start(parts, known)
         self.rebalancing.start()
         measures = state.measures
-        control = state.control_block.host
+        control = state.dual.control.host
         control[Control.LOCK] += 1
         self._made = self._count()
         for place, value in {
@@ -126,14 +125,13 @@ class Refinement:
             Control.PATIENCE: options.patience,
             Control.TOLERANCE: round(TOLERANCE_UNITS * options.tolerance),
             Control.MAX_WEAK_ITERATIONS: options.weak_rounds,
-            Control.TIE_LIMIT: state.tie_limit,
             Control.GHOSTS: state.graph.n_owned,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.MAX_MOVED: state.graph.n // MAX_MOVED,
             Control.ENDS_WITHOUT_GAIN: int(self.refiner.is_monotone),
         }.items():
             control[place] = value
-        self.backend.sync_device(state.control_block)
+        self.backend.sync_device(state.dual.control)
         self._best_weights.host[:] = measures.part_weights
         self.backend.sync_device(self._best_weights)
         return measures
@@ -144,7 +142,7 @@ class Refinement:
         Launches for an iteration that is not due do nothing.
         """
         if self.state.launches.has_any_task:
-            self._iterate.replay(self._launch_any)
+            self.iterate(Tasks.ANY)
             return
         before = self._made
         self._made = self._count()
@@ -154,33 +152,44 @@ class Refinement:
         then = min(STEPS, max(1, rebalancings // max(1, propagations)))
         for _ in range(-(-STEPS // (in_a_row + then))):
             for _ in range(in_a_row):
-                self.propagate()
+                self.iterate(Tasks.PROPAGATION)
             for _ in range(then):
-                self.rebalance()
+                self.iterate(Tasks.REBALANCING)
 
     def _count(self) -> tuple[int, int]:
         """Return the number of iterations made so far, and the number of those that propagate."""
-        control = self.state.control_block.host
+        control = self.state.dual.control.host
         return int(control[Control.ITERATIONS]), int(control[Control.LOCK])
 
-    def propagate(self) -> None:
-        """Launch an iteration of the refiner; it does nothing if none is due."""
-        self._propagate.replay(self._launch_propagation)
+    def iterate(self, tasks: Tasks) -> None:
+        """Launch an iteration by the captured launches; it does nothing if no task is due."""
+        self._captured[tasks].replay(partial(self.launch, tasks))
 
-    def rebalance(self) -> None:
-        """Launch an iteration of rebalancing; it does nothing if none is due."""
-        self._rebalance.replay(self._launch_rebalancing)
+    def launch(self, tasks: Tasks) -> None:
+        """Launch an iteration that can do some tasks."""
+        self.begin(tasks)
+        if tasks & Tasks.PROPAGATION:
+            self.refiner.launch()
+        if tasks & Tasks.REBALANCING:
+            self.rebalancing.launch()
+        self.state.launch_update()
+
+    def begin(self, tasks: Tasks = Tasks.ANY) -> None:
+        """Begin an iteration, if one of the tasks is due."""
+        state = self.state
+        self.backend.parallel_for(1, kernels.begin_iteration, tasks=tasks, state=state)
+        self.rebalancing.plan.draw_up(state, self._best_weights.device)
 
     def wait_and_serve(self) -> bool:
         """Wait for the iterations and serve a request; return False if refinement has ended."""
         state, backend = self.state, self.backend
-        backend.sync_host(state.control_block)
+        backend.sync_host(state.dual.control)
         backend.synchronize()
-        request = Request(state.control_block.host[Control.REQUEST])
+        request = Request(state.dual.control.host[Control.REQUEST])
         if request == Request.END:
             return False
         if request != Request.NOTHING:
-            backend.sync_host(state.counts)
+            backend.sync_host(state.dual.counters)
             backend.synchronize()
             self._answer(request)
         return True
@@ -190,15 +199,15 @@ class Refinement:
         state, backend = self.state, self.backend
         backend.sync_host(self._best_weights)
         backend.synchronize()
-        control = state.control_block.host
-        parts = state.parts if control[Control.IS_BEST] else state.best_parts
+        control, own = state.dual.control.host, state.partition
+        parts = own.parts if control[Control.IS_BEST] else own.best_parts
         if len(parts) > state.graph.n_with_ghosts:
             parts = parts[: state.graph.n_with_ghosts]
         return parts, Measures(int(control[Control.BEST_CUT]), self._best_weights.host.copy())
 
     def _answer(self, request: Request) -> None:
         """Serve a request of the back end."""
-        state, control = self.state, self.state.control_block
+        state, control = self.state, self.state.dual.control
         control.host[Control.REQUEST] = Request.NOTHING
         if request == Request.ROOM:
             state.make_room()
@@ -209,35 +218,7 @@ class Refinement:
         state.resume()
         self.backend.sync_device(control)
         if request == Request.ACTIVATE:
-            self._launch_evictions()
+            self.rebalancing.launch()
         else:
             self.refiner.launch_many()
-            state.launch_update()
-
-    def _launch_any(self) -> None:
-        self.begin(Tasks.ANY)
-        self.refiner.launch()
-        self.rebalancing.launch()
-        self.state.launch_update()
-
-    def _launch_propagation(self) -> None:
-        self.begin(Tasks.PROPAGATION)
-        self._launch_moves()
-
-    def _launch_rebalancing(self) -> None:
-        self.begin(Tasks.REBALANCING)
-        self._launch_evictions()
-
-    def begin(self, tasks: Tasks = Tasks.ANY) -> None:
-        """Begin an iteration, if one of the tasks is due."""
-        state = self.state
-        self.backend.parallel_for(1, kernels.begin_iteration, tasks=tasks, state=state)
-        self.rebalancing.plan.draw_up(state, self._best_weights.device)
-
-    def _launch_moves(self) -> None:
-        self.refiner.launch()
-        self.state.launch_update()
-
-    def _launch_evictions(self) -> None:
-        self.rebalancing.launch()
-        self.state.launch_update()
+        state.launch_update()

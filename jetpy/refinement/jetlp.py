@@ -37,9 +37,9 @@ class LabelPropagation:
         backend.parallel_for(
             count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
-        state.graph.halo.exchange_ghosts(state.priorities, state.targets)
+        state.graph.halo.exchange_ghosts(state.vertices.priorities, state.vertices.targets)
         count = state.launches.listed(
-            count, kernels.list_proposers, state=state, proposals=self._proposals
+            count, kernels.list_proposers, vertices=state.vertices, proposals=self._proposals
         )
         arguments: dict[str, Any] = {
             "graph": state.graph,
@@ -53,7 +53,7 @@ class LabelPropagation:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
             flows = self._cap.incoming, self._cap.outgoing
             state.graph.halo.allreduce(*flows, stripes=self._cap.stripes)
-            backend.parallel_for(state.k, kernels.cap_inflow, state=state, cap=self._cap)
+            backend.parallel_for(state.partition.k, kernels.cap_inflow, state=state, cap=self._cap)
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 
     def launch_many(self) -> None:
@@ -62,7 +62,7 @@ class LabelPropagation:
 
 
 def _inflow(state: RefinementState, overfill: int) -> Inflow:
-    backend, k, stripes = state.backend, state.k, state.launches.stripes
+    backend, k, stripes = state.backend, state.partition.k, state.launches.stripes
     return Inflow(
         ranks=backend.empty(state.room),
         incoming=backend.full(k * BUCKETS * stripes, 0, backend.sum_type),

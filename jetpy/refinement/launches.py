@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any
 
-from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
-from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control, Counter
+from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control
+from jetpy.workloads.common.groups import MoveLists, Vertices
 
 SHARE, INDICES = 8, 1 << 18
 """Indices that share the edges of one moved vertex; maximum for all moved vertices."""
@@ -17,29 +17,11 @@ MAX_COUNTED = 1024
 """Maximum product of parts and stripes: each stripe has a histogram for each part."""
 
 
-class State(Protocol):
-    """The attributes of a `RefinementState` that launches depend on."""
-
-    backend: Backend
-    graph: DeviceGraph
-    k: int
-    room: int
-    control_block: DualView
-    counts: DualView
-    control: Array
-    active: Array
-    moved: Array
-
-
 class Launches(ABC):
-    """Index ranges of the launches on one refinement state.
+    """Index ranges of the launches on one refinement state, whose control block is given.
 
     Attributes
     ----------
-    share : int
-        Indices that share the edges of one moved vertex.
-    stripe_bits : int
-        2**stripe_bits consecutive vertices share one list of moved vertices.
     stripes : int
         Counters for each part and bucket; the vertices are distributed over them.
     has_any_task : bool
@@ -50,15 +32,13 @@ class Launches(ABC):
         How many times the number of indices has changed; each change invalidates captured launches.
     """
 
-    share: int
-    stripe_bits: int
     stripes: int
     has_any_task: bool
     until: Count | None = None
     reach: int = 0
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, control: DualView) -> None:
+        self._control = control
 
     @property
     @abstractmethod
@@ -86,13 +66,8 @@ class Launches(ABC):
         """List vertices by a *scan* workunit, if that saves time; return the index count."""
 
     @abstractmethod
-    def choose_room(self) -> None:
+    def choose_room(self, active: int) -> None:
         """Choose how many vertices launches cover, and at how many active ones to choose again."""
-
-    @property
-    def active_count(self) -> int:
-        """Number of active vertices, at least 1."""
-        return max(1, int(self._state.counts.host[Counter.ACTIVE]))
 
 
 class ListedLaunches(Launches):
@@ -101,20 +76,19 @@ class ListedLaunches(Launches):
     Launches read the lengths of the lists when they run.
     """
 
-    share = 1
     has_any_task = True
     may_rebuild = True
 
-    def __init__(self, state: State, n: int) -> None:
-        super().__init__(state)
-        self.stripe_bits = max(0, (n - 1) // COUNTER_STRIPES).bit_length()
-        most = min(COUNTER_STRIPES, MAX_COUNTED // state.k)
-        self.stripes = max(1, min(state.backend.threads, most))
+    def __init__(self, control: DualView, backend: Backend, k: int, room: int) -> None:
+        super().__init__(control)
+        self._backend, self._room = backend, room
+        most = min(COUNTER_STRIPES, MAX_COUNTED // k)
+        self.stripes = max(1, min(backend.threads, most))
         self.until = self._number(Control.REQUEST)
 
     def _number(self, place: Control) -> Count:
         """Return a number of the control block that launches read when they are due."""
-        return Count(self._state.control, place)
+        return Count(self._control.device, place)
 
     def over_active(self, task: Control) -> Count:
         """Return the number of active vertices, or 0 if another task is due."""
@@ -130,18 +104,17 @@ class ListedLaunches(Launches):
 
     def vertices(self) -> Array:
         """Return a new array."""
-        return self._state.backend.empty(self._state.room)
+        return self._backend.empty(self._room)
 
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> Count:
         """List vertices; return their number."""
         number = self._number(Control.LISTED)
-        self._state.backend.scan_into(number, count, workunit, **arguments)
+        self._backend.scan_into(number, count, workunit, **arguments)
         return number
 
-    def choose_room(self) -> None:
+    def choose_room(self, active: int) -> None:
         """Allow a quarter more active vertices, and `SPARE`, before they are listed again."""
-        room = self.active_count + self.active_count // 4 + SPARE
-        self._state.control_block.host[Control.ROOM] = room
+        self._control.host[Control.ROOM] = active + active // 4 + SPARE
 
 
 class SweepingLaunches(Launches):
@@ -150,16 +123,18 @@ class SweepingLaunches(Launches):
     They cover more vertices than are active, so that captured launches stay valid.
     """
 
-    share = SHARE
-    stripe_bits = BLOCK_BITS
     stripes = 1
     has_any_task = False
     _count = 0
 
+    def __init__(self, control: DualView, vertices: Vertices, moves: MoveLists) -> None:
+        super().__init__(control)
+        self._vertices, self._moves = vertices, moves
+
     @property
     def may_rebuild(self) -> bool:
         """Whether launches cover all vertices."""
-        return self._count == self._state.graph.n
+        return self._count == self.over_rows()
 
     def over_active(self, task: Control) -> int:
         """Return the number of vertices to cover; kernels do nothing if another task is due."""
@@ -167,29 +142,33 @@ class SweepingLaunches(Launches):
 
     def over_moves(self) -> int:
         """Return an index count that keeps a GPU busy."""
-        return min(INDICES, len(self._state.moved) * SHARE)
+        return min(INDICES, len(self._moves.moved) * SHARE)
 
     def over_rows(self) -> int:
         """Return the number of all rows."""
-        return self._state.graph.n
+        return int(self._control.host[Control.VERTICES])
 
     def vertices(self) -> Array:
         """Return the active vertices."""
-        return self._state.active
+        active: Array = self._vertices.active
+        return active
 
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
         """Return `count`; nothing is listed."""
         return count
 
-    def choose_room(self) -> None:
+    def choose_room(self, active: int) -> None:
         """Cover half as many vertices again as are active, plus `SPARE`, if too few are covered."""
-        state, count = self._state, self.active_count
-        if count > self._count:
-            reached = min(state.graph.n, count + count // 2 + SPARE)
+        if active > self._count:
+            reached = min(self.over_rows(), active + active // 2 + SPARE)
             self.reach += int(reached != self._count)
-            self._count = state.control_block.host[Control.ROOM] = reached
+            self._count = self._control.host[Control.ROOM] = reached
 
 
-def launches_for(state: State, n: int) -> Launches:
-    """Return the launches on a state with room for n vertices, ghosts included."""
-    return SweepingLaunches(state) if state.backend.is_asynchronous else ListedLaunches(state, n)
+def make_move_lists(backend: Backend, n: int) -> MoveLists:
+    """Allocate the lists of moved vertices, for n vertices, ghosts included."""
+    share, stripe_bits = 1, max(0, (n - 1) // COUNTER_STRIPES).bit_length()
+    if backend.is_asynchronous:
+        share, stripe_bits = SHARE, BLOCK_BITS
+    size = -(-n // (COUNTER_STRIPES << stripe_bits)) << stripe_bits
+    return MoveLists(backend.empty(COUNTER_STRIPES * size), size, stripe_bits, share)

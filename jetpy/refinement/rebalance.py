@@ -34,7 +34,7 @@ class Rebalancing:
         self.plan = Plan(backend, state.problem)
         self._eviction = _eviction(state)
         regions = (n >> REGION_BITS) + 1
-        groups = state.k // group_size
+        groups = state.partition.k // group_size
         sums = backend.full(groups * regions * REGION_SUMS, 0, backend.sum_type)
         here, elsewhere = (backend.full(groups, 0, np.int64) for _ in range(2))
         self._evicted = EvictedSums(sums, regions, here, elsewhere)
@@ -61,8 +61,8 @@ class Rebalancing:
     def activate_more(self) -> None:
         """Activate all vertices of the parts that too few active vertices may leave."""
         state, backend = self._state, self._state.backend
-        state.counts.host[Counter.TOO_FEW] = 0
-        backend.sync_device(state.counts)
+        state.dual.counters.host[Counter.TOO_FEW] = 0
+        backend.sync_device(state.dual.counters)
         backend.parallel_for(
             state.graph.n,
             kernels.activate_interior,
@@ -70,7 +70,7 @@ class Rebalancing:
             plan=self.plan,
             state=state,
         )
-        backend.sync_host(state.counts)
+        backend.sync_host(state.dual.counters)
         backend.synchronize()
         state.make_room()
 
@@ -101,14 +101,15 @@ class Rebalancing:
         digits = -(-max(bits - left, 0) // digit_bits)
         last_bits = max(bits - digits * digit_bits, 0)
         both = {"eviction": self._eviction, "state": state}
-        backend.parallel_for(state.k, kernels.find_last_bucket, plan=self.plan, **both)
+        backend.parallel_for(state.partition.k, kernels.find_last_bucket, plan=self.plan, **both)
         count = self._list_candidates()
         listed = {"vertices": self._vertices, "graph": state.graph, **both}
+        narrowed = {"eviction": self._eviction, "iteration": state.iteration}
         for digit in reversed(range(digits)):
             shift = last_bits + digit * digit_bits
             backend.parallel_for(count, kernels.tally_digits, shift=shift, **listed)
             halo.allreduce(self._eviction.upper_digits, self._eviction.lower_digits)
-            backend.parallel_for(state.k, kernels.narrow_down, **both)
+            backend.parallel_for(state.partition.k, kernels.narrow_down, **narrowed)
         backend.parallel_for(
             count,
             kernels.evict,
@@ -135,7 +136,9 @@ class Rebalancing:
         state, evicted = self._state, self._evicted
         if not state.graph.halo.is_whole:
             regions = len(evicted.here) * evicted.regions
-            state.backend.parallel_for(regions, kernels.sum_regions, evicted=evicted, state=state)
+            state.backend.parallel_for(
+                regions, kernels.sum_regions, evicted=evicted, iteration=state.iteration
+            )
             state.graph.halo.exscan(evicted.here, evicted.elsewhere)
         state.backend.parallel_for(
             count,
@@ -149,7 +152,7 @@ class Rebalancing:
 
 
 def _eviction(state: RefinementState) -> Eviction:
-    backend, n, k = state.backend, state.room, state.k
+    backend, n, k = state.backend, state.room, state.partition.k
     kind = backend.sum_type
     half_bits = _half_bits(_most_vertices(state), k)
     return Eviction(

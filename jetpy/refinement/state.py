@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.engines.base import Array, Backend, Count
+from jetpy.engines.base import Array, Backend, Count, DualView
 from jetpy.graph.csr import INT32_MAX
 from jetpy.problem.problem import Problem
-from jetpy.refinement.launches import launches_for
+from jetpy.refinement.launches import (
+    Launches,
+    ListedLaunches,
+    SweepingLaunches,
+    make_move_lists,
+)
 from jetpy.refinement.measures import Measures, measure, upload_metric
-from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
-from jetpy.workloads.common.groups import NO_VERTEX, Connectivity
+from jetpy.workloads.common.control_block import Control, Counter, Task
+from jetpy.workloads.common.groups import NO_VERTEX, Connectivity, Iteration, Partition, Vertices
 from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement import moves as kernels
@@ -22,6 +31,15 @@ LOOSE = 0.75
 share of the graph's."""
 
 
+@dataclass(frozen=True, eq=False)
+class DualViews:
+    """Arrays of the groups `Partition` and `Iteration` that the host uses, too."""
+
+    part_weights: DualView
+    counters: DualView
+    control: DualView
+
+
 class RefinementState:
     """The current partition of a level and the data derived from it, updated in place.
 
@@ -29,23 +47,23 @@ class RefinementState:
     start, and those whose edges to their own part are few. An iteration is a sequence of launches
     whose results the host does not read (`CapturedLaunches`); `launches` has their index ranges.
 
-    Kernels use the attributes that the group `Refinement` of `jetpy.workloads.common.groups`
-    declares.
+    Kernels take it as the group `Refinement` of `jetpy.workloads.common.groups`, or one of the
+    groups in it.
 
     Attributes
     ----------
     room : int
         Maximum number of vertices of a level, without ghosts.
+    partition, iteration, vertices, moves : Partition, Iteration, Vertices, MoveLists
+        Arrays that all levels use.
+    dual : DualViews
+    launches : Launches
     pinned : int32, shape (n,), or None
         Parts of vertices that never move; `NO_PART` for others. Partitions agree with it.
+    metric, table : Metric, Connectivity
+        Metric and connectivity table of the level.
     measures : Measures
-        Measures of `parts` at the start.
-    table : Connectivity
-    launches : Launches
-    tie_limit : int
-        Maximum edge weight, in 128ths per vertex weight, of a vertex that is always active.
-    weights, counts, control_block : DualView
-        Dual views of `part_weights`, `counters` and `control`.
+        Measures of the partition at the start.
     """
 
     def __init__(
@@ -56,60 +74,66 @@ class RefinementState:
         pinned: Array | None = None,
         room: int = 0,
     ) -> None:
-        self.backend, self.k = backend, problem.k
-        self.room = max(room, graph.n)
+        self.backend, self.room = backend, max(room, graph.n)
         n, k = max(room, graph.n_with_ghosts), problem.k
-        self.parts, self.previous = backend.empty(n), backend.empty(n)
-        self.destinations, self.best_parts = backend.empty(n), backend.empty(n)
-        self.targets, self.gains = backend.empty(n), backend.empty(n)
-        self.internal = backend.empty(n, backend.sum_type)
-        self.priorities, self.locks = backend.empty(n), backend.full(n, 0)
-        self.weights, self.counts = backend.dual_view(k), backend.dual_view(max(Counter) + 1)
-        self.control_block = backend.dual_view(len(Control))
-        self.part_weights, self.counters = self.weights.device, self.counts.device
-        self.control = self.control_block.device
-        self.active = backend.full(max(n, 1), NO_VERTEX)
-        self.launches = launches_for(self, n)
-        self.share, self.stripe_bits = self.launches.share, self.launches.stripe_bits
-        self.list_size = -(-n // (COUNTER_STRIPES << self.stripe_bits)) << self.stripe_bits
-        self.moved = backend.empty(COUNTER_STRIPES * self.list_size)
+        dual = DualViews(*map(backend.dual_view, (k, max(Counter) + 1, len(Control))))
+        self.dual, self.iteration = dual, Iteration(dual.control.device, dual.counters.device)
+        self.partition = Partition(
+            *(backend.empty(n) for _ in range(4)),
+            part_weights=dual.part_weights.device,
+            limits=backend.empty(k, np.int64),
+            k=k,
+        )
+        self.vertices = Vertices(
+            active=backend.full(max(n, 1), NO_VERTEX),
+            targets=backend.empty(n),
+            gains=backend.empty(n),
+            internal=backend.empty(n, backend.sum_type),
+            priorities=backend.empty(n),
+            locks=backend.full(n, 0),
+        )
+        self.moves = make_move_lists(backend, n)
+        self.launches: Launches = ListedLaunches(dual.control, backend, k, self.room)
+        if backend.is_asynchronous:
+            self.launches = SweepingLaunches(dual.control, self.vertices, self.moves)
         self.move(graph, problem, pinned)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
         """Move to a level of at most `room` vertices."""
         self.graph, self.problem, self.pinned = graph, problem, pinned
-        self.metric = upload_metric(self.backend, graph, problem.metric, self.k)
-        self.metric_kind, self.distances = self.metric.metric_kind, self.metric.distances
-        self.unit, self.scale = self.metric.unit, self.metric.scale
-        self.limits = self.backend.from_host(problem.limits)
-        self.table = make_table(self.backend, graph, self.k)
+        self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
+        self.partition.limits[:] = self.backend.from_host(problem.limits)
+        self.table = make_table(self.backend, graph, problem.k)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Start with a copy of `parts` (int32, shape (n,)).
 
         `known` are its measures, if the caller has them.
         """
-        backend, rows = self.backend, self.graph.long_rows.fine
+        backend, rows, own = self.backend, self.graph.long_rows.fine, self.partition
         n = self.graph.n_with_ghosts
-        self.parts[: len(parts)] = parts
-        self.graph.halo.exchange_ghosts(self.parts)
-        self.previous[:n] = self.best_parts[:n] = self.parts[:n]
-        self.measures = known or measure(backend, self.graph, self.parts, self.metric)
+        own.parts[: len(parts)] = parts
+        self.graph.halo.exchange_ghosts(own.parts)
+        own.previous[:n] = own.best_parts[:n] = own.parts[:n]
+        self.measures = known or measure(backend, self.graph, own.parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)
         rows.launch(
             self.graph.n, table_kernels.build_rows, graph=self.graph, table=self.table, state=self
         )
         if self.pinned is not None:
-            backend.parallel_for(self.graph.n, active_kernels.pin, pinned=self.pinned, state=self)
+            backend.parallel_for(
+                self.graph.n, active_kernels.pin, pinned=self.pinned, vertices=self.vertices
+            )
         weight = max(1, int(self.measures.part_weights.sum()))
         tie_limit = LOOSE * TIE_SCALE * self.graph.edge_weight / weight
-        self.tie_limit = int(min(tie_limit, INT32_MAX))
-        self.weights.host[:] = self.measures.part_weights
-        self.counts.host[Counter.ACTIVE] = self._list_active()
-        self.control_block.host[Control.VERTICES] = self.graph.n
-        self.launches.choose_room()
-        backend.sync_device(self.weights)
-        backend.sync_device(self.counts)
+        control = self.dual.control.host
+        control[Control.TIE_LIMIT] = int(min(tie_limit, INT32_MAX))
+        control[Control.VERTICES] = self.graph.n
+        self.dual.part_weights.host[:] = self.measures.part_weights
+        self.dual.counters.host[Counter.ACTIVE] = active = self._list_active()
+        self.launches.choose_room(max(1, active))
+        backend.sync_device(self.dual.part_weights)
+        backend.sync_device(self.dual.counters)
 
     def make_room(self) -> None:
         """Let launches cover all active vertices, until there are too many again.
@@ -117,13 +141,14 @@ class RefinementState:
         Recently activated vertices are listed out of order. Launches that read the number of active
         vertices cover them nevertheless.
         """
-        if self.counts.host[Counter.ACTIVE] > self.control_block.host[Control.ROOM]:
+        active = int(self.dual.counters.host[Counter.ACTIVE])
+        if active > self.dual.control.host[Control.ROOM]:
             self._list_active()
-            self.launches.choose_room()
+            self.launches.choose_room(active)
 
     def resume(self) -> None:
         """Set the task of the last iteration again, in the host's copy of the control block."""
-        control, active = self.control_block.host, self.counts.host[Counter.ACTIVE]
+        control, active = self.dual.control.host, self.dual.counters.host[Counter.ACTIVE]
         control[Control.TASK] = task = control[Control.LAST_TASK]
         control[Control.PROPAGATING] = active if task == Task.PROPAGATE else 0
         control[Control.REBALANCING] = 0 if task == Task.PROPAGATE else active
@@ -144,8 +169,8 @@ class RefinementState:
             self.graph.n,
             active_kernels.list_active,
             graph=self.graph,
-            state=self,
-            tie_limit=self.tie_limit,
+            vertices=self.vertices,
+            tie_limit=self.dual.control.host[Control.TIE_LIMIT],
         )
 
     def launch_update(self) -> None:
@@ -159,7 +184,7 @@ class RefinementState:
         may_rebuild = launches.may_rebuild
         self.share_moves(may_rebuild=may_rebuild)
         if may_rebuild:
-            backend.parallel_for(1, kernels.choose_update, state=self)
+            backend.parallel_for(1, kernels.choose_update, iteration=self.iteration)
         moves, all_rows = launches.over_moves(), self.graph.all_rows
         all_rows.launch(moves, kernels.subtract_moves, count=moves, **arguments)
         all_rows.launch(moves, kernels.add_moves, count=moves, **arguments)

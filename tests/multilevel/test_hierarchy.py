@@ -68,7 +68,7 @@ def test_small_levels_share_their_refinement() -> None:
         assert refinement.state.graph is level.graph
     other = replace(problem, k=8)
     assert levels[0].refinement(other) is not refinement
-    assert levels[0].refinement(other).state.k == 8
+    assert levels[0].refinement(other).state.partition.k == 8
 
 
 @pytest.mark.parametrize("name", ["default", "ultra", "gkway"])

@@ -79,13 +79,9 @@ class Iterations:
 
     def begin(self, room: int = 1, tasks: Tasks = Tasks.ANY, n: int = 2) -> np.ndarray:
         """Start the next iteration of a level of n vertices and return the control block."""
-        state = SimpleNamespace(
-            control=self.control.device,
-            counters=self.counters.device,
-            part_weights=self.weights.device,
-            limits=self.limits,
-            k=self.k,
-        )
+        partition = SimpleNamespace(part_weights=self.weights.device, limits=self.limits, k=self.k)
+        iteration = SimpleNamespace(control=self.control.device, counters=self.counters.device)
+        state = SimpleNamespace(partition=partition, iteration=iteration)
         self.control.host[Control.ROOM] = room
         self.control.host[Control.VERTICES] = n
         self.backend.sync_device(self.control)

@@ -60,28 +60,28 @@ def state_of(
 
 def finish_iteration(state: RefinementState) -> int:
     """Add the changes of cut and part weights to the measures; return the number of moves."""
-    backend, counters = state.backend, state.counts.host
-    backend.sync_host(state.counts)
-    backend.sync_host(state.weights)
+    backend, counters = state.backend, state.dual.counters.host
+    backend.sync_host(state.dual.counters)
+    backend.sync_host(state.dual.part_weights)
     backend.synchronize()
     both = counters[: Counter.REBUILD].reshape(2, COUNTER_STRIPES)
     changes, moved = both.sum(1).tolist()
     cut = changes // 2 + (0 if counters[Counter.REBUILD] else state.measures.cut)
-    state.measures = Measures(cut, state.weights.host.copy())
+    state.measures = Measures(cut, state.dual.part_weights.host.copy())
     counters[: Counter.REBUILD + 1] = 0
-    backend.sync_device(state.counts)
+    backend.sync_device(state.dual.counters)
     state.make_room()
     return moved
 
 
 def set_control(state: RefinementState, **values: int) -> None:
     """Set fields of a state's control block by name."""
-    control = state.control_block.host
+    control = state.dual.control.host
     for name, value in values.items():
         control[Control[name.upper()]] = value
     control[Control.LAST_TASK] = control[Control.TASK]
     state.resume()
-    state.backend.sync_device(state.control_block)
+    state.backend.sync_device(state.dual.control)
 
 
 def on_host(state: RefinementState, array: Array) -> np.ndarray:
@@ -90,7 +90,7 @@ def on_host(state: RefinementState, array: Array) -> np.ndarray:
 
 
 def parts_of(state: RefinementState) -> np.ndarray:
-    return on_host(state, state.parts)
+    return on_host(state, state.partition.parts)
 
 
 def cached_by_content(oracle: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -155,19 +155,22 @@ def check_state(state: RefinementState, graph: Graph) -> None:
     """Compare all incremental values of a state with values from scratch."""
     parts = parts_of(state)
     assert state.measures.cut == cost_of(graph, parts, state.problem)
-    assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
+    assert (
+        state.measures.part_weights.tolist()
+        == part_weights(graph, parts, state.partition.k).tolist()
+    )
     assert rows_of(state) == connections(graph, parts)
     check_active(state, connections(graph, parts), parts.tolist())
 
 
 def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list[int]) -> None:
     """Check that each vertex with adjacent parts is active once, and others have no target."""
-    listed = on_host(state, state.active)
-    count = state.counts.host[Counter.ACTIVE]
+    listed = on_host(state, state.vertices.active)
+    count = state.dual.counters.host[Counter.ACTIVE]
     active = set(listed[:count].tolist())
     assert len(active) == count
     assert (listed[count:] == NO_VERTEX).all()
-    targets = on_host(state, state.targets).tolist()
+    targets = on_host(state, state.vertices.targets).tolist()
     assert active == {v for v, target in enumerate(targets) if target != INACTIVE}
     assert active >= {v for v, row in enumerate(rows) if set(row) - {parts[v]}}
     if state.backend.is_asynchronous:
@@ -177,12 +180,12 @@ def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list
 def activate_all(state: RefinementState) -> None:
     """Make every vertex active."""
     backend = state.backend
-    numbers = np.zeros((len(Row), state.k), np.int64)
+    numbers = np.zeros((len(Row), state.partition.k), np.int64)
     numbers[Row.HEAVIEST], numbers[Row.TIE_LIMIT] = INT32_MAX, NO_LIMIT
-    plan = SimpleNamespace(numbers=backend.from_host(numbers.ravel()), group_size=state.k)
+    plan = SimpleNamespace(numbers=backend.from_host(numbers.ravel()), group_size=state.partition.k)
     backend.parallel_for(
         state.graph.n, activate_interior, graph=state.graph, plan=plan, state=state
     )
-    backend.sync_host(state.counts)
+    backend.sync_host(state.dual.counters)
     backend.synchronize()
     state.make_room()

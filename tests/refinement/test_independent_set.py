@@ -89,7 +89,7 @@ def expected_moves(
 
 def launch(moving: IndependentSet) -> None:
     """Launch the moves of an iteration, on request with the host's help."""
-    state, control = moving._state, moving._state.control_block
+    state, control = moving._state, moving._state.dual.control
     moving.launch()
     state.backend.sync_host(control)
     state.backend.synchronize()

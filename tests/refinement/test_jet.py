@@ -134,7 +134,7 @@ def check_iterations(
             lock=iteration,
         )
         propagation.launch()
-        best = on_host(state, state.targets)
+        best = on_host(state, state.vertices.targets)
         if iteration == 1:
             check_ties(graph, before, best, state.problem, 12345 + iteration)
         expected = expected_moves(graph, before, best, locked, ratio, state.problem)
@@ -235,12 +235,11 @@ def test_inflow_cap_equals_the_oracle(backend: Backend, stripes: int) -> None:
     )
     control = np.zeros(len(Control), np.int64)
     control[Control.TASK] = Task.PROPAGATE
-    state = SimpleNamespace(
-        control=backend.from_host(control),
-        limits=backend.from_host(limits),
-        part_weights=backend.from_host(weights),
-        k=k,
+    partition = SimpleNamespace(
+        limits=backend.from_host(limits), part_weights=backend.from_host(weights), k=k
     )
+    iteration = SimpleNamespace(control=backend.from_host(control))
+    state = SimpleNamespace(partition=partition, iteration=iteration)
     backend.parallel_for(k, cap_inflow, state=state, cap=cap)
     lowest_ranks, shares = backend.to_host(cap.lowest_ranks), backend.to_host(cap.shares)
     wanted = incoming.sum(0)

@@ -19,7 +19,7 @@ from jetpy.problem.problem import EDGE_CUT, Metric, Problem
 from jetpy.refinement import rebalance as rebalancing
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import Counter
+from jetpy.workloads.common.control_block import Counter, Tasks
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -48,7 +48,7 @@ def without_edges_between(graph: Graph, group: np.ndarray) -> Graph:
 
 def check_moves(state: RefinementState, before: np.ndarray, limit: int, moved: int) -> None:
     """Check that only overweight parts lost vertices and only parts below the limit gained any."""
-    weights = np.bincount(before, on_host(state, state.graph.vertex_weights), state.k)
+    weights = np.bincount(before, on_host(state, state.graph.vertex_weights), state.partition.k)
     after = parts_of(state)
     changed = before != after
     assert moved == changed.sum()
@@ -74,9 +74,9 @@ def rebalance(
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
     make_iteration(refinement)
     assert refinement.wait_and_serve()
-    backend.sync_host(state.counts)
+    backend.sync_host(state.dual.counters)
     backend.synchronize()
-    if state.counts.host[Counter.TOO_FEW]:
+    if state.dual.counters.host[Counter.TOO_FEW]:
         make_iteration(refinement)  # with more active vertices
         assert refinement.wait_and_serve()
     return state, finish_iteration(state)
@@ -85,9 +85,9 @@ def rebalance(
 def make_iteration(refinement: Refinement) -> None:
     """Run one iteration; captured launches would continue on back ends with lists."""
     if not refinement.backend.is_asynchronous:
-        refinement._launch_rebalancing()
+        refinement.launch(Tasks.REBALANCING)
     else:
-        refinement.rebalance()
+        refinement.iterate(Tasks.REBALANCING)
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
@@ -191,7 +191,7 @@ def test_strong_rebalancing_after_another_start(backend: Backend, first: int) ->
     for before in (starts[first], starts[1 - first]):
         parts = before.astype(np.int32)
         refinement.start(backend.from_host(parts), 25, None)
-        refinement.rebalance()
+        refinement.iterate(Tasks.REBALANCING)
         assert refinement.wait_and_serve()
         check_moves(state, before, limit, finish_iteration(state))
         assert state.measures.part_weights.tolist() == [limit] * 4
@@ -217,9 +217,9 @@ def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) 
     refinement.start(backend.from_host(np.array([0] * 6 + [1] * 2, np.int32)), 25, None)
     activate_all(state)
     make_iteration(refinement)
-    backend.sync_host(state.counts)
+    backend.sync_host(state.dual.counters)
     backend.synchronize()
-    assert state.counts.host[Counter.TOO_FEW] == 1
+    assert state.dual.counters.host[Counter.TOO_FEW] == 1
     assert finish_iteration(state) == 0
 
 

@@ -32,19 +32,19 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     backend = state.backend
     parts = parts_of(state)
     parts[vertices] = destinations
-    state.previous[:] = state.parts
-    state.parts[:] = backend.from_host(parts)
+    state.partition.previous[:] = state.partition.parts
+    state.partition.parts[:] = backend.from_host(parts)
     activate_all(state)
-    counters, vertex_weights = state.counts.host, on_host(state, state.graph.vertex_weights)
-    state.weights.host[:] = np.bincount(parts, vertex_weights, state.k)
-    lists = np.zeros((COUNTER_STRIPES, state.list_size), np.int32)
+    counters, vertex_weights = state.dual.counters.host, on_host(state, state.graph.vertex_weights)
+    state.dual.part_weights.host[:] = np.bincount(parts, vertex_weights, state.partition.k)
+    lists = np.zeros((COUNTER_STRIPES, state.moves.list_size), np.int32)
     for v in vertices:
-        stripe = (v >> state.stripe_bits) % COUNTER_STRIPES
+        stripe = (v >> state.moves.stripe_bits) % COUNTER_STRIPES
         lists[stripe, counters[Counter.MOVED + stripe]] = v
         counters[Counter.MOVED + stripe] += 1
-    state.moved[:] = backend.from_host(lists.ravel())
-    backend.sync_device(state.counts)
-    backend.sync_device(state.weights)
+    state.moves.moved[:] = backend.from_host(lists.ravel())
+    backend.sync_device(state.dual.counters)
+    backend.sync_device(state.dual.part_weights)
     set_control(state, task=Task.REBALANCE_WEAKLY)
     state.launch_update()
     assert finish_iteration(state) == len(vertices)
@@ -53,7 +53,9 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
 def move_at_random(state: RefinementState, count: int, rng: np.random.Generator) -> None:
     vertices = rng.permutation(state.graph.n)[:count]
     before = parts_of(state)
-    other = (before[vertices] + rng.integers(1, state.k, len(vertices))) % state.k
+    other = (
+        before[vertices] + rng.integers(1, state.partition.k, len(vertices))
+    ) % state.partition.k
     move(state, vertices, other)
     before[vertices] = other
     assert (parts_of(state) == before).all()

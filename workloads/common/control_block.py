@@ -113,7 +113,7 @@ class Request(IntEnum):
 
 
 class Tasks(IntEnum):
-    """What a sequence of launches can do."""
+    """What a sequence of launches can do: one bit for each task."""
 
     PROPAGATION = 1
     REBALANCING = 2

@@ -1,7 +1,8 @@
 """What kernels work on: arrays and numbers that belong together, declared once.
 
 A kernel names a group in its signature; engines are passed those of its fields that the kernel
-uses. The host passes any object that has them as attributes.
+uses. The host passes any object that has them as attributes. The fields of groups in a group count
+as its own: kernels read ``state.parts``, where the host has ``state.partition.parts``.
 """
 
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ class Connectivity:
     k: int
 
 
+@dataclass(frozen=True, eq=False)
 class Partition:
     """A partition into k parts, and what it was and will be."""
 
@@ -108,21 +110,49 @@ class Partition:
     k: int
 
 
-class Refinement(Partition, Metric):
-    """All that refinement knows of a partition, its vertices and its moves.
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """What the iteration does, and what it counts (`control_block`)."""
+
+    control: pk.View1D[pk.int64]  # by Control
+    counters: pk.View1D[pk.int64]  # by Counter
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices:
+    """What iterations know of each vertex.
 
     Targets, gains and priorities of inactive vertices are `INACTIVE`, undefined and `NO_PRIORITY`.
     """
 
-    control: pk.View1D[pk.int64]  # the control block, by Control
-    counters: pk.View1D[pk.int64]  # by Counter
     active: pk.View1D[pk.int32]  # the vertices that iterations look at
     targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNWANTED, UNKNOWN, INACTIVE, PINNED
     gains: pk.View1D[pk.int32]  # what moving there gains
     internal: pk.View1D[Weight]  # weight of the edges into the own part
     priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY
     locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
-    moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each stripe
-    list_size: int  # of each of these lists
+
+
+@dataclass(frozen=True, eq=False)
+class MoveLists:
+    """The vertices that the iteration has moved, one list for each stripe (`striped_counters`)."""
+
+    moved: pk.View1D[pk.int32]
+    list_size: int  # of each list
     stripe_bits: int  # 2^stripe_bits vertices in a row are of one stripe
     share: int  # indices that share the edges of a moved vertex
+
+
+class Progress:
+    """A partition, and the iteration that changes it."""
+
+    partition: Partition
+    iteration: Iteration
+
+
+class Refinement(Progress):
+    """All that refinement knows of a level, apart from the graph and the connectivity table."""
+
+    metric: Metric
+    vertices: Vertices
+    moves: MoveLists

@@ -7,16 +7,16 @@ is a range of vertices. On a GPU blocks of vertices are dealt round, so that all
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import COUNTER_STRIPES
-from jetpy.workloads.common.groups import Refinement
+from jetpy.workloads.common.groups import MoveLists
 
 APART = 16
 """Counters between those of two stripes, so that no cache line has some of both."""
 
 
 @pk.function
-def stripe_of(v: int, state: Refinement) -> int:
+def stripe_of(v: int, moves: MoveLists) -> int:
     """Return the stripe of a vertex, one of `COUNTER_STRIPES`."""
-    return (v >> state.stripe_bits) & COUNTER_STRIPES - 1
+    return (v >> moves.stripe_bits) & COUNTER_STRIPES - 1
 
 
 @pk.function

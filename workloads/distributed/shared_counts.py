@@ -10,7 +10,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
-from jetpy.workloads.common.groups import INT32_MAX, Graph, Refinement
+from jetpy.workloads.common.groups import INT32_MAX, Graph, Iteration, Progress
 
 ALWAYS = -1
 NEVER = INT32_MAX
@@ -46,7 +46,7 @@ class Shared:
 
 
 @pk.workunit
-def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
+def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Progress):
     """Pack the change of part i's weight; index k packs the number of moved vertices."""
     if i < state.k:
         shared.moves[i] = state.part_weights[i] - shared.weights_before[i]
@@ -60,7 +60,7 @@ def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
 
 
 @pk.workunit
-def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refinement):
+def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Progress):
     """Unpack the weight of part i; index k decides whether rows are rebuilt.
 
     Rows are rebuilt if more than `max_moved` vertices have moved and all pieces can rebuild theirs.
@@ -77,21 +77,21 @@ def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Ref
 
 
 @pk.workunit
-def pack_update(i: int, n: int, shared: Shared, state: Refinement):
+def pack_update(i: int, n: int, shared: Shared, iteration: Iteration):
     """Pack the change of the cut, and the number of vertices of n that are not active."""
     change: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        change += state.counters[Counter.CUT_CHANGE + stripe]
-    active: pk.int64 = state.counters[Counter.ACTIVE]
+        change += iteration.counters[Counter.CUT_CHANGE + stripe]
+    active: pk.int64 = iteration.counters[Counter.ACTIVE]
     shared.updates[AfterUpdate.CUT_CHANGE] = change
     shared.updates[AfterUpdate.INACTIVE] = n - active
     shared.updates[AfterUpdate.WITHOUT_ROOM] = 0
-    if active > state.control[Control.ROOM]:
+    if active > iteration.control[Control.ROOM]:
         shared.updates[AfterUpdate.WITHOUT_ROOM] = 1
 
 
 @pk.workunit
-def unpack_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Refinement):
+def unpack_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Progress):
     """Unpack the sums, as one device would count them; index i < `ghosts` resets ghost i's move."""
     if state.control[Control.TASK] == Task.NOTHING:
         return

@@ -15,8 +15,12 @@ from jetpy.workloads.common.groups import (
     NO_PRIORITY,
     Connectivity,
     Graph,
+    Iteration,
     LongRows,
+    Partition,
+    Progress,
     Refinement,
+    Vertices,
 )
 from jetpy.workloads.common.long_rows import (
     is_lane,
@@ -132,9 +136,9 @@ def keep_lowest(i: int, graph: Graph, long_rows: LongRows, state: Refinement, le
 
 
 @pk.function
-def key_of(v: int, state: Refinement) -> pk.int64:
+def key_of(v: int, vertices: Vertices) -> pk.int64:
     """Return the key by which a vertex's move is sorted: by falling gain, then vertex."""
-    key: pk.int64 = INT32_MAX - state.priorities[v]
+    key: pk.int64 = INT32_MAX - vertices.priorities[v]
     return (key << NUMBER_BITS) + v
 
 
@@ -145,13 +149,13 @@ def vertex_of_key(key: pk.int64) -> int:
 
 
 @pk.workunit
-def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, legal: Legal):
+def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, vertices: Vertices, legal: Legal):
     """List the moves."""
-    v: int = state.active[i]
+    v: int = vertices.active[i]
     if v >= 0:
         if legal.targets[v] != NO_PART:
             if last_pass:
-                legal.keys[acc] = key_of(v, state)
+                legal.keys[acc] = key_of(v, vertices)
             acc += 1
 
 
@@ -169,7 +173,7 @@ def collect_moves(i: int, state: Refinement, legal: Legal):
 
 
 @pk.workunit
-def rank_moves(i: int, state: Refinement, legal: Legal, sequence: Sequence):
+def rank_moves(i: int, state: Progress, legal: Legal, sequence: Sequence):
     """Sort the moves, each by looking at all others; if they are too many, ask the host to."""
     if not propagates(state):
         return
@@ -190,17 +194,17 @@ def rank_moves(i: int, state: Refinement, legal: Legal, sequence: Sequence):
 
 
 @pk.function
-def is_move(i: int, state: Refinement, legal: Legal, sequence: Sequence) -> bool:
+def is_move(i: int, iteration: Iteration, legal: Legal, sequence: Sequence) -> bool:
     """Whether an index has a move of the sequence."""
     return (
-        propagates(state)
+        propagates(iteration)
         and legal.counts[Count.MOVES] <= sequence.most
         and i < legal.counts[Count.MOVES]
     )
 
 
 @pk.workunit
-def weigh_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence: Sequence):
+def weigh_moves(i: int, graph: Graph, state: Progress, legal: Legal, sequence: Sequence):
     """Find by how much the number of overweight parts changes with each move of the sequence.
 
     A part counts from the first move that it has to do with.
@@ -242,7 +246,7 @@ def weigh_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence:
 
 
 @pk.workunit
-def measure_moves(i: int, state: Refinement, legal: Legal, sequence: Sequence):
+def measure_moves(i: int, state: Progress, legal: Legal, sequence: Sequence):
     """Find the longest beginning of the sequence after which no part is overweight."""
     if not is_move(i, state, legal, sequence):
         return
@@ -254,7 +258,7 @@ def measure_moves(i: int, state: Refinement, legal: Legal, sequence: Sequence):
 
 
 @pk.workunit
-def admit_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence: Sequence):
+def admit_moves(i: int, graph: Graph, state: Progress, legal: Legal, sequence: Sequence):
     """Admit a move up to there; one after it if its target has room even if nobody leaves."""
     sequence.admitted[i] = 0
     if not is_move(i, state, legal, sequence):
@@ -300,12 +304,12 @@ def is_arrival(event: pk.int64) -> bool:
 
 @pk.workunit
 def list_events(
-    j: int, state: Refinement, legal: Legal, sequence: Sequence, listed: pk.View1D[pk.int64]
+    j: int, partition: Partition, legal: Legal, sequence: Sequence, listed: pk.View1D[pk.int64]
 ):
     """List what move j of the sequence means to two parts."""
     v: int = vertex_of_key(sequence.keys[j])
     place: pk.int64 = j
-    listed[2 * place] = event_of(state.parts[v], place, False)
+    listed[2 * place] = event_of(partition.parts[v], place, False)
     listed[2 * place + 1] = event_of(legal.targets[v], place, True)
 
 
@@ -343,16 +347,16 @@ def add_up_events(
 
 
 @pk.function
-def is_overweight_after(i: int, state: Refinement, events: Events) -> bool:
+def is_overweight_after(i: int, partition: Partition, events: Events) -> bool:
     """Whether the part of an event is above its limit after it."""
     p: int = part_of(events.ordered[i])
-    return state.part_weights[p] + events.sums[i] - events.bases[p] > state.limits[p]
+    return partition.part_weights[p] + events.sums[i] - events.bases[p] > partition.limits[p]
 
 
 @pk.workunit
-def mark_overweight(i: int, state: Refinement, sequence: Sequence, events: Events):
+def mark_overweight(i: int, partition: Partition, sequence: Sequence, events: Events):
     """Count the part as overweight from an event to its next, if it is."""
-    if not is_overweight_after(i, state, events):
+    if not is_overweight_after(i, partition, events):
         return
     pk.atomic_fetch_add(sequence.changes, [move_of(events.ordered[i])], 1)
     if i + 1 < events.count:
@@ -379,7 +383,7 @@ def find_balanced(
 def admit_rest(
     i: int,
     balanced: pk.View1D[pk.int32],
-    state: Refinement,
+    partition: Partition,
     sequence: Sequence,
     events: Events,
 ):
@@ -388,7 +392,7 @@ def admit_rest(
         return
     j: int = move_of(events.ordered[i])
     sequence.admitted[j] = 0
-    if j < balanced[0] or not is_overweight_after(i, state, events):
+    if j < balanced[0] or not is_overweight_after(i, partition, events):
         sequence.admitted[j] = 1
 
 

@@ -16,56 +16,56 @@ from jetpy.workloads.common.control_block import (
     Task,
     Tasks,
 )
-from jetpy.workloads.common.groups import INT32_MAX, Refinement
+from jetpy.workloads.common.groups import INT32_MAX, Iteration, Partition, Progress
 
 
 @pk.function
-def propagates(state: Refinement) -> bool:
+def propagates(iteration: Iteration) -> bool:
     """Whether the iteration moves vertices of a balanced partition."""
-    return state.control[Control.TASK] == Task.PROPAGATE
+    return iteration.control[Control.TASK] == Task.PROPAGATE
 
 
 @pk.function
-def rebalances(state: Refinement) -> bool:
+def rebalances(iteration: Iteration) -> bool:
     """Whether the iteration moves vertices out of overweight parts."""
     return (
-        state.control[Control.TASK] == Task.REBALANCE_WEAKLY
-        or state.control[Control.TASK] == Task.REBALANCE_STRONGLY
+        iteration.control[Control.TASK] == Task.REBALANCE_WEAKLY
+        or iteration.control[Control.TASK] == Task.REBALANCE_STRONGLY
     )
 
 
 @pk.function
-def largest_overload(state: Refinement) -> pk.int64:
+def largest_overload(partition: Partition) -> pk.int64:
     """Return the most weight above its limit (negative: below) of a part."""
-    overload: pk.int64 = state.part_weights[0] - state.limits[0]
-    for p in range(1, state.k):
-        if state.part_weights[p] - state.limits[p] > overload:
-            overload = state.part_weights[p] - state.limits[p]
+    overload: pk.int64 = partition.part_weights[0] - partition.limits[0]
+    for p in range(1, partition.k):
+        if partition.part_weights[p] - partition.limits[p] > overload:
+            overload = partition.part_weights[p] - partition.limits[p]
     return overload
 
 
 @pk.function
-def is_better(cut: pk.int64, overload: pk.int64, state: Refinement) -> bool:
+def is_better(cut: pk.int64, overload: pk.int64, iteration: Iteration) -> bool:
     """Whether a partition is better than the best one so far.
 
     Balanced is better than not; then the smaller cut is, or among unbalanced ones the smaller
     overload.
     """
     if overload > 0:
-        return overload < state.control[Control.BEST_OVERLOAD]
-    return state.control[Control.BEST_OVERLOAD] > 0 or cut < state.control[Control.BEST_CUT]
+        return overload < iteration.control[Control.BEST_OVERLOAD]
+    return iteration.control[Control.BEST_OVERLOAD] > 0 or cut < iteration.control[Control.BEST_CUT]
 
 
 @pk.function
-def is_clearly_better(cut: pk.int64, state: Refinement) -> bool:
+def is_clearly_better(cut: pk.int64, iteration: Iteration) -> bool:
     """Whether a better partition is so by more than a cut that is only a little smaller.
 
     The best cut times the tolerance, rounded up, in two summands, as their product may overflow.
     """
-    if state.control[Control.BEST_OVERLOAD] > 0:
+    if iteration.control[Control.BEST_OVERLOAD] > 0:
         return True
-    best: pk.int64 = state.control[Control.BEST_CUT]
-    tolerance: pk.int64 = state.control[Control.TOLERANCE]
+    best: pk.int64 = iteration.control[Control.BEST_CUT]
+    tolerance: pk.int64 = iteration.control[Control.TOLERANCE]
     bound: pk.int64 = best % TOLERANCE_UNITS * tolerance + TOLERANCE_UNITS - 1
     bound //= TOLERANCE_UNITS
     best //= TOLERANCE_UNITS
@@ -73,89 +73,89 @@ def is_clearly_better(cut: pk.int64, state: Refinement) -> bool:
 
 
 @pk.function
-def take_results(overload: pk.int64, state: Refinement):
+def take_results(overload: pk.int64, iteration: Iteration):
     """Bring the cut up to date, and see whether the partition is the best so far."""
-    state.control[Control.IS_PENDING] = 0
-    if state.control[Control.LAST_TASK] != Task.NOTHING:
-        state.control[Control.IS_BEST] = 0
+    iteration.control[Control.IS_PENDING] = 0
+    if iteration.control[Control.LAST_TASK] != Task.NOTHING:
+        iteration.control[Control.IS_BEST] = 0
     changes: pk.int64 = 0
     moved: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        changes += state.counters[Counter.CUT_CHANGE + stripe]
-        moved += state.counters[Counter.MOVED + stripe]
+        changes += iteration.counters[Counter.CUT_CHANGE + stripe]
+        moved += iteration.counters[Counter.MOVED + stripe]
     if moved == 0:
         return
     cut: pk.int64 = changes >> 1
-    if state.counters[Counter.REBUILD] == 0:
-        cut += state.control[Control.CUT]
-    state.control[Control.CUT] = cut
-    if is_better(cut, overload, state):
-        if is_clearly_better(cut, state):
-            state.control[Control.SINCE_BEST] = 0
-        state.control[Control.IS_BEST] = 1
-        state.control[Control.BEST_CUT] = cut
-        state.control[Control.BEST_OVERLOAD] = overload
+    if iteration.counters[Counter.REBUILD] == 0:
+        cut += iteration.control[Control.CUT]
+    iteration.control[Control.CUT] = cut
+    if is_better(cut, overload, iteration):
+        if is_clearly_better(cut, iteration):
+            iteration.control[Control.SINCE_BEST] = 0
+        iteration.control[Control.IS_BEST] = 1
+        iteration.control[Control.BEST_CUT] = cut
+        iteration.control[Control.BEST_OVERLOAD] = overload
 
 
 @pk.function
-def task_of(overload: pk.int64, state: Refinement) -> int:
+def task_of(overload: pk.int64, iteration: Iteration) -> int:
     """Return what the next iteration should do."""
     if overload <= 0:
         return Task.PROPAGATE
-    if state.control[Control.WEAK_ITERATIONS] < state.control[Control.MAX_WEAK_ITERATIONS]:
+    if iteration.control[Control.WEAK_ITERATIONS] < iteration.control[Control.MAX_WEAK_ITERATIONS]:
         return Task.REBALANCE_WEAKLY
     return Task.REBALANCE_STRONGLY
 
 
 @pk.function
-def patience_with(overload: pk.int64, state: Refinement) -> pk.int64:
+def patience_with(overload: pk.int64, iteration: Iteration) -> pk.int64:
     """Return the iterations without a better partition before the end.
 
     Twice as many where only balance lacks: the best partition is not balanced, either, or the cut
     is already smaller than its cut.
     """
-    patience: pk.int64 = state.control[Control.PATIENCE]
+    patience: pk.int64 = iteration.control[Control.PATIENCE]
     if overload > 0 and (
-        state.control[Control.BEST_OVERLOAD] > 0
-        or state.control[Control.CUT] < state.control[Control.BEST_CUT]
+        iteration.control[Control.BEST_OVERLOAD] > 0
+        or iteration.control[Control.CUT] < iteration.control[Control.BEST_CUT]
     ):
         patience = 2 * patience
     return patience
 
 
 @pk.function
-def count_iteration(task: int, state: Refinement):
+def count_iteration(task: int, iteration: Iteration):
     """Begin an iteration that has a task: count it, and give it a seed of its own."""
-    state.control[Control.NEXT_TASK] = task
-    state.control[Control.IS_PENDING] = 1
-    state.control[Control.SINCE_BEST] += 1
-    state.control[Control.ITERATIONS] += 1
-    state.control[Control.ITERATION_SEED] = (
-        state.control[Control.SEED] + state.control[Control.ITERATIONS]
+    iteration.control[Control.NEXT_TASK] = task
+    iteration.control[Control.IS_PENDING] = 1
+    iteration.control[Control.SINCE_BEST] += 1
+    iteration.control[Control.ITERATIONS] += 1
+    iteration.control[Control.ITERATION_SEED] = (
+        iteration.control[Control.SEED] + iteration.control[Control.ITERATIONS]
     ) & INT32_MAX
     if task == Task.PROPAGATE:
-        state.control[Control.LOCK] += 1
-        state.control[Control.WEAK_ITERATIONS] = 0
-        if state.control[Control.ENDS_WITHOUT_GAIN] == 1:
-            state.control[Control.SINCE_BEST] = state.control[Control.PATIENCE]
+        iteration.control[Control.LOCK] += 1
+        iteration.control[Control.WEAK_ITERATIONS] = 0
+        if iteration.control[Control.ENDS_WITHOUT_GAIN] == 1:
+            iteration.control[Control.SINCE_BEST] = iteration.control[Control.PATIENCE]
     elif task == Task.REBALANCE_WEAKLY:
-        state.control[Control.WEAK_ITERATIONS] += 1
+        iteration.control[Control.WEAK_ITERATIONS] += 1
 
 
 @pk.function
-def begin_task(task: int, state: Refinement):
+def begin_task(task: int, iteration: Iteration):
     """Say what the iteration does, and over how many indices."""
-    state.control[Control.TASK] = task
-    state.control[Control.PROPAGATING] = 0
-    state.control[Control.REBALANCING] = 0
-    if propagates(state):
-        state.control[Control.PROPAGATING] = state.counters[Counter.ACTIVE]
-    if rebalances(state):
-        state.control[Control.REBALANCING] = state.counters[Counter.ACTIVE]
+    iteration.control[Control.TASK] = task
+    iteration.control[Control.PROPAGATING] = 0
+    iteration.control[Control.REBALANCING] = 0
+    if propagates(iteration):
+        iteration.control[Control.PROPAGATING] = iteration.counters[Counter.ACTIVE]
+    if rebalances(iteration):
+        iteration.control[Control.REBALANCING] = iteration.counters[Counter.ACTIVE]
 
 
 @pk.workunit
-def begin_iteration(i: int, tasks: int, state: Refinement):
+def begin_iteration(i: int, tasks: int, state: Progress):
     """Take the results of one iteration, and say what is due.
 
     `tasks` is what launches can do (`Tasks`); nothing is due if they cannot do what should be next,

@@ -12,7 +12,9 @@ from jetpy.workloads.common.groups import (
     Connectivity,
     Graph,
     LongRows,
+    Progress,
     Refinement,
+    Vertices,
     Weight,
 )
 from jetpy.workloads.common.hashing import mix, place_of
@@ -97,12 +99,12 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
 
 @pk.workunit
 def list_proposers(
-    i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, proposals: Proposals
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, vertices: Vertices, proposals: Proposals
 ):
     """List the vertices that have passed the first filter."""
-    v: int = state.active[i]
+    v: int = vertices.active[i]
     if v >= 0:
-        if state.priorities[v] != NO_PRIORITY:
+        if vertices.priorities[v] != NO_PRIORITY:
             if last_pass:
                 proposals.vertices[acc] = v
             acc += 1
@@ -196,7 +198,7 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
 
 
 @pk.workunit
-def cap_inflow(p: int, state: Refinement, cap: Inflow):
+def cap_inflow(p: int, state: Progress, cap: Inflow):
     """Find the lowest rank that a part admits, and the share of that rank.
 
     The part may exceed its limit by at most `overfill` percent if all proposed moves out of it

@@ -14,7 +14,10 @@ from jetpy.workloads.common.groups import (
     UNKNOWN,
     Connectivity,
     Graph,
+    Iteration,
     LongRows,
+    Partition,
+    Progress,
     Refinement,
 )
 from jetpy.workloads.common.long_rows import (
@@ -39,7 +42,7 @@ from jetpy.workloads.refinement.connectivity import (
 
 
 @pk.function
-def begin_vertex(v: int, state: Refinement):
+def begin_vertex(v: int, state: Progress):
     """Begin an iteration for a vertex: forget where it came from, note the best part it had.
 
     To be called for every active vertex before any of them moves.
@@ -65,30 +68,32 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 
 @pk.workunit
-def choose_update(i: int, state: Refinement):
+def choose_update(i: int, iteration: Iteration):
     """Rebuild all rows, instead of updating them, if very many vertices moved."""
-    state.control[Control.MOVES] = 0
-    state.control[Control.ROWS] = 0
-    if state.control[Control.TASK] == Task.NOTHING:
+    iteration.control[Control.MOVES] = 0
+    iteration.control[Control.ROWS] = 0
+    if iteration.control[Control.TASK] == Task.NOTHING:
         return
     moved: pk.int64 = 0
     longest: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        listed: pk.int64 = state.counters[Counter.MOVED + stripe]
+        listed: pk.int64 = iteration.counters[Counter.MOVED + stripe]
         moved += listed
         if listed > longest:
             longest = listed
-    if moved > state.control[Control.MAX_MOVED]:
-        state.counters[Counter.REBUILD] = 1
-        state.control[Control.ROWS] = state.control[Control.VERTICES]
+    if moved > iteration.control[Control.MAX_MOVED]:
+        iteration.counters[Counter.REBUILD] = 1
+        iteration.control[Control.ROWS] = iteration.control[Control.VERTICES]
     else:
-        state.control[Control.MOVES] = longest * COUNTER_STRIPES
+        iteration.control[Control.MOVES] = longest * COUNTER_STRIPES
 
 
 @pk.function
-def is_rebuilt(state: Refinement) -> bool:
+def is_rebuilt(iteration: Iteration) -> bool:
     """Whether the table is to be rebuilt."""
-    return state.control[Control.TASK] != Task.NOTHING and state.counters[Counter.REBUILD] == 1
+    return (
+        iteration.control[Control.TASK] != Task.NOTHING and iteration.counters[Counter.REBUILD] == 1
+    )
 
 
 @pk.function
@@ -157,10 +162,10 @@ def subtract_edges(
 
 @pk.function
 def add_edges(
-    v: int, first: int, end: int, step: int, graph: Graph, table: Connectivity, state: Refinement
+    v: int, first: int, end: int, step: int, graph: Graph, table: Connectivity, partition: Partition
 ):
     """Add every `step`-th edge of a moved vertex to its neighbours' rows."""
-    p: int = state.parts[v]
+    p: int = partition.parts[v]
     for e in range(first, end, step):
         u: int = graph.indices[e]
         if not is_ghost(u, graph):

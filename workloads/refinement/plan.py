@@ -10,7 +10,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Control, Counter, Task
-from jetpy.workloads.common.groups import Refinement
+from jetpy.workloads.common.groups import Iteration, Partition, Progress
 from jetpy.workloads.refinement.iterations import begin_task
 
 NO_LIMIT = -1
@@ -84,26 +84,26 @@ class GroupSums:
 
 
 @pk.function
-def is_open(p: int, plan: Plan, state: Refinement) -> bool:
+def is_open(p: int, plan: Plan, partition: Partition) -> bool:
     """Whether rebalancing may fill a part, by the plan."""
-    return plan.numbers[Row.HEAVIEST * state.k + p] < 0
+    return plan.numbers[Row.HEAVIEST * partition.k + p] < 0
 
 
 @pk.function
-def is_to_rebalance(state: Refinement) -> bool:
+def is_to_rebalance(iteration: Iteration) -> bool:
     """Whether the iteration that begins needs a plan."""
     return (
-        state.control[Control.NEXT_TASK] == Task.REBALANCE_WEAKLY
-        or state.control[Control.NEXT_TASK] == Task.REBALANCE_STRONGLY
+        iteration.control[Control.NEXT_TASK] == Task.REBALANCE_WEAKLY
+        or iteration.control[Control.NEXT_TASK] == Task.REBALANCE_STRONGLY
     )
 
 
 @pk.function
-def limit_of(p: int, plan: Plan, state: Refinement) -> pk.int64:
+def limit_of(p: int, plan: Plan, partition: Partition) -> pk.int64:
     """Return the limit of a part; without a look at memory where it is that of all."""
     if plan.limit != DIFFERENT:
         return plan.limit
-    return state.limits[p]
+    return partition.limits[p]
 
 
 @pk.function
@@ -124,10 +124,10 @@ def share_of(p: int, plan: Plan) -> pk.int64:
 
 
 @pk.function
-def threshold_of(p: int, at_limit: bool, plan: Plan, state: Refinement) -> pk.int64:
+def threshold_of(p: int, at_limit: bool, plan: Plan, partition: Partition) -> pk.int64:
     """Return the weight below which a part is open."""
     if at_limit:
-        return limit_of(p, plan, state)
+        return limit_of(p, plan, partition)
     return usual_threshold(p, plan)
 
 
@@ -138,7 +138,7 @@ def blocks_per_group(group_size: int, span: int) -> int:
 
 
 @pk.workunit
-def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
+def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Progress):
     """Sum up what `plan_part` wants to know of a block."""
     if not is_to_rebalance(state):
         return
@@ -179,9 +179,9 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
 
 
 @pk.workunit
-def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Refinement):
+def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, iteration: Iteration):
     """Add up the blocks of a group; of each, say how many open parts are before, and their room."""
-    if not is_to_rebalance(state):
+    if not is_to_rebalance(iteration):
         return
     per_group: int = blocks_per_group(plan.group_size, blocks.span)
     first: int = g * per_group
@@ -217,7 +217,7 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
 
 
 @pk.function
-def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinement) -> pk.int64:
+def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, partition: Partition) -> pk.int64:
     """Return the weight of the heaviest vertices that may leave a part.
 
     3/2 (weight of the part - share / all shares * weight of the group), rounded down, in steps
@@ -225,7 +225,7 @@ def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinem
     """
     whole: pk.int64 = group_weight // plan.all_shares
     rest: pk.int64 = group_weight % plan.all_shares
-    halves: pk.int64 = state.part_weights[p] - share_of(p, plan) * whole
+    halves: pk.int64 = partition.part_weights[p] - share_of(p, plan) * whole
     halves *= HALVES_ABOVE_AVERAGE
     heaviest: pk.int64 = halves // 2
     below: pk.int64 = HALVES_ABOVE_AVERAGE * (share_of(p, plan) * rest)
@@ -238,7 +238,7 @@ def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinem
 
 
 @pk.function
-def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Refinement):
+def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Progress):
     """Write the plan's numbers of a part, and those of its place if it is open."""
     first: int = p // plan.group_size * plan.group_size
     at_limit: bool = True
@@ -313,7 +313,7 @@ def draw_up_plan(
     plan: Plan,
     blocks: BlockSums,
     groups: GroupSums,
-    state: Refinement,
+    state: Progress,
 ):
     """Hand out the task of the iteration that begins; to rebalance, draw up the plan.
 

@@ -10,7 +10,17 @@ import pykokkos as pk
 
 from jetpy.workloads.common.control_block import BLOCK_BITS, Control, Counter, Task
 from jetpy.workloads.common.ghosts import owned_global_id
-from jetpy.workloads.common.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement, Weight
+from jetpy.workloads.common.groups import (
+    INACTIVE,
+    NO_PART,
+    Connectivity,
+    Graph,
+    Iteration,
+    Partition,
+    Progress,
+    Refinement,
+    Weight,
+)
 from jetpy.workloads.common.hashing import mix, place_of
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
@@ -80,9 +90,9 @@ def part_of_candidate(destination: int) -> int:
 
 
 @pk.function
-def is_marked(v: int, state: Refinement) -> bool:
+def is_marked(v: int, partition: Partition) -> bool:
     """Whether a vertex is evicted, and has a part as destination."""
-    return state.destinations[v] >= 0
+    return partition.destinations[v] >= 0
 
 
 @pk.function
@@ -125,7 +135,7 @@ def mean_connection(
 
 
 @pk.function
-def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
+def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Progress):
     """Add the weight of a candidate, that of index i, to its part and bucket."""
     stripe: int = tally_stripe(i, state.control[Control.REBALANCING], eviction.stripes)
     place: int = tally_place(stripe, p, bucket, state.k)
@@ -233,7 +243,7 @@ def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
 
 
 @pk.workunit
-def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Refinement):
+def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
     """Find the last bucket that a part has to evict from, and how much weight of it.
 
     The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
@@ -287,7 +297,7 @@ def tally_digits(
     shift: int,
     graph: Graph,
     eviction: Eviction,
-    state: Refinement,
+    state: Progress,
 ):
     """Sum up the weights of candidates in the last bucket by the next digit of their number.
 
@@ -332,12 +342,12 @@ def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[Weight], evictio
 
 
 @pk.workunit
-def narrow_down(p: int, eviction: Eviction, state: Refinement):
+def narrow_down(p: int, eviction: Eviction, iteration: Iteration):
     """Find the next digit of the number of the last vertex that a part evicts.
 
     The weights by digit are zero afterwards.
     """
-    if not rebalances(state):
+    if not rebalances(iteration):
         return
     if eviction.last_buckets[p] == NO_BUCKET:
         return
@@ -355,7 +365,7 @@ def narrow_down(p: int, eviction: Eviction, state: Refinement):
 
 @pk.function
 def is_evicted(
-    v: int, p: int, shift: int, graph: Graph, eviction: Eviction, state: Refinement
+    v: int, p: int, shift: int, graph: Graph, eviction: Eviction, partition: Partition
 ) -> bool:
     """Whether a candidate is among the first of its part, by bucket and number, that weigh enough.
 
@@ -371,9 +381,9 @@ def is_evicted(
     before: pk.int64 = 0
     for u in range(v - (owned_global_id(v, graph) & (1 << shift) - 1), v):
         if (
-            state.previous[u] == p
+            partition.previous[u] == p
             and eviction.buckets[u] == last
-            and state.destinations[u] != NO_PART
+            and partition.destinations[u] != NO_PART
         ):
             before += graph.vertex_weights[u]
     return before < eviction.needed[p]
@@ -416,9 +426,9 @@ def evict(
 
 
 @pk.workunit
-def sum_regions(i: int, evicted: EvictedSums, state: Refinement):
+def sum_regions(i: int, evicted: EvictedSums, iteration: Iteration):
     """Strong: sum up the weights of the evicted vertices of a group, an index for each region."""
-    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
+    if iteration.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
     place: pk.int64 = i
     weight: pk.int64 = evicted.sums[place * REGION_SUMS]
@@ -428,7 +438,7 @@ def sum_regions(i: int, evicted: EvictedSums, state: Refinement):
 
 @pk.function
 def evicted_before(
-    v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, state: Refinement
+    v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, partition: Partition
 ) -> pk.int64:
     """Return the weight of the evicted vertices of a group that come before one of them."""
     before: pk.int64 = evicted.elsewhere[group]
@@ -441,7 +451,7 @@ def evicted_before(
         before += evicted.sums[place]
         place += 1
     for u in range((v >> BLOCK_BITS) << BLOCK_BITS, v):
-        if is_marked(u, state) and state.previous[u] // plan.group_size == group:
+        if is_marked(u, partition) and partition.previous[u] // plan.group_size == group:
             before += graph.vertex_weights[u]
     return before
 
