@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.device.device_graph import DeviceGraph
-from jetpy.engines.base import Array, Backend
-from jetpy.problem.problem import Problem
+from jetpy.engines.base import Array
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import MAX_MOVED, RefinementState
@@ -28,17 +26,11 @@ class PieceState(RefinementState):
 
     graph: Any
 
-    def __init__(
-        self,
-        backend: Backend,
-        graph: DeviceGraph,
-        problem: Problem,
-        pinned: Array | None = None,
-        room: int = 0,
-    ) -> None:
-        super().__init__(backend, graph, problem, pinned, room)
-        sizes = problem.k, problem.k + len(AfterMoves), len(AfterUpdate)
-        self._shared = Shared(*(backend.full(size, 0, np.int64) for size in sizes))
+    def __init__(self, *level: Any) -> None:
+        super().__init__(*level)
+        k = self.partition.k
+        sizes = k, k + len(AfterMoves), len(AfterUpdate)
+        self._shared = Shared(*(self.backend.full(size, 0, np.int64) for size in sizes))
         self._common_reach = 0
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
@@ -93,19 +85,12 @@ class PieceState(RefinementState):
     def sum_up(self) -> None:
         """Sum the counts of an update over all pieces. Collective."""
         graph, backend = self.graph, self.backend
-        shared = self._shared
-        backend.parallel_for(
-            1, kernels.pack_update, n=graph.n, shared=shared, iteration=self.iteration
-        )
-        graph.halo.allreduce(shared.updates)
+        arguments = {"shared": self._shared, "state": self}
+        backend.parallel_for(1, kernels.pack_update, n=graph.n, **arguments)
+        graph.halo.allreduce(self._shared.updates)
         ghosts = graph.n_with_ghosts - graph.n_owned
         backend.parallel_for(
-            ghosts + 1,
-            kernels.unpack_update,
-            ghosts=ghosts,
-            graph=graph,
-            shared=shared,
-            state=self,
+            ghosts + 1, kernels.unpack_update, ghosts=ghosts, graph=graph, **arguments
         )
 
 

@@ -47,10 +47,7 @@ class IndependentSet:
         """Make the moves that `launch` found, any number of them; the host reads their number."""
         state, backend = self._state, self._state.backend
         count = backend.scan(
-            operator.index(state.propagating),
-            kernels.list_moves,
-            vertices=state.vertices,
-            legal=self._legal,
+            operator.index(state.propagating), kernels.list_moves, state=state, legal=self._legal
         )
         if count > 0:
             self._make(backend.sorted(self._legal.keys[:count]))
@@ -86,11 +83,9 @@ class IndependentSet:
         """
         state, backend, count = self._state, self._state.backend, len(keys)
         sequence = Sequence(keys, backend.full(count, 0), backend.empty(count), count)
-        moves = {"legal": self._legal, "sequence": sequence}
+        moves = {"state": state, "legal": self._legal, "sequence": sequence}
         listed = backend.empty(2 * count, np.int64)
-        backend.parallel_for(
-            count, kernels.list_events, listed=listed, partition=state.partition, **moves
-        )
+        backend.parallel_for(count, kernels.list_events, listed=listed, **moves)
         events = Events(
             ordered=backend.sorted(listed),
             sums=backend.empty(2 * count, np.int64),
@@ -100,12 +95,10 @@ class IndependentSet:
         both = {"sequence": sequence, "events": events}
         added, balanced = {"graph": state.graph, **both}, backend.full(1, 0)
         backend.scan(events.count, kernels.add_up_events, certain=backend.full(1, count), **added)
-        backend.parallel_for(
-            events.count, kernels.mark_overweight, partition=state.partition, **both
-        )
+        backend.parallel_for(events.count, kernels.mark_overweight, state=state, **both)
         backend.scan(count, kernels.find_balanced, balanced=balanced, sequence=sequence)
         backend.scan(events.count, kernels.add_up_events, certain=balanced, **added)
         backend.parallel_for(
-            events.count, kernels.admit_rest, balanced=balanced, partition=state.partition, **both
+            events.count, kernels.admit_rest, balanced=balanced, state=state, **both
         )
-        backend.parallel_for(count, kernels.make_moves, graph=state.graph, state=state, **moves)
+        backend.parallel_for(count, kernels.make_moves, graph=state.graph, **moves)

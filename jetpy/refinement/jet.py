@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
@@ -46,7 +47,7 @@ class Refinement:
     change.
     """
 
-    state_type = RefinementState
+    state_type: Any = RefinementState
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Refinement:
         room: int = 0,
     ) -> None:
         self.backend, self.problem, self.pinned = backend, problem, pinned
-        self.state = self.state_type(backend, graph, problem, pinned, room)
+        self.state: RefinementState = self.state_type(backend, graph, problem, pinned, room)
         self.refiner = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)

@@ -39,7 +39,7 @@ class LabelPropagation:
         )
         state.graph.halo.exchange_ghosts(state.vertices.priorities, state.vertices.targets)
         count = state.launches.listed(
-            count, kernels.list_proposers, vertices=state.vertices, proposals=self._proposals
+            count, kernels.list_proposers, state=state, proposals=self._proposals
         )
         arguments: dict[str, Any] = {
             "graph": state.graph,

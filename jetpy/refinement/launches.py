@@ -7,7 +7,7 @@ from typing import Any
 
 from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
 from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control
-from jetpy.workloads.common.groups import MoveLists, Vertices
+from jetpy.workloads.common.groups import MoveLists
 
 SHARE, INDICES = 8, 1 << 18
 """Indices that share the edges of one moved vertex; maximum for all moved vertices."""
@@ -46,16 +46,11 @@ class Launches(ABC):
         """Whether an update may rebuild rows instead of updating them."""
 
     @abstractmethod
-    def over_active(self, task: Control) -> int | Count:
-        """Return the index count of a launch over the active vertices, if `task` is due."""
+    def over(self, place: Control) -> int | Count:
+        """Return the index count of a launch over what a place of the control block counts.
 
-    @abstractmethod
-    def over_moves(self) -> int | Count:
-        """Return the index count of a launch over the edges of moved vertices."""
-
-    @abstractmethod
-    def over_rows(self) -> int | Count:
-        """Return the index count of a launch over the rows to rebuild."""
+        The places are `PROPAGATING`, `REBALANCING`, `MOVES` and `ROWS`.
+        """
 
     @abstractmethod
     def vertices(self) -> Array:
@@ -84,23 +79,11 @@ class ListedLaunches(Launches):
         self._backend, self._room = backend, room
         most = min(COUNTER_STRIPES, MAX_COUNTED // k)
         self.stripes = max(1, min(backend.threads, most))
-        self.until = self._number(Control.REQUEST)
+        self.until = self.over(Control.REQUEST)
 
-    def _number(self, place: Control) -> Count:
+    def over(self, place: Control) -> Count:
         """Return a number of the control block that launches read when they are due."""
         return Count(self._control.device, place)
-
-    def over_active(self, task: Control) -> Count:
-        """Return the number of active vertices, or 0 if another task is due."""
-        return self._number(task)
-
-    def over_moves(self) -> Count:
-        """Return the number of moved vertices."""
-        return self._number(Control.MOVES)
-
-    def over_rows(self) -> Count:
-        """Return the number of rows, or 0 if none is rebuilt."""
-        return self._number(Control.ROWS)
 
     def vertices(self) -> Array:
         """Return a new array."""
@@ -108,7 +91,7 @@ class ListedLaunches(Launches):
 
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> Count:
         """List vertices; return their number."""
-        number = self._number(Control.LISTED)
+        number = self.over(Control.LISTED)
         self._backend.scan_into(number, count, workunit, **arguments)
         return number
 
@@ -127,31 +110,27 @@ class SweepingLaunches(Launches):
     has_any_task = False
     _count = 0
 
-    def __init__(self, control: DualView, vertices: Vertices, moves: MoveLists) -> None:
+    def __init__(self, control: DualView, active: Array, moved: int) -> None:
         super().__init__(control)
-        self._vertices, self._moves = vertices, moves
+        self._active, self._moved = active, moved
 
     @property
     def may_rebuild(self) -> bool:
         """Whether launches cover all vertices."""
-        return self._count == self.over_rows()
+        return self._count == self.over(Control.ROWS)
 
-    def over_active(self, task: Control) -> int:
-        """Return the number of vertices to cover; kernels do nothing if another task is due."""
-        return self._count
+    def over(self, place: Control) -> int:
+        """Return the count of vertices to cover, all rows, or, for moves, what keeps a GPU busy.
 
-    def over_moves(self) -> int:
-        """Return an index count that keeps a GPU busy."""
-        return min(INDICES, len(self._moves.moved) * SHARE)
-
-    def over_rows(self) -> int:
-        """Return the number of all rows."""
-        return int(self._control.host[Control.VERTICES])
+        Kernels do nothing if another task is due.
+        """
+        if place == Control.MOVES:
+            return min(INDICES, self._moved * SHARE)
+        return int(self._control.host[Control.VERTICES]) if place == Control.ROWS else self._count
 
     def vertices(self) -> Array:
         """Return the active vertices."""
-        active: Array = self._vertices.active
-        return active
+        return self._active
 
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
         """Return `count`; nothing is listed."""
@@ -160,7 +139,7 @@ class SweepingLaunches(Launches):
     def choose_room(self, active: int) -> None:
         """Cover half as many vertices again as are active, plus `SPARE`, if too few are covered."""
         if active > self._count:
-            reached = min(self.over_rows(), active + active // 2 + SPARE)
+            reached = min(self.over(Control.ROWS), active + active // 2 + SPARE)
             self.reach += int(reached != self._count)
             self._count = self._control.host[Control.ROOM] = reached
 

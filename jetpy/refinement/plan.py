@@ -79,11 +79,7 @@ class Plan:
                 self._blocks, kernels.sum_up_block, plan=self, blocks=blocks, state=state
             )
             backend.parallel_for(
-                self._groups,
-                kernels.add_up_blocks,
-                plan=self,
-                iteration=state.iteration,
-                **self._sums,
+                self._groups, kernels.add_up_blocks, plan=self, state=state, **self._sums
             )
         backend.parallel_for(
             max(self._k, Counter.REBUILD + 1),

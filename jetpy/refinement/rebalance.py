@@ -104,12 +104,11 @@ class Rebalancing:
         backend.parallel_for(state.partition.k, kernels.find_last_bucket, plan=self.plan, **both)
         count = self._list_candidates()
         listed = {"vertices": self._vertices, "graph": state.graph, **both}
-        narrowed = {"eviction": self._eviction, "iteration": state.iteration}
         for digit in reversed(range(digits)):
             shift = last_bits + digit * digit_bits
             backend.parallel_for(count, kernels.tally_digits, shift=shift, **listed)
             halo.allreduce(self._eviction.upper_digits, self._eviction.lower_digits)
-            backend.parallel_for(state.partition.k, kernels.narrow_down, **narrowed)
+            backend.parallel_for(state.partition.k, kernels.narrow_down, **both)
         backend.parallel_for(
             count,
             kernels.evict,
@@ -136,9 +135,7 @@ class Rebalancing:
         state, evicted = self._state, self._evicted
         if not state.graph.halo.is_whole:
             regions = len(evicted.here) * evicted.regions
-            state.backend.parallel_for(
-                regions, kernels.sum_regions, evicted=evicted, iteration=state.iteration
-            )
+            state.backend.parallel_for(regions, kernels.sum_regions, evicted=evicted, state=state)
             state.graph.halo.exscan(evicted.here, evicted.elsewhere)
         state.backend.parallel_for(
             count,

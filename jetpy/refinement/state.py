@@ -10,12 +10,7 @@ from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Count, DualView
 from jetpy.graph.csr import INT32_MAX
 from jetpy.problem.problem import Problem
-from jetpy.refinement.launches import (
-    Launches,
-    ListedLaunches,
-    SweepingLaunches,
-    make_move_lists,
-)
+from jetpy.refinement.launches import Launches, ListedLaunches, SweepingLaunches, make_move_lists
 from jetpy.refinement.measures import Measures, measure, upload_metric
 from jetpy.workloads.common.control_block import Control, Counter, Task
 from jetpy.workloads.common.groups import NO_VERTEX, Connectivity, Iteration, Partition, Vertices
@@ -78,12 +73,8 @@ class RefinementState:
         n, k = max(room, graph.n_with_ghosts), problem.k
         dual = DualViews(*map(backend.dual_view, (k, max(Counter) + 1, len(Control))))
         self.dual, self.iteration = dual, Iteration(dual.control.device, dual.counters.device)
-        self.partition = Partition(
-            *(backend.empty(n) for _ in range(4)),
-            part_weights=dual.part_weights.device,
-            limits=backend.empty(k, np.int64),
-            k=k,
-        )
+        parts, limits = (backend.empty(n) for _ in range(4)), backend.empty(k, np.int64)
+        self.partition = Partition(*parts, dual.part_weights.device, limits, k)
         self.vertices = Vertices(
             active=backend.full(max(n, 1), NO_VERTEX),
             targets=backend.empty(n),
@@ -95,7 +86,8 @@ class RefinementState:
         self.moves = make_move_lists(backend, n)
         self.launches: Launches = ListedLaunches(dual.control, backend, k, self.room)
         if backend.is_asynchronous:
-            self.launches = SweepingLaunches(dual.control, self.vertices, self.moves)
+            moved = len(self.moves.moved)
+            self.launches = SweepingLaunches(dual.control, self.vertices.active, moved)
         self.move(graph, problem, pinned)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
@@ -121,9 +113,7 @@ class RefinementState:
             self.graph.n, table_kernels.build_rows, graph=self.graph, table=self.table, state=self
         )
         if self.pinned is not None:
-            backend.parallel_for(
-                self.graph.n, active_kernels.pin, pinned=self.pinned, vertices=self.vertices
-            )
+            backend.parallel_for(self.graph.n, active_kernels.pin, pinned=self.pinned, state=self)
         weight = max(1, int(self.measures.part_weights.sum()))
         tie_limit = LOOSE * TIE_SCALE * self.graph.edge_weight / weight
         control = self.dual.control.host
@@ -156,12 +146,12 @@ class RefinementState:
     @property
     def propagating(self) -> int | Count:
         """Index count of a launch over the active vertices in an iteration that propagates."""
-        return self.launches.over_active(Control.PROPAGATING)
+        return self.launches.over(Control.PROPAGATING)
 
     @property
     def rebalancing(self) -> int | Count:
         """Index count of a launch over the active vertices in an iteration that rebalances."""
-        return self.launches.over_active(Control.REBALANCING)
+        return self.launches.over(Control.REBALANCING)
 
     def _list_active(self) -> int:
         """List the active vertices, ascending, which makes kernels faster; return their number."""
@@ -169,7 +159,7 @@ class RefinementState:
             self.graph.n,
             active_kernels.list_active,
             graph=self.graph,
-            vertices=self.vertices,
+            state=self,
             tie_limit=self.dual.control.host[Control.TIE_LIMIT],
         )
 
@@ -184,12 +174,12 @@ class RefinementState:
         may_rebuild = launches.may_rebuild
         self.share_moves(may_rebuild=may_rebuild)
         if may_rebuild:
-            backend.parallel_for(1, kernels.choose_update, iteration=self.iteration)
-        moves, all_rows = launches.over_moves(), self.graph.all_rows
+            backend.parallel_for(1, kernels.choose_update, state=self)
+        moves, all_rows = launches.over(Control.MOVES), self.graph.all_rows
         all_rows.launch(moves, kernels.subtract_moves, count=moves, **arguments)
         all_rows.launch(moves, kernels.add_moves, count=moves, **arguments)
         if may_rebuild:
-            rows.fine.launch(launches.over_rows(), kernels.rebuild_rows, **arguments)
+            rows.fine.launch(launches.over(Control.ROWS), kernels.rebuild_rows, **arguments)
             rows.fine.launch_lanes(kernels.rebuild_long_rows, **arguments)
         self.sum_up()
 

@@ -174,7 +174,7 @@ def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list
     assert active == {v for v, target in enumerate(targets) if target != INACTIVE}
     assert active >= {v for v, row in enumerate(rows) if set(row) - {parts[v]}}
     if state.backend.is_asynchronous:
-        assert state.launches.over_active(Control.PROPAGATING) >= count
+        assert state.launches.over(Control.PROPAGATING) >= count
 
 
 def activate_all(state: RefinementState) -> None:

@@ -10,7 +10,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
-from jetpy.workloads.common.groups import INT32_MAX, Graph, Iteration, Progress
+from jetpy.workloads.common.groups import INT32_MAX, Graph, Progress
 
 ALWAYS = -1
 NEVER = INT32_MAX
@@ -77,16 +77,16 @@ def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Pro
 
 
 @pk.workunit
-def pack_update(i: int, n: int, shared: Shared, iteration: Iteration):
+def pack_update(i: int, n: int, shared: Shared, state: Progress):
     """Pack the change of the cut, and the number of vertices of n that are not active."""
     change: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        change += iteration.counters[Counter.CUT_CHANGE + stripe]
-    active: pk.int64 = iteration.counters[Counter.ACTIVE]
+        change += state.counters[Counter.CUT_CHANGE + stripe]
+    active: pk.int64 = state.counters[Counter.ACTIVE]
     shared.updates[AfterUpdate.CUT_CHANGE] = change
     shared.updates[AfterUpdate.INACTIVE] = n - active
     shared.updates[AfterUpdate.WITHOUT_ROOM] = 0
-    if active > iteration.control[Control.ROOM]:
+    if active > state.control[Control.ROOM]:
         shared.updates[AfterUpdate.WITHOUT_ROOM] = 1
 
 

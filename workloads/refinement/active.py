@@ -6,24 +6,16 @@ They have had an adjacent part at some time since the start, or little ties them
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Counter
-from jetpy.workloads.common.groups import (
-    INACTIVE,
-    NO_PART,
-    PINNED,
-    UNKNOWN,
-    Graph,
-    Refinement,
-    Vertices,
-)
+from jetpy.workloads.common.groups import INACTIVE, NO_PART, PINNED, UNKNOWN, Graph, Refinement
 
 TIE_SCALE = 128
 """Limits of ties are given in parts of this."""
 
 
 @pk.function
-def is_active(v: int, vertices: Vertices) -> bool:
+def is_active(v: int, state: Refinement) -> bool:
     """Whether iterations look at a vertex: it has a target, or `NO_PART`, `UNWANTED`, `UNKNOWN`."""
-    return vertices.targets[v] > INACTIVE
+    return state.targets[v] > INACTIVE
 
 
 @pk.function
@@ -44,23 +36,23 @@ def activate(v: int, state: Refinement):
 
 
 @pk.workunit
-def pin(v: int, pinned: pk.View1D[pk.int32], vertices: Vertices):
+def pin(v: int, pinned: pk.View1D[pk.int32], state: Refinement):
     """Let a vertex stay where it is for good, if it has a part to be in."""
     if pinned[v] != NO_PART:
-        vertices.targets[v] = PINNED
+        state.targets[v] = PINNED
 
 
 @pk.workunit
 def list_active(
-    v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, vertices: Vertices, tie_limit: int
+    v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, state: Refinement, tie_limit: int
 ):
     """List the active vertices in ascending order, and those that little ties to their part."""
-    if is_active(v, vertices) or (
-        vertices.targets[v] == INACTIVE
-        and not is_tied(vertices.internal[v], graph.vertex_weights[v], tie_limit)
+    if is_active(v, state) or (
+        state.targets[v] == INACTIVE
+        and not is_tied(state.internal[v], graph.vertex_weights[v], tie_limit)
     ):
         if last_pass:
-            vertices.active[acc] = v
-            if vertices.targets[v] == INACTIVE:
-                vertices.targets[v] = NO_PART
+            state.active[acc] = v
+            if state.targets[v] == INACTIVE:
+                state.targets[v] = NO_PART
         acc += 1

@@ -149,13 +149,13 @@ def vertex_of_key(key: pk.int64) -> int:
 
 
 @pk.workunit
-def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, vertices: Vertices, legal: Legal):
+def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, legal: Legal):
     """List the moves."""
-    v: int = vertices.active[i]
+    v: int = state.active[i]
     if v >= 0:
         if legal.targets[v] != NO_PART:
             if last_pass:
-                legal.keys[acc] = key_of(v, vertices)
+                legal.keys[acc] = key_of(v, state)
             acc += 1
 
 
@@ -304,12 +304,12 @@ def is_arrival(event: pk.int64) -> bool:
 
 @pk.workunit
 def list_events(
-    j: int, partition: Partition, legal: Legal, sequence: Sequence, listed: pk.View1D[pk.int64]
+    j: int, state: Progress, legal: Legal, sequence: Sequence, listed: pk.View1D[pk.int64]
 ):
     """List what move j of the sequence means to two parts."""
     v: int = vertex_of_key(sequence.keys[j])
     place: pk.int64 = j
-    listed[2 * place] = event_of(partition.parts[v], place, False)
+    listed[2 * place] = event_of(state.parts[v], place, False)
     listed[2 * place + 1] = event_of(legal.targets[v], place, True)
 
 
@@ -354,9 +354,9 @@ def is_overweight_after(i: int, partition: Partition, events: Events) -> bool:
 
 
 @pk.workunit
-def mark_overweight(i: int, partition: Partition, sequence: Sequence, events: Events):
+def mark_overweight(i: int, state: Progress, sequence: Sequence, events: Events):
     """Count the part as overweight from an event to its next, if it is."""
-    if not is_overweight_after(i, partition, events):
+    if not is_overweight_after(i, state, events):
         return
     pk.atomic_fetch_add(sequence.changes, [move_of(events.ordered[i])], 1)
     if i + 1 < events.count:
@@ -381,18 +381,14 @@ def find_balanced(
 
 @pk.workunit
 def admit_rest(
-    i: int,
-    balanced: pk.View1D[pk.int32],
-    partition: Partition,
-    sequence: Sequence,
-    events: Events,
+    i: int, balanced: pk.View1D[pk.int32], state: Progress, sequence: Sequence, events: Events
 ):
     """Admit a move up to there; one after it if its target has room even if nobody leaves."""
     if not is_arrival(events.ordered[i]):
         return
     j: int = move_of(events.ordered[i])
     sequence.admitted[j] = 0
-    if j < balanced[0] or not is_overweight_after(i, partition, events):
+    if j < balanced[0] or not is_overweight_after(i, state, events):
         sequence.admitted[j] = 1
 
 

@@ -14,7 +14,6 @@ from jetpy.workloads.common.groups import (
     LongRows,
     Progress,
     Refinement,
-    Vertices,
     Weight,
 )
 from jetpy.workloads.common.hashing import mix, place_of
@@ -99,12 +98,12 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
 
 @pk.workunit
 def list_proposers(
-    i: int, acc: pk.Acc[pk.int64], last_pass: bool, vertices: Vertices, proposals: Proposals
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, proposals: Proposals
 ):
     """List the vertices that have passed the first filter."""
-    v: int = vertices.active[i]
+    v: int = state.active[i]
     if v >= 0:
-        if vertices.priorities[v] != NO_PRIORITY:
+        if state.priorities[v] != NO_PRIORITY:
             if last_pass:
                 proposals.vertices[acc] = v
             acc += 1

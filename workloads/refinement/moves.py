@@ -14,7 +14,6 @@ from jetpy.workloads.common.groups import (
     UNKNOWN,
     Connectivity,
     Graph,
-    Iteration,
     LongRows,
     Partition,
     Progress,
@@ -68,32 +67,30 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 
 @pk.workunit
-def choose_update(i: int, iteration: Iteration):
+def choose_update(i: int, state: Progress):
     """Rebuild all rows, instead of updating them, if very many vertices moved."""
-    iteration.control[Control.MOVES] = 0
-    iteration.control[Control.ROWS] = 0
-    if iteration.control[Control.TASK] == Task.NOTHING:
+    state.control[Control.MOVES] = 0
+    state.control[Control.ROWS] = 0
+    if state.control[Control.TASK] == Task.NOTHING:
         return
     moved: pk.int64 = 0
     longest: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        listed: pk.int64 = iteration.counters[Counter.MOVED + stripe]
+        listed: pk.int64 = state.counters[Counter.MOVED + stripe]
         moved += listed
         if listed > longest:
             longest = listed
-    if moved > iteration.control[Control.MAX_MOVED]:
-        iteration.counters[Counter.REBUILD] = 1
-        iteration.control[Control.ROWS] = iteration.control[Control.VERTICES]
+    if moved > state.control[Control.MAX_MOVED]:
+        state.counters[Counter.REBUILD] = 1
+        state.control[Control.ROWS] = state.control[Control.VERTICES]
     else:
-        iteration.control[Control.MOVES] = longest * COUNTER_STRIPES
+        state.control[Control.MOVES] = longest * COUNTER_STRIPES
 
 
 @pk.function
-def is_rebuilt(iteration: Iteration) -> bool:
+def is_rebuilt(state: Progress) -> bool:
     """Whether the table is to be rebuilt."""
-    return (
-        iteration.control[Control.TASK] != Task.NOTHING and iteration.counters[Counter.REBUILD] == 1
-    )
+    return state.control[Control.TASK] != Task.NOTHING and state.counters[Counter.REBUILD] == 1
 
 
 @pk.function

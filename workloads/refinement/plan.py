@@ -179,9 +179,9 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Progress):
 
 
 @pk.workunit
-def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, iteration: Iteration):
+def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Progress):
     """Add up the blocks of a group; of each, say how many open parts are before, and their room."""
-    if not is_to_rebalance(iteration):
+    if not is_to_rebalance(state):
         return
     per_group: int = blocks_per_group(plan.group_size, blocks.span)
     first: int = g * per_group

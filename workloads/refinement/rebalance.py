@@ -15,7 +15,6 @@ from jetpy.workloads.common.groups import (
     NO_PART,
     Connectivity,
     Graph,
-    Iteration,
     Partition,
     Progress,
     Refinement,
@@ -342,12 +341,12 @@ def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[Weight], evictio
 
 
 @pk.workunit
-def narrow_down(p: int, eviction: Eviction, iteration: Iteration):
+def narrow_down(p: int, eviction: Eviction, state: Progress):
     """Find the next digit of the number of the last vertex that a part evicts.
 
     The weights by digit are zero afterwards.
     """
-    if not rebalances(iteration):
+    if not rebalances(state):
         return
     if eviction.last_buckets[p] == NO_BUCKET:
         return
@@ -426,9 +425,9 @@ def evict(
 
 
 @pk.workunit
-def sum_regions(i: int, evicted: EvictedSums, iteration: Iteration):
+def sum_regions(i: int, evicted: EvictedSums, state: Progress):
     """Strong: sum up the weights of the evicted vertices of a group, an index for each region."""
-    if iteration.control[Control.TASK] != Task.REBALANCE_STRONGLY:
+    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
     place: pk.int64 = i
     weight: pk.int64 = evicted.sums[place * REGION_SUMS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Protocol, cast
 
@@ -14,9 +14,6 @@ from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.memory import Memory
 from jetpy.lazy import cached_property
-
-Source = tuple[Any, Callable[[Any], Any] | None, str | None]
-"""An argument, the function that reads an attribute of it, and the element type of an array."""
 
 
 class Programmable(Protocol):
@@ -104,10 +101,10 @@ class Program:
         return True
 
     @cached_property
-    def _read(self) -> tuple[list[Source], Any, Any]:
+    def _read(self) -> tuple[list[tuple[Any, attrgetter[Any] | None, str | None]], Any, Any]:
         """Distinct values read from objects, and for each word of a block its value's index."""
         found: dict[tuple[int, str | None], int] = {}
-        sources: list[Source] = []
+        sources: list[tuple[Any, attrgetter[Any] | None, str | None]] = []
         places, numbers, start = [], [], 0
         for step, launcher in zip(self._steps, self._launchers, strict=True):
             for place, name, field, element in launcher.read:
