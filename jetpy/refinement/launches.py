@@ -110,9 +110,9 @@ class SweepingLaunches(Launches):
     has_any_task = False
     _count = 0
 
-    def __init__(self, control: DualView, active: Array, moved: int) -> None:
+    def __init__(self, control: DualView, active: Array, moves: MoveLists) -> None:
         super().__init__(control)
-        self._active, self._moved = active, moved
+        self._active, self._moved = active, len(moves.moved)
 
     @property
     def may_rebuild(self) -> bool:

@@ -86,8 +86,7 @@ class RefinementState:
         self.moves = make_move_lists(backend, n)
         self.launches: Launches = ListedLaunches(dual.control, backend, k, self.room)
         if backend.is_asynchronous:
-            moved = len(self.moves.moved)
-            self.launches = SweepingLaunches(dual.control, self.vertices.active, moved)
+            self.launches = SweepingLaunches(dual.control, self.vertices.active, self.moves)
         self.move(graph, problem, pinned)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:

@@ -15,7 +15,6 @@ from jetpy.workloads.common.groups import (
     Connectivity,
     Graph,
     LongRows,
-    Partition,
     Progress,
     Refinement,
 )
@@ -159,10 +158,10 @@ def subtract_edges(
 
 @pk.function
 def add_edges(
-    v: int, first: int, end: int, step: int, graph: Graph, table: Connectivity, partition: Partition
+    v: int, first: int, end: int, step: int, graph: Graph, table: Connectivity, state: Progress
 ):
     """Add every `step`-th edge of a moved vertex to its neighbours' rows."""
-    p: int = partition.parts[v]
+    p: int = state.parts[v]
     for e in range(first, end, step):
         u: int = graph.indices[e]
         if not is_ghost(u, graph):

@@ -15,7 +15,6 @@ from jetpy.workloads.common.groups import (
     NO_PART,
     Connectivity,
     Graph,
-    Partition,
     Progress,
     Refinement,
     Weight,
@@ -89,9 +88,9 @@ def part_of_candidate(destination: int) -> int:
 
 
 @pk.function
-def is_marked(v: int, partition: Partition) -> bool:
+def is_marked(v: int, state: Progress) -> bool:
     """Whether a vertex is evicted, and has a part as destination."""
-    return partition.destinations[v] >= 0
+    return state.destinations[v] >= 0
 
 
 @pk.function
@@ -364,7 +363,7 @@ def narrow_down(p: int, eviction: Eviction, state: Progress):
 
 @pk.function
 def is_evicted(
-    v: int, p: int, shift: int, graph: Graph, eviction: Eviction, partition: Partition
+    v: int, p: int, shift: int, graph: Graph, eviction: Eviction, state: Progress
 ) -> bool:
     """Whether a candidate is among the first of its part, by bucket and number, that weigh enough.
 
@@ -380,9 +379,9 @@ def is_evicted(
     before: pk.int64 = 0
     for u in range(v - (owned_global_id(v, graph) & (1 << shift) - 1), v):
         if (
-            partition.previous[u] == p
+            state.previous[u] == p
             and eviction.buckets[u] == last
-            and partition.destinations[u] != NO_PART
+            and state.destinations[u] != NO_PART
         ):
             before += graph.vertex_weights[u]
     return before < eviction.needed[p]
@@ -437,7 +436,7 @@ def sum_regions(i: int, evicted: EvictedSums, state: Progress):
 
 @pk.function
 def evicted_before(
-    v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, partition: Partition
+    v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, state: Progress
 ) -> pk.int64:
     """Return the weight of the evicted vertices of a group that come before one of them."""
     before: pk.int64 = evicted.elsewhere[group]
@@ -450,7 +449,7 @@ def evicted_before(
         before += evicted.sums[place]
         place += 1
     for u in range((v >> BLOCK_BITS) << BLOCK_BITS, v):
-        if is_marked(u, partition) and partition.previous[u] // plan.group_size == group:
+        if is_marked(u, state) and state.previous[u] // plan.group_size == group:
             before += graph.vertex_weights[u]
     return before
 
