@@ -15,9 +15,6 @@ from jetpy.engines.base import Backend
 from jetpy.io.graphs import as_graph
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts
-from jetpy.problem.options import choose_effort
-from jetpy.problem.presets import choose
-from jetpy.problem.presets import preset as preset_options
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
 
@@ -168,7 +165,6 @@ def partition(
     (True, np.int64(400))
     """
     own_weights, several_weights = split_weights(vertex_weights)
-    options = choose(preset, coarsening, refinement)
     request = make_request(
         as_graph(
             graph,
@@ -182,8 +178,6 @@ def partition(
             scale=scale,
         ),
         k,
-        options,
-        preset,
         several_weights=several_weights,
         imbalance=imbalance,
         large_imbalance=large_imbalance,
@@ -194,8 +188,12 @@ def partition(
         objective=objective,
         connected=connected,
         seed=seed,
+        preset=preset,
+        coarsening=coarsening,
+        refinement=refinement,
+        generations=generations,
+        time_limit=time_limit,
         fill=True,
-        effort=choose_effort(options, generations, time_limit),
     )
     solver = request.solver
 
@@ -284,8 +282,6 @@ def refine(
     request = make_request(
         checked,
         int(given.max(initial=0)) + 1 if k is None else k,
-        preset_options(preset),
-        preset,
         imbalance=imbalance,
         large_imbalance=large_imbalance,
         targets=targets,
@@ -293,6 +289,8 @@ def refine(
         objective=objective,
         connected=connected,
         seed=seed,
+        preset=preset,
+        generations=1,
         fill=fill_empty,
     )
     solver = request.refining_solver

@@ -17,8 +17,9 @@ from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
 from jetpy.problem.fixed import FixedVertices, check_fixed
-from jetpy.problem.options import ONCE, Effort, Options
-from jetpy.problem.problem import Problem, checked_imbalances, divided, make_problem
+from jetpy.problem.options import ONCE, Effort, choose_effort
+from jetpy.problem.problem import Problem, checked_imbalances, divided
+from jetpy.problem.run_options import RunOptions
 
 if TYPE_CHECKING:
     from jetpy.problem.multiconstraint import MultiConstraint
@@ -91,8 +92,6 @@ class Request:
 def make_request(
     graph: Graph,
     k: int,
-    options: Options,
-    preset: str,
     *,
     several_weights: npt.ArrayLike | None = None,
     imbalance: float | Sequence[float],
@@ -104,8 +103,12 @@ def make_request(
     objective: str,
     connected: bool,
     seed: int,
+    preset: choices.Preset,
+    coarsening: choices.Coarsening | None = None,
+    refinement: choices.Refinement | None = None,
+    generations: int | None = None,
+    time_limit: float | None = None,
     fill: bool,
-    effort: Effort = ONCE,
 ) -> Request:
     """Check the options of a run together and return the request.
 
@@ -113,15 +116,12 @@ def make_request(
     ----------
     graph : Graph
     k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
+    preset, coarsening, refinement, generations, time_limit
         As for `jetpy.partition`.
-    options : Options
-        Options of the preset.
-    preset : str
     several_weights : array of int, shape (n, c), optional
         Several weights per vertex, instead of the weights of `graph`.
     fill : bool
         Whether no part may be empty, if there are at least k vertices.
-    effort : Effort
 
     Raises
     ------
@@ -136,8 +136,9 @@ def make_request(
         graph = replace(graph, vertex_weights=in_one(weights))
     kinds = 1 if weights is None else weights.shape[1]
     imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
-    total, largest = graph.total_vertex_weight, max(imbalances)
-    problem = make_problem(total, k, largest, seed, options, targets, fill=fill)
+    options = RunOptions(k, max(imbalances), seed, preset, coarsening, refinement)
+    effort = choose_effort(options.preset_options, generations, time_limit)
+    problem = options.problem(graph.total_vertex_weight, targets, fill=fill)
     several = None
     if weights is not None:
         check_small(graph, "partition with several vertex weights")

@@ -137,13 +137,11 @@ def map_command(
     )
     from jetpy.mapping.problem import make_mapping_problem
     from jetpy.problem.machine import machine
-    from jetpy.problem.problem import checked_imbalance
 
     distances = read_distances(distance)
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    make_mapping_problem(0, target, method, imbalance, seed)
+    make_mapping_problem(0, target, method, imbalance, seed, large_imbalance=large_imbalance)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:

@@ -181,10 +181,9 @@ def partition_command(
     from jetpy.cli.tables import summary
     from jetpy.device.backends import check_backend
     from jetpy.problem.options import choose_effort
-    from jetpy.problem.presets import choose
-    from jetpy.problem.problem import checked_imbalance, make_problem
+    from jetpy.problem.problem import checked_imbalance
+    from jetpy.problem.run_options import RunOptions
 
-    options = choose(preset, coarsening, refinement)
     # refuse wrong numbers before reading
     each = imbalance if isinstance(imbalance, list) else [imbalance]
     largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
@@ -195,8 +194,9 @@ def partition_command(
         from jetpy.io.weights import read_targets
 
         shares = read_targets(targets)
-    make_problem(0, k, largest, seed, options, shares)
-    choose_effort(options, generations, time_limit)
+    options = RunOptions(k, largest, seed, preset, coarsening, refinement)
+    options.problem(0, shares)
+    choose_effort(options.preset_options, generations, time_limit)
     check_backend(backend, threads, device)
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:

@@ -163,11 +163,10 @@ def report_command(
     from jetpy.evaluation import metis_baseline
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.partition_page import partition_page
-    from jetpy.problem.presets import preset as preset_options
-    from jetpy.problem.problem import checked_imbalance, make_problem
+    from jetpy.problem.run_options import RunOptions
 
-    checked_imbalance(imbalance, large=large_imbalance)  # refuse wrong numbers before reading
-    make_problem(0, k or 1, imbalance, seed, preset_options(preset))
+    # refuse wrong numbers before reading
+    RunOptions(k or 1, imbalance, seed, preset, large_imbalance=large_imbalance)
     if is_run:
         check_backend(backend, threads, device)
 

@@ -27,12 +27,19 @@ from jetpy.incremental.column import row_offsets
 from jetpy.incremental.placement import Placed, Placement, changed_parts
 from jetpy.incremental.renewal import best, partition_from_scratch, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
-from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
+from jetpy.incremental.session import (
+    Session,
+    SessionOptions,
+    Settings,
+    problem_of,
+    read_session,
+    write_session,
+)
 from jetpy.io.graphs import as_graph
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.problem.options import IncrementalOptions
-from jetpy.problem.problem import SEEDS, Problem, checked_imbalance, in_units
+from jetpy.problem.problem import SEEDS, Problem, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.workloads.common.groups import NO_PART
 
@@ -163,9 +170,16 @@ class IncrementalPartitioner:
         checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
-        follow = options or IncrementalOptions()
-        imbalance = checked_imbalance(imbalance, large=large_imbalance)
-        goal = SessionOptions(k, imbalance, seed, preset, coarsening, refinement, follow)
+        goal = SessionOptions(
+            k,
+            imbalance,
+            seed,
+            preset,
+            coarsening,
+            refinement,
+            large_imbalance,
+            options=options or IncrementalOptions(),
+        )
         homes = np.full(checked.n, goal.k, np.int32) if given is None else given
         self._open(checked, homes, goal, backend, threads, device, progress)
         if given is None:
@@ -424,7 +438,7 @@ class IncrementalPartitioner:
 
     @property
     def _problem(self) -> Problem:
-        return self._goal.problem(self._graph.vertex_weight)
+        return problem_of(self._goal, self._graph.vertex_weight)
 
     @property
     def _roomy(self) -> Problem:

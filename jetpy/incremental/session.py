@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy import choices
 from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_from_csr
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
@@ -21,8 +20,7 @@ from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import IncrementalOptions
-from jetpy.problem.presets import choose
-from jetpy.problem.problem import Problem, make_problem
+from jetpy.problem.run_options import RunOptions
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 PRESENT = "present"
@@ -30,40 +28,15 @@ PRESENT = "present"
 large enough to justify the memory of the ids."""
 
 
+problem_of = lru_cache(maxsize=8)(RunOptions.problem)
+"""Return the problem of a session's options and a total vertex weight."""
+
+
 @dataclass(frozen=True)
-class SessionOptions:
-    """Options of the partitions, as for `jetpy.partition`, and of incremental partitioning.
+class SessionOptions(RunOptions):
+    """Options of the partitions of whole graphs, and of incremental partitioning."""
 
-    Raises
-    ------
-    OptionError
-        If a value is out of range, or a name is unknown.
-    """
-
-    k: int
-    imbalance: float
-    seed: int
-    preset: choices.Preset
-    coarsening: choices.Coarsening | None
-    refinement: choices.Refinement | None
-    options: IncrementalOptions
-
-    def __post_init__(self) -> None:
-        checked = _pose(self, 0)
-        for name in ("k", "imbalance", "seed"):
-            object.__setattr__(self, name, getattr(checked, name))
-
-    def problem(self, total_vertex_weight: int) -> Problem:
-        """Return the problem of a graph of this total vertex weight."""
-        return _pose_once(self, total_vertex_weight)
-
-
-def _pose(goal: SessionOptions, total_vertex_weight: int) -> Problem:
-    options = choose(goal.preset, goal.coarsening, goal.refinement)
-    return make_problem(total_vertex_weight, goal.k, goal.imbalance, goal.seed, options)
-
-
-_pose_once = lru_cache(maxsize=8)(_pose)
+    options: IncrementalOptions = field(kw_only=True)
 
 
 @dataclass(frozen=True)
