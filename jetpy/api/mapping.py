@@ -20,6 +20,7 @@ from jetpy.mapping.problem import METHODS, make_mapping_problem
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.problem.machine import Levels, machine
+from jetpy.problem.problem import checked_imbalance
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.mapping import Mapping
 
@@ -107,17 +108,10 @@ def map_processes(
         pattern=pattern,
         scale=scale,
     )
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     check_small(checked, "map_processes")
     unit = common_divisor(checked.vertex_weights)
-    steps = make_mapping_problem(
-        checked.total_vertex_weight,
-        target,
-        method,
-        imbalance,
-        seed,
-        unit,
-        large_imbalance=large_imbalance,
-    )
+    steps = make_mapping_problem(checked.total_vertex_weight, target, method, imbalance, seed, unit)
     problem = steps[-1]
     if checked.n <= target.k:
         heaviest = int(checked.vertex_weights.max(initial=0))

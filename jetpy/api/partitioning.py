@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
@@ -11,11 +10,9 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.api.request import make_request, split_weights
 from jetpy.api.run import Execution, run
-from jetpy.engines.base import Backend
 from jetpy.io.graphs import as_graph
-from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts
-from jetpy.progress import Progress, ProgressOption
+from jetpy.progress import ProgressOption
 from jetpy.result.partition import Partition
 
 
@@ -196,17 +193,12 @@ def partition(
         fill=True,
     )
     solver = request.solver
-
-    def work(engine: Backend, progress: Progress) -> Outcome:
-        return solver.solve(engine, request.effort, progress)
-
-    result, _ = run(work, request, Execution(backend, threads, device, progress, profile))
-    if request.several is not None:
-        several = request.several
-        return replace(
-            result, weights=several.weights, ideals=several.ideals, limits=several.limits
-        )
-    return result if request.places is None else replace(result, home=request.places.home)
+    result, _ = run(
+        lambda engine, tell: solver.solve(engine, request.effort, tell),
+        request,
+        Execution(backend, threads, device, progress, profile),
+    )
+    return result
 
 
 def refine(
@@ -294,9 +286,9 @@ def refine(
         fill=fill_empty,
     )
     solver = request.refining_solver
-
-    def work(engine: Backend, progress: Progress) -> Outcome:
-        return solver.refine(engine, given, progress)
-
-    result, _ = run(work, request, Execution(backend, threads, device, progress, profile))
+    result, _ = run(
+        lambda engine, tell: solver.refine(engine, given, tell),
+        request,
+        Execution(backend, threads, device, progress, profile),
+    )
     return result

@@ -136,7 +136,7 @@ def make_request(
         graph = replace(graph, vertex_weights=in_one(weights))
     kinds = 1 if weights is None else weights.shape[1]
     imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
-    options = RunOptions(k, max(imbalances), seed, preset, coarsening, refinement)
+    options = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
     effort = choose_effort(options.preset_options, generations, time_limit)
     problem = options.problem(graph.total_vertex_weight, targets, fill=fill)
     several = None

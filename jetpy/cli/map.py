@@ -137,11 +137,13 @@ def map_command(
     )
     from jetpy.mapping.problem import make_mapping_problem
     from jetpy.problem.machine import machine
+    from jetpy.problem.problem import checked_imbalance
 
     distances = read_distances(distance)
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
-    make_mapping_problem(0, target, method, imbalance, seed, large_imbalance=large_imbalance)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    make_mapping_problem(0, target, method, imbalance, seed)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:

@@ -194,7 +194,7 @@ def partition_command(
         from jetpy.io.weights import read_targets
 
         shares = read_targets(targets)
-    options = RunOptions(k, largest, seed, preset, coarsening, refinement)
+    options = RunOptions(k, largest, True, seed, preset, coarsening, refinement)
     options.problem(0, shares)
     choose_effort(options.preset_options, generations, time_limit)
     check_backend(backend, threads, device)

@@ -166,7 +166,7 @@ def report_command(
     from jetpy.problem.run_options import RunOptions
 
     # refuse wrong numbers before reading
-    RunOptions(k or 1, imbalance, seed, preset, large_imbalance=large_imbalance)
+    RunOptions(k or 1, imbalance, large_imbalance, seed, preset, None, None)
     if is_run:
         check_backend(backend, threads, device)
 

@@ -23,6 +23,8 @@ from jetpy.engines.threads import after_fork, fork_safe_lock
 from jetpy.engines.turns import turn_of
 from jetpy.errors import BackendError, OptionError
 from jetpy.graph.checks import integer, one_of
+from jetpy.graph.csr import Graph
+from jetpy.graph.on_gpu import GraphOnGpu
 
 Make = Callable[[int | None, int | None], Backend]
 """Creates a back end from a number of threads and the index of a GPU."""
@@ -136,6 +138,23 @@ def check_backend(
         return
     with lease(name, threads, device):
         pass
+
+
+def device_of(graph: Graph, name: str, device: int | bool | None) -> int | None:
+    """Return the index of the GPU to use: by default, the GPU that has the graph, if any.
+
+    Raises
+    ------
+    OptionError
+        If `device` is False.
+    """
+    if device is False:
+        raise OptionError("device is False; device must be the index of a GPU, True or None")
+    on_gpu = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
+    number = 0 if on_gpu is None else on_gpu.number
+    if device is True or (device is None and number > 0 and name in ("auto", *ON_GPU)):
+        return number
+    return device
 
 
 def is_for_cpu(name: str, device: int | bool | None, work: float) -> bool:

@@ -13,34 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.device.backends import ON_GPU, lease, make_ready
+from jetpy.device.backends import ON_GPU, lease
 from jetpy.device.row_checks import HASHES
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from jetpy.distributed.faults import agreed, ending_all, run_collectively
 from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks, Piece
-from jetpy.distributed.run import Found, partition_piece, refine_piece
+from jetpy.distributed.run import Found, measure_piece, partition_piece, refine_piece
 from jetpy.distributed.writing import write_parts
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
-from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph.csr import INT32_MAX, is_large
 from jetpy.kernel_language import Width
-from jetpy.multilevel.outcome import (
-    LevelTable,
-    Solution,
-    all_seconds,
-    cpu_threads,
-    stage_seconds,
-    trivial_partition,
-)
-from jetpy.problem.presets import choose
-from jetpy.problem.problem import EDGE_CUT, Problem, checked_imbalance, make_problem
-from jetpy.progress import Progress, ProgressOption, telling
-from jetpy.refinement.jet import Refined
-from jetpy.refinement.measures import measure, upload_metric
+from jetpy.multilevel.execution import execute
+from jetpy.multilevel.outcome import LevelTable, all_seconds, cpu_threads, stage_seconds
+from jetpy.problem.problem import Problem
+from jetpy.problem.run_options import RunOptions
+from jetpy.progress import Progress, ProgressOption
 
 STATS = (
     *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
@@ -194,14 +185,10 @@ def partition(
         As for `jetpy.partition`, in all processes; the message names the lowest rank with an
         error. Any other exception in one process ends all processes (MPI_Abort).
     """
-    arguments = CollectiveArguments(k, imbalance, large_imbalance, seed, preset, backend, small)
-
-    def work(run: _Run, tell: Progress) -> Found:
-        trivial = trivial_partition(run.blocks.n, run.piece.edge_weight // 2, k)
-        if trivial is None:
-            return partition_piece(run.backend, run.piece, run.problem, small, tell)
-        return run.trivial(trivial.parts[run.blocks.first : run.blocks.end])
-
+    arguments = partial(
+        CollectiveArguments, k, imbalance, large_imbalance, seed, preset, None, None, backend, small
+    )
+    work = partial(partition_piece, small=small)
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
@@ -240,16 +227,11 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also if `parts` does not match the block or `k`.
     """
-    arguments = CollectiveArguments(
-        k, imbalance, large_imbalance, seed, preset, backend, small, fill=False
+    last = backend, small, False
+    arguments = partial(
+        CollectiveArguments, k, imbalance, large_imbalance, seed, preset, None, None, *last
     )
-
-    def work(run: _Run, tell: Progress) -> Found:
-        given = run_collectively(run.comm, lambda: _checked_parts(parts, run.blocks, k))
-        if k == 1 or run.blocks.n == 0:
-            return run.trivial(given)
-        return refine_piece(run.backend, run.piece, given, run.problem, small, tell)
-
+    work = partial(refine_piece, parts=parts, small=small)
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
@@ -276,73 +258,38 @@ def evaluate(
     GraphError, OptionError, BackendError
         As for `refine`.
     """
-    arguments = CollectiveArguments(k, imbalance, True, 0, "default", "cpu", fill=False)
-
-    def work(run: _Run, tell: Progress) -> Found:
-        return run.trivial(run_collectively(run.comm, lambda: _checked_parts(parts, run.blocks, k)))
-
+    arguments = partial(
+        CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
+    )
+    work = partial(measure_piece, parts=parts)
     return _run(comm, block, vtxdist, arguments, None, None, None, work)
-
-
-def _checked_parts(parts: npt.ArrayLike, blocks: Blocks, k: int) -> npt.NDArray[np.int32]:
-    given, own = np.asarray(parts), blocks.end - blocks.first
-    if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
-        raise GraphError(f"parts must be {own} integers, one for each owned vertex")
-    if own and not (given.min() >= 0 and given.max() < k):
-        raise GraphError(f"parts must be in 0..{k - 1}")
-    return given.astype(np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """Everything that a process works on."""
-
-    comm: Communicator
-    backend: Backend
-    blocks: Blocks
-    piece: Piece
-    problem: Problem
-
-    def trivial(self, parts: npt.NDArray[np.int32]) -> Found:
-        """Return the parts of owned vertices unchanged, with their cut and part weights."""
-        backend, piece, k = self.backend, self.piece, self.problem.k
-        everywhere = backend.full(piece.n_with_ghosts, 0)
-        everywhere[: piece.n_owned] = backend.from_host(parts)
-        piece.halo.exchange_ghosts(everywhere)
-        metric = upload_metric(backend, piece, EDGE_CUT, k)
-        measures = measure(backend, piece, everywhere, metric)
-        refined = Refined(everywhere, measures, measures.cut, 0)
-        return Found(parts, Solution(refined, [], stage_seconds()), measures.part_weights)
 
 
 def _run(
     comm: Any,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    arguments: CollectiveArguments,
+    make_arguments: Callable[[], CollectiveArguments],
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
-    work: Callable[[_Run, Progress], Found],
+    work: Callable[[Backend, Piece, Problem, Progress], Found],
 ) -> DistributedPartition:
     """Check and upload the input, run `work`, and assemble the result."""
     group = communicator(comm)
-    with ending_all(group), ExitStack() as leases:
-        choose_engine = partial(_engine, leases, group.neighbours, threads=threads)
-        block, blocks, problem, engine = _agree(
-            group, given, vtxdist, arguments, choose_engine, device
+    with ending_all(group), ExitStack() as stack:
+        choose_engine = partial(_engine, stack, group.neighbours, threads=threads)
+        arguments, block, blocks, problem, engine = _agree(
+            group, given, vtxdist, make_arguments, choose_engine, device
         )
-        with (
-            telling(progress if group.rank == 0 else None) as tell,
-            watch_compilations() as compilations,
-            engine.using(),
-        ):
-            engines = dict.fromkeys((engine.with_width(Width.NARROW), engine))
-            loading = engine.loading_seconds
-            ready = make_ready(engines, tell)
-            blocks = replace(blocks, comm=between_gpus(group, engine))
-            piece, uploaded = _checked_piece(group, engine, block, blocks)
-            found = work(_Run(group, engine, blocks, piece, problem), tell)
+
+        def work_on_piece(engine: Backend, tell: Progress) -> tuple[Piece, float, Found]:
+            connected = replace(blocks, comm=between_gpus(group, engine))
+            piece, seconds = _checked_piece(group, engine, block, connected)
+            return piece, seconds, work(engine, piece, problem, tell)
+
+        shown, size = progress if group.rank == 0 else None, (block.n, len(block.indices) // 2)
+        (piece, uploaded, found), cost = execute(work_on_piece, engine, shown, size)
     measures, weights = found.solution.refined.measures, found.part_weights
     return DistributedPartition(
         parts=found.parts,
@@ -360,10 +307,10 @@ def _run(
         threads=cpu_threads(engine),
         gpu=engine.gpu,
         processes=group.size,
-        transport=blocks.comm.transport,
-        compiled=bool(compilations),
+        transport=piece.blocks.comm.transport,
+        compiled=cost.compiled,
         seconds={
-            "compile": ready + engine.loading_seconds - loading,
+            "compile": cost.compile_seconds,
             **all_seconds([found.solution.seconds, stage_seconds(coarsen=uploaded)]),
         },
         levels=LevelTable(found.solution.levels),
@@ -379,41 +326,24 @@ def communicator(comm: Any) -> Communicator:
 
 
 @dataclass(frozen=True)
-class CollectiveArguments:
+class CollectiveArguments(RunOptions):
     """Arguments that must be equal on all ranks."""
 
-    k: int
-    imbalance: float
-    large_imbalance: bool
-    seed: int
-    preset: choices.Preset
     backend: choices.Backend
     small: int | None = None
     fill: bool = True
-
-    def make_problem(self, total: int) -> Problem:
-        """Return the problem of a graph of this total vertex weight.
-
-        Raises
-        ------
-        OptionError
-            If a value is out of range.
-        """
-        options = choose(self.preset, None, None)
-        share = checked_imbalance(self.imbalance, large=self.large_imbalance)
-        return make_problem(total, self.k, share, self.seed, options, fill=self.fill)
 
 
 def _agree(
     comm: Communicator,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    arguments: CollectiveArguments,
+    make_arguments: Callable[[], CollectiveArguments],
     choose_engine: Callable[..., Backend],
     device: int | None,
-) -> tuple[Block, Blocks, Problem, Backend]:
-    """Check the input of all processes, and return block, blocks, problem and back end."""
-    block = run_collectively(comm, lambda: as_block(given))
+) -> tuple[CollectiveArguments, Block, Blocks, Problem, Backend]:
+    """Check the input of all processes; return it, the vertex ranges, problem and back end."""
+    block, arguments = run_collectively(comm, lambda: (as_block(given), make_arguments()))
     blocks = Blocks.of(comm, block.n)
     others = comm.allgather_objects(arguments)
 
@@ -432,7 +362,6 @@ def _agree(
             raise GraphError(
                 f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1"
             )
-        arguments.make_problem(0)
         return choose_engine(arguments.backend, device=device)
 
     engine = run_collectively(comm, check)
@@ -452,7 +381,7 @@ def _agree(
     )
     if is_large(entries, edges, total):
         engine = run_collectively(comm, partial(engine.with_width, Width.WIDE))
-    return block, blocks, arguments.make_problem(total), engine
+    return arguments, block, blocks, arguments.problem(total, fill=arguments.fill), engine
 
 
 def _checked_piece(

@@ -8,17 +8,21 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.levels import GatheredLevel, PieceLevel, gather_size
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.errors import GraphError
 from jetpy.multilevel.driver import improve_level, solve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
 from jetpy.multilevel.hierarchy import HierarchyLevel
-from jetpy.multilevel.outcome import Solution
+from jetpy.multilevel.outcome import Solution, stage_seconds, trivial_partition
 from jetpy.problem.options import Effort
-from jetpy.problem.problem import Problem, in_units
+from jetpy.problem.problem import EDGE_CUT, Problem, in_units
 from jetpy.progress import Progress, no_progress
+from jetpy.refinement.jet import Refined
+from jetpy.refinement.measures import measure, upload_metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +47,18 @@ def partition_piece(
     backend: Backend,
     piece: Piece,
     problem: Problem,
-    small: int | None,
     progress: Progress = no_progress,
+    small: int | None = None,
 ) -> Found:
     """Partition the graph from scratch. Collective.
 
     Levels of at most `small` vertices and directed edges together are gathered on every process;
     None means the default.
     """
+    trivial = trivial_partition(piece.global_n, piece.edge_weight // 2, problem.k)
+    if trivial is not None:
+        own = trivial.parts[piece.blocks.first : piece.blocks.end]
+        return measure_piece(backend, piece, problem, progress, own)
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
     if problem.options.generations > 1:
@@ -71,19 +79,62 @@ def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solut
 def refine_piece(
     backend: Backend,
     piece: Piece,
-    parts: npt.NDArray[np.int32],
     problem: Problem,
+    progress: Progress,
+    parts: npt.ArrayLike,
     small: int | None,
-    progress: Progress = no_progress,
 ) -> Found:
-    """Refine a partition without coarsening, given the parts (int32) of owned vertices.
+    """Refine a partition without coarsening, given the parts of owned vertices. Collective.
 
-    Collective; other arguments as for `partition_piece`.
+    Other arguments as for `partition_piece`.
+
+    Raises
+    ------
+    GraphError
+        If the parts do not match the piece or `problem.k`.
     """
+    own = _checked_parts(piece, parts, problem.k)
+    if problem.k == 1 or piece.global_n == 0:
+        return measure_piece(backend, piece, problem, progress, own)
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
-    start = finest.taken(backend.from_host(parts.copy()))
+    start = finest.taken(backend.from_host(own))
     return _found(backend, piece, problem, improve_level(finest, start, problem, progress))
+
+
+def measure_piece(
+    backend: Backend, piece: Piece, problem: Problem, progress: Progress, parts: npt.ArrayLike
+) -> Found:
+    """Return the parts of owned vertices unchanged, with cut and part weights. Collective.
+
+    Raises
+    ------
+    GraphError
+        If the parts do not match the piece or `problem.k`.
+    """
+    own = _checked_parts(piece, parts, problem.k)
+    everywhere = backend.full(piece.n_with_ghosts, 0)
+    everywhere[: piece.n_owned] = backend.from_host(own)
+    piece.halo.exchange_ghosts(everywhere)
+    measures = measure(
+        backend, piece, everywhere, upload_metric(backend, piece, EDGE_CUT, problem.k)
+    )
+    refined = Refined(everywhere, measures, measures.cut, 0)
+    return Found(own, Solution(refined, [], stage_seconds()), measures.part_weights)
+
+
+def _checked_parts(piece: Piece, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
+    """Return the parts of owned vertices as int32, after checks on all ranks. Collective."""
+
+    def check() -> npt.NDArray[np.int32]:
+        given, own = np.asarray(parts), piece.n_owned
+        if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
+            raise GraphError(f"parts must be {own} integers, one for each owned vertex")
+        if own and not (given.min() >= 0 and given.max() < k):
+            raise GraphError(f"parts must be in 0..{k - 1}")
+        return given.astype(np.int32)
+
+    return run_collectively(piece.blocks.comm, check)
 
 
 def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem]:

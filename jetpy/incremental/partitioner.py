@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.device.backends import get_backend, make_ready
+from jetpy.device.backends import device_of, get_backend, make_ready
 from jetpy.device.device_graph import DeviceGraph, carry_graph, download
 from jetpy.engines.oom_message import explain_oom
 from jetpy.engines.threads import fork_safe_lock
@@ -27,20 +27,13 @@ from jetpy.incremental.column import row_offsets
 from jetpy.incremental.placement import Placed, Placement, changed_parts
 from jetpy.incremental.renewal import best, partition_from_scratch, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
-from jetpy.incremental.session import (
-    Session,
-    SessionOptions,
-    Settings,
-    problem_of,
-    read_session,
-    write_session,
-)
+from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
 from jetpy.io.graphs import as_graph
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.problem.options import IncrementalOptions
 from jetpy.problem.problem import SEEDS, Problem, in_units
-from jetpy.progress import Progress, no_progress
+from jetpy.progress import ProgressOption, telling
 from jetpy.workloads.common.groups import NO_PART
 
 SHRINKAGE = 32
@@ -48,6 +41,7 @@ SHRINKAGE = 32
 balanced when the graph, and with it the limit, shrinks."""
 
 
+_problem_of = lru_cache(maxsize=8)(SessionOptions.problem)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -163,22 +157,16 @@ class IncrementalPartitioner:
         threads: int | None = None,
         device: int | None = None,
         repair: bool = False,
-        progress: Progress = no_progress,
+        progress: ProgressOption = None,
         parts: npt.ArrayLike | None = None,
         options: IncrementalOptions | None = None,
     ) -> None:
         checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
+        follow = options or IncrementalOptions()
         goal = SessionOptions(
-            k,
-            imbalance,
-            seed,
-            preset,
-            coarsening,
-            refinement,
-            large_imbalance,
-            options=options or IncrementalOptions(),
+            k, imbalance, large_imbalance, seed, preset, coarsening, refinement, follow
         )
         homes = np.full(checked.n, goal.k, np.int32) if given is None else given
         self._open(checked, homes, goal, backend, threads, device, progress)
@@ -197,13 +185,14 @@ class IncrementalPartitioner:
         backend: str,
         threads: int | None,
         device: int | None,
-        progress: Progress,
+        progress: ProgressOption,
     ) -> None:
         """Initialise from a graph, in which deleted vertices weigh 0, and parts by id."""
         self._goal, self._progress, self._intact = goal, progress, True
         self._lock = fork_safe_lock()
-        self._backend = get_backend(backend, threads, device)
-        make_ready([self._backend], progress)
+        self._backend = get_backend(backend, threads, device_of(graph, backend, device))
+        with telling(progress) as tell:
+            make_ready([self._backend], tell)
         self._home = self._backend.host if goal.options.on_host else self._backend
         with explain_oom(self._backend, graph.n, graph.m):
             self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
@@ -218,7 +207,7 @@ class IncrementalPartitioner:
         backend: choices.Backend = "auto",
         threads: int | None = None,
         device: int | None = None,
-        progress: Progress = no_progress,
+        progress: ProgressOption = None,
     ) -> IncrementalPartitioner:
         """Continue a saved session: the same batches lead to the same partitions.
 
@@ -433,12 +422,14 @@ class IncrementalPartitioner:
         weights, problem = self._graph.vertex_weights.host[ids], self._roomy
         seeds = [(problem.seed + i) % SEEDS for i in range(self.options.tries)]
         tries = (replace(problem, seed=seed) for seed in seeds)
-        found = (partition_from_scratch(self._backend, graph, one, self._progress) for one in tries)
-        self._adopt(ids, weights, best(found, weights, problem), from_scratch=True)
+        with telling(self._progress) as tell:
+            found = (partition_from_scratch(self._backend, graph, one, tell) for one in tries)
+            outcome = best(found, weights, problem)
+        self._adopt(ids, weights, outcome, from_scratch=True)
 
     @property
     def _problem(self) -> Problem:
-        return problem_of(self._goal, self._graph.vertex_weight)
+        return _problem_of(self._goal, self._graph.vertex_weight)
 
     @property
     def _roomy(self) -> Problem:
@@ -482,10 +473,11 @@ class IncrementalPartitioner:
         graph, ids = self._whole()
         before, weights = self._graph.parts.host[ids], self._graph.vertex_weights.host[ids]
         problem = self._roomy
-        outcome = refine_again(self._backend, graph, before, problem, self._progress)
-        if from_scratch:
-            other = partition_from_scratch(self._backend, graph, problem, self._progress)
-            outcome = best([outcome, other], weights, problem)
+        with telling(self._progress) as tell:
+            outcome = refine_again(self._backend, graph, before, problem, tell)
+            if from_scratch:
+                other = partition_from_scratch(self._backend, graph, problem, tell)
+                outcome = best([outcome, other], weights, problem)
         self._adopt(ids, weights, outcome, from_scratch=from_scratch)
 
     def _whole(self) -> tuple[DeviceGraph, IntArray]:

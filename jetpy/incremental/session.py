@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,11 @@ PRESENT = "present"
 large enough to justify the memory of the ids."""
 
 
-problem_of = lru_cache(maxsize=8)(RunOptions.problem)
-"""Return the problem of a session's options and a total vertex weight."""
-
-
 @dataclass(frozen=True)
 class SessionOptions(RunOptions):
     """Options of the partitions of whole graphs, and of incremental partitioning."""
 
-    options: IncrementalOptions = field(kw_only=True)
+    options: IncrementalOptions
 
 
 @dataclass(frozen=True)
@@ -191,7 +186,7 @@ def _settings(array: npt.NDArray[Any]) -> Settings:
         given = json.loads(str(array[()]))
         goal = given.pop("goal")
         options = IncrementalOptions(**goal.pop("options"))
-        settings = Settings(SessionOptions(**goal, options=options), **given)
+        settings = Settings(SessionOptions(**goal, large_imbalance=True, options=options), **given)
         _check_counts(settings)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise FileFormatError(f"the session is damaged: wrong settings: {error}") from error

@@ -48,8 +48,6 @@ def make_mapping_problem(
     imbalance: float,
     seed: int,
     unit: int = 1,
-    *,
-    large_imbalance: bool = True,
 ) -> list[Problem]:
     """Check the arguments and return the problems, from the highest level to the whole machine.
 
@@ -63,9 +61,7 @@ def make_mapping_problem(
     options = options_of(method)
     if method != "im" and not machine.hierarchy:
         raise OptionError(f"method {method} needs a hierarchy; give one, or use im")
-    problem = make_problem(
-        total_vertex_weight, machine.k, imbalance, seed, options, large_imbalance=large_imbalance
-    )
+    problem = make_problem(total_vertex_weight, machine.k, imbalance, seed, options)
     limit = limit_of_pes(total_vertex_weight, machine.k, problem.imbalance)
     steps, upper = [], machine.upper_levels()
     units = total_vertex_weight // unit

@@ -178,7 +178,6 @@ def make_problem(
     targets: npt.ArrayLike | None = None,
     *,
     fill: bool = False,
-    large_imbalance: bool = True,
 ) -> Problem:
     """Check the arguments and return the problem.
 
@@ -190,7 +189,7 @@ def make_problem(
     k, seed = integer("k", k), integer("seed", seed)
     if not 1 <= k < MAX_PARTS:
         raise OptionError(f"k is {k}; k must be in 1..{MAX_PARTS - 1}")
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
         raise OptionError(f"seed is {seed}; seed must be in 0..{SEEDS - 1}")
     most = max(INT32_MAX, total_vertex_weight)

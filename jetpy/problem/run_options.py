@@ -9,7 +9,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.problem.options import Options
 from jetpy.problem.presets import choose
-from jetpy.problem.problem import Problem, make_problem
+from jetpy.problem.problem import Problem, checked_imbalance, make_problem
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,15 @@ class RunOptions:
 
     k: int
     imbalance: float
+    large_imbalance: InitVar[bool]
     seed: int
     preset: choices.Preset
-    coarsening: choices.Coarsening | None = None
-    refinement: choices.Refinement | None = None
-    large_imbalance: InitVar[bool] = True
+    coarsening: choices.Coarsening | None
+    refinement: choices.Refinement | None
 
     def __post_init__(self, large_imbalance: bool) -> None:
-        options = self.preset_options
-        checked = make_problem(
-            0, self.k, self.imbalance, self.seed, options, large_imbalance=large_imbalance
-        )
+        checked_imbalance(self.imbalance, large=large_imbalance)
+        checked = self.problem(0)
         for name in ("k", "imbalance", "seed"):
             object.__setattr__(self, name, getattr(checked, name))
 
@@ -44,20 +42,8 @@ class RunOptions:
         return choose(self.preset, self.coarsening, self.refinement)
 
     def problem(
-        self,
-        total_vertex_weight: int,
-        targets: npt.ArrayLike | None = None,
-        *,
-        fill: bool = False,
+        self, total: int, targets: npt.ArrayLike | None = None, *, fill: bool = False
     ) -> Problem:
-        """Return the problem of a graph; other arguments as for `make_problem`.
-
-        Raises
-        ------
-        OptionError
-            If the targets are wrong.
-        """
+        """Return the problem of a graph of this total vertex weight, as `make_problem` does."""
         options = self.preset_options
-        return make_problem(
-            total_vertex_weight, self.k, self.imbalance, self.seed, options, targets, fill=fill
-        )
+        return make_problem(total, self.k, self.imbalance, self.seed, options, targets, fill=fill)

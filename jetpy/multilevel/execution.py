@@ -1,0 +1,67 @@
+"""Execution of a run on a back end, the same for all kinds of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from jetpy.device.backends import make_ready
+from jetpy.engines.base import Backend
+from jetpy.engines.oom_message import explain_oom
+from jetpy.engines.workers import watch_compilations
+from jetpy.kernel_language import Width
+from jetpy.progress import Progress, ProgressOption, telling
+
+if TYPE_CHECKING:
+    from jetpy.profiling.profile import Profile
+
+T = TypeVar("T")
+
+
+class Cost(NamedTuple):
+    """Wall seconds to compile or load kernels, whether any were compiled, launches and profile."""
+
+    compile_seconds: float
+    compiled: bool
+    launches: int
+    profile: Profile | None
+
+
+def execute(
+    work: Callable[[Backend, Progress], T],
+    engine: Backend,
+    progress: ProgressOption,
+    size: tuple[int, int],
+    title: str | None = None,
+) -> tuple[T, Cost]:
+    """Compile missing kernels, do the work, and return its result and cost.
+
+    `work` gets the back end, or its profiler if the profile has a title, and a progress function.
+    `size` is the number of vertices and of undirected edges.
+
+    Raises
+    ------
+    OptionError
+        If `progress` is invalid.
+    OutOfMemoryError
+        If the memory of the GPU is full; the message says what size would fit.
+    """
+    with telling(progress) as tell, watch_compilations() as compilations:
+        engines = dict.fromkeys((engine.with_width(Width.NARROW), engine))
+        loading = engine.loading_seconds
+        # a profile must not time compilation, so it compiles all kernels first
+        ready = make_ready(engines, tell, completely=title is not None)
+        launches = sum(one.all_launches for one in engines)
+        profiler = None
+        if title is not None:
+            from jetpy.profiling.profiler import Profiler
+
+            profiler = Profiler(engine)
+        with explain_oom(engine, *size):
+            found = work(profiler or engine, tell)
+    return found, Cost(
+        ready + engine.loading_seconds - loading,
+        bool(compilations),
+        sum(one.all_launches for one in engines) - launches,
+        None if profiler is None else profiler.profile(title or ""),
+    )
