@@ -18,8 +18,7 @@ from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
 from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, choose_effort
-from jetpy.problem.problem import Problem, checked_imbalances, divided
-from jetpy.problem.run_options import RunOptions
+from jetpy.problem.problem import Problem, RunOptions, checked_imbalances, divided
 
 if TYPE_CHECKING:
     from jetpy.problem.multiconstraint import MultiConstraint

@@ -181,8 +181,7 @@ def partition_command(
     from jetpy.cli.tables import summary
     from jetpy.device.backends import check_backend
     from jetpy.problem.options import choose_effort
-    from jetpy.problem.problem import checked_imbalance
-    from jetpy.problem.run_options import RunOptions
+    from jetpy.problem.problem import RunOptions, checked_imbalance
 
     # refuse wrong numbers before reading
     each = imbalance if isinstance(imbalance, list) else [imbalance]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 UNKNOWN = (
     *("targets", "fixed", "home", "connected", "coarsening", "refinement", "generations"),
     *("time_limit", "repair", "pattern", "scale", "vertex_weights", "session", "trace_file"),
+    "objective",
 )
 """Options of the command that require a single process."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"
@@ -129,11 +130,9 @@ def _refuse_unknown(options: dict[str, Any]) -> None:
         If one of them was given.
     """
     for name in UNKNOWN:
-        if options.pop(name):
+        if options.pop(name) not in (None, False, "cut"):
             option = "profile" if name == "trace_file" else name.replace("_", "-")
             raise click.UsageError(f"--{option} needs a run with one process")
-    if options.pop("objective") != "cut":
-        raise click.UsageError("--objective needs a run with one process")
     options.pop("migration")
 
 

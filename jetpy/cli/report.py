@@ -163,7 +163,7 @@ def report_command(
     from jetpy.evaluation import metis_baseline
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.partition_page import partition_page
-    from jetpy.problem.run_options import RunOptions
+    from jetpy.problem.problem import RunOptions
 
     # refuse wrong numbers before reading
     RunOptions(k or 1, imbalance, large_imbalance, seed, preset, None, None)

@@ -29,8 +29,7 @@ from jetpy.graph.csr import INT32_MAX, is_large
 from jetpy.kernel_language import Width
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import LevelTable, all_seconds, cpu_threads, stage_seconds
-from jetpy.problem.problem import Problem
-from jetpy.problem.run_options import RunOptions
+from jetpy.problem.problem import Problem, RunOptions
 from jetpy.progress import Progress, ProgressOption
 
 STATS = (
@@ -261,7 +260,10 @@ def evaluate(
     arguments = partial(
         CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
     )
-    work = partial(measure_piece, parts=parts)
+
+    def work(engine: Backend, piece: Piece, problem: Problem, _: Progress) -> Found:
+        return measure_piece(engine, piece, problem, parts)
+
     return _run(comm, block, vtxdist, arguments, None, None, None, work)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +26,8 @@ from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The result of a process.
-
-    Attributes
-    ----------
-    parts : int32, shape (n_owned,)
-        Parts of owned vertices.
-    solution : Solution
-        Its measures are the same in all processes.
-    part_weights : int64, shape (k,)
-    """
+class Found(NamedTuple):
+    """Parts of owned vertices (int32), the solution, and the weights of all parts (int64)."""
 
     parts: npt.NDArray[np.int32]
     solution: Solution
@@ -58,7 +49,7 @@ def partition_piece(
     trivial = trivial_partition(piece.global_n, piece.edge_weight // 2, problem.k)
     if trivial is not None:
         own = trivial.parts[piece.blocks.first : piece.blocks.end]
-        return measure_piece(backend, piece, problem, progress, own)
+        return measure_piece(backend, piece, problem, own)
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
     if problem.options.generations > 1:
@@ -87,44 +78,30 @@ def refine_piece(
     """Refine a partition without coarsening, given the parts of owned vertices. Collective.
 
     Other arguments as for `partition_piece`.
-
-    Raises
-    ------
-    GraphError
-        If the parts do not match the piece or `problem.k`.
     """
     own = _checked_parts(piece, parts, problem.k)
     if problem.k == 1 or piece.global_n == 0:
-        return measure_piece(backend, piece, problem, progress, own)
+        return measure_piece(backend, piece, problem, own)
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
     start = finest.taken(backend.from_host(own))
     return _found(backend, piece, problem, improve_level(finest, start, problem, progress))
 
 
-def measure_piece(
-    backend: Backend, piece: Piece, problem: Problem, progress: Progress, parts: npt.ArrayLike
-) -> Found:
-    """Return the parts of owned vertices unchanged, with cut and part weights. Collective.
-
-    Raises
-    ------
-    GraphError
-        If the parts do not match the piece or `problem.k`.
-    """
+def measure_piece(backend: Backend, piece: Piece, problem: Problem, parts: npt.ArrayLike) -> Found:
+    """Return the parts of owned vertices, after checks, with cut and part weights. Collective."""
     own = _checked_parts(piece, parts, problem.k)
     everywhere = backend.full(piece.n_with_ghosts, 0)
     everywhere[: piece.n_owned] = backend.from_host(own)
     piece.halo.exchange_ghosts(everywhere)
-    measures = measure(
-        backend, piece, everywhere, upload_metric(backend, piece, EDGE_CUT, problem.k)
-    )
+    metric = upload_metric(backend, piece, EDGE_CUT, problem.k)
+    measures = measure(backend, piece, everywhere, metric)
     refined = Refined(everywhere, measures, measures.cut, 0)
     return Found(own, Solution(refined, [], stage_seconds()), measures.part_weights)
 
 
 def _checked_parts(piece: Piece, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
-    """Return the parts of owned vertices as int32, after checks on all ranks. Collective."""
+    """Return the parts of owned vertices as int32; a GraphError on any rank is one on all."""
 
     def check() -> npt.NDArray[np.int32]:
         given, own = np.asarray(parts), piece.n_owned

@@ -19,7 +19,7 @@ from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import IncrementalOptions
-from jetpy.problem.run_options import RunOptions
+from jetpy.problem.problem import RunOptions
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 PRESENT = "present"

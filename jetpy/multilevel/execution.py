@@ -41,10 +41,8 @@ def execute(
 
     Raises
     ------
-    OptionError
-        If `progress` is invalid.
-    OutOfMemoryError
-        If the memory of the GPU is full; the message says what size would fit.
+    OptionError, OutOfMemoryError
+        As `telling` and `explain_oom` do.
     """
     with telling(progress) as tell, watch_compilations() as compilations:
         engines = dict.fromkeys((engine.with_width(Width.NARROW), engine))

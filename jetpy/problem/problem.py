@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import choices
 from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, integer
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray, common_divisor
 from jetpy.lazy import cached_property
 from jetpy.problem.limits import limits_of
 from jetpy.problem.options import Options
+from jetpy.problem.presets import choose
 
 MAX_PARTS = 2**24
 SEEDS = 2**31
@@ -205,6 +207,37 @@ def make_problem(
         return problem
     part_limits = limits_of(ideals(total_vertex_weight, shares), imbalance, most)
     return replace(problem, targets=shares, part_limits=part_limits)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options that all kinds of runs share, as for `jetpy.partition`; refuses invalid ones."""
+
+    k: int
+    imbalance: float
+    large_imbalance: InitVar[bool]
+    seed: int
+    preset: choices.Preset
+    coarsening: choices.Coarsening | None
+    refinement: choices.Refinement | None
+
+    def __post_init__(self, large_imbalance: bool) -> None:
+        checked_imbalance(self.imbalance, large=large_imbalance)
+        checked = self.problem(0)
+        for name in ("k", "imbalance", "seed"):
+            object.__setattr__(self, name, getattr(checked, name))
+
+    @property
+    def preset_options(self) -> Options:
+        """Options of the preset, with the requested methods."""
+        return choose(self.preset, self.coarsening, self.refinement)
+
+    def problem(
+        self, total: int, targets: npt.ArrayLike | None = None, *, fill: bool = False
+    ) -> Problem:
+        """Return the problem of a graph of this total vertex weight, as `make_problem` does."""
+        options = self.preset_options
+        return make_problem(total, self.k, self.imbalance, self.seed, options, targets, fill=fill)
 
 
 def in_units(problem: Problem, unit: int) -> Problem:

@@ -14,7 +14,7 @@ import jetpy
 from jetpy.api.run import backend_for
 from jetpy.cli.main import main
 from jetpy.device import backends
-from jetpy.device.backends import BACKENDS, CPU, forget_backends, lease
+from jetpy.device.backends import BACKENDS, CPU, device_of, forget_backends, lease
 from jetpy.evaluation.rows import mapping_rows, partition_rows
 from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
 from tests.device_backend import DeviceBackend
@@ -122,7 +122,7 @@ def test_gpu_with_a_cupy_context_is_used(
 
 def test_graph_on_the_gpu_uses_the_gpu(started: list[int | None]) -> None:
     class There(np.ndarray):
-        device = SimpleNamespace(id=0)
+        device = SimpleNamespace(id=1)
 
         def get(self) -> np.ndarray:
             return self.view(np.ndarray)
@@ -134,6 +134,9 @@ def test_graph_on_the_gpu_uses_the_gpu(started: list[int | None]) -> None:
         graph = GraphOnGpu.of(on_gpu, "grid")
         assert backend_for(graph, "auto", None) == "auto"
         assert backend_for(GRID, "auto", None) == CPU
+        assert [device_of(graph, name, None) for name in ("auto", "cuda", "cpu")] == [1, 1, None]
+        assert [device_of(graph, "cuda", device) for device in (True, 0)] == [1, 0]
+        assert [device_of(GRID, "cuda", device) for device in (True, None)] == [0, None]
 
 
 def test_session_starts_the_gpu(started: list[int | None]) -> None:

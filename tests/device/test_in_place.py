@@ -393,7 +393,8 @@ def test_arrays_are_fetched_on_first_use() -> None:
 
 
 def test_boolean_device_is_refused() -> None:
-    with pytest.raises(OptionError, match="device is False"):
-        jetpy.partition(jetpy.generators.grid(3, 3), 2, device=False)
+    for run in (jetpy.partition, jetpy.IncrementalPartitioner):
+        with pytest.raises(OptionError, match="device is False; device must be the index"):
+            run(jetpy.generators.grid(3, 3), 2, device=False)
     with pytest.raises(OptionError, match="cpu runs on CPUs"):
         jetpy.partition(jetpy.generators.grid(3, 3), 2, device=True, backend="cpu")

@@ -12,7 +12,7 @@ import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.errors import BackendError, GraphError, OptionError
+from jetpy.errors import BackendError, GraphError, OptionError, OutOfMemoryError
 from tests.device_backend import DeviceBackend
 from tests.distributed.test_pieces import block_of, evenly
 from tests.distributed.threads import run_on_threads
@@ -250,3 +250,27 @@ def test_mixed_gpus_and_cpus_are_refused_unless_auto(
         return
     parts = np.concatenate([result.parts for result in run_on_threads(2, run)])
     assert np.array_equal(parts, jetpy.partition(GRID, 4, **ENGINE).parts)
+
+
+def test_a_full_gpu_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(CpuBackend):
+        def available_bytes(self, error: MemoryError) -> int:
+            return 1 << 20
+
+    def fail(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("jetpy.distributed.api._engine", lambda *_, **__: Full(1))
+    monkeypatch.setattr("jetpy.distributed.run.solve_level", fail)
+    with pytest.raises(OutOfMemoryError, match="a graph of 600 vertices and 1,150 edges needs"):
+        jetpy.distributed.partition(None, (GRID.indptr, GRID.indices), 4)
+
+
+def test_wrong_options_on_one_rank() -> None:
+    bounds = evenly(GRID.n, 2)
+
+    def run(comm: Communicator) -> Any:
+        return partition(comm, block_of(GRID, bounds, comm.rank), 4 - 4 * comm.rank)
+
+    with pytest.raises(OptionError, match=r"^process 1: k is 0; k must be in 1\.\."):
+        run_on_threads(2, run)

@@ -354,6 +354,21 @@ def series(make: Callable[[], jetpy.IncrementalPartitioner]) -> list[list[int]]:
     return found
 
 
+def test_progress_is_that_of_a_partition() -> None:
+    stages: list[str] = []
+    live = jetpy.IncrementalPartitioner(
+        grid(9, 9), 2, progress=lambda stage, *_: stages.append(stage), **ENGINE
+    )
+    first = stages.count("refine")
+    assert first > 0
+    live.rebuild()
+    assert stages.count("refine") > first
+    shown = jetpy.IncrementalPartitioner(grid(9, 9), 2, progress=True, **ENGINE)
+    assert (shown.partition == live.partition).all()
+    with pytest.raises(jetpy.OptionError, match="progress is 3"):
+        jetpy.IncrementalPartitioner(grid(9, 9), 2, progress=3, **ENGINE)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("k", [3, 40])
 def test_parts_do_not_depend_on_threads_or_back_end(
     k: int, backend_name: str, monkeypatch: pytest.MonkeyPatch
