@@ -28,7 +28,7 @@ def explain_oom(backend: Backend, n: int, m: int) -> Iterator[None]:
             yield
         except MemoryError as error:
             room = backend.available_bytes(error)
-            if room is None:
+            if room is None or n == 0:
                 raise
             raise OutOfMemoryError(_explain(n, m, room)) from error
 

@@ -349,6 +349,8 @@ def test_out_of_memory_estimates_the_size_that_fits(cupy: Cupy) -> None:
     )
     with pytest.raises(OutOfMemoryError, match="about 9 vertices"), explain_oom(backend, 10, 0):
         raise Full
+    with pytest.raises(Full, match="of another process"), explain_oom(backend, 0, 0):
+        raise Full("of another process")
     with pytest.raises(MemoryError, match="of the host"), explain_oom(backend, 10, 0):
         raise MemoryError("of the host")
 
