@@ -88,30 +88,30 @@ class Program:
         """Replace some arguments and read attributes of all arguments again; see `Captured`."""
         sources, places, numbers = self._read
         addresses, values = self._memory.addresses, []
-        for number, (holder, attribute, element) in enumerate(sources):
+        for number, (holder, field, element) in enumerate(sources):
             if id(holder) in others:
                 holder = others[id(holder)]
-                sources[number] = holder, attribute, element
-            value = holder if attribute is None else attribute(holder)
+                sources[number] = holder, field, element
+            value = attrgetter(field)(holder) if field else holder
             if element is not None:
                 known = addresses[element].get(id(value))
-                value = known or self._memory.address(value, element, str(attribute))
+                value = known or self._memory.address(value, element, str(field))
             values.append(value)
         self._blocks[places] = np.array(values, np.int64)[numbers]
         return True
 
     @cached_property
-    def _read(self) -> tuple[list[tuple[Any, attrgetter[Any] | None, str | None]], Any, Any]:
+    def _read(self) -> tuple[list[tuple[Any, str | None, str | None]], Any, Any]:
         """Distinct values read from objects, and for each word of a block its value's index."""
         found: dict[tuple[int, str | None], int] = {}
-        sources: list[tuple[Any, attrgetter[Any] | None, str | None]] = []
+        sources: list[tuple[Any, str | None, str | None]] = []
         places, numbers, start = [], [], 0
         for step, launcher in zip(self._steps, self._launchers, strict=True):
             for place, name, field, element in launcher.read:
                 holder = step.arguments[name]
                 number = found.setdefault((id(holder), field), len(sources))
                 if number == len(sources):
-                    sources.append((holder, attrgetter(field) if field else None, element))
+                    sources.append((holder, field, element))
                 places.append(start + place)
                 numbers.append(number)
             start += len(step.passed)
