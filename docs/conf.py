@@ -31,6 +31,7 @@ myst_enable_extensions = ["attrs_inline", "dollarmath"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # names of methods with their class are too wide
 numpydoc_show_class_members = False
 
 copybutton_prompt_text = r"\$ |> "
@@ -56,7 +57,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_theme_options = {
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],

@@ -112,6 +112,13 @@ def test_marks_are_directly_above_blocks(page: Path) -> None:
     assert page.read_text("utf-8").count("<!-- not run") == len(marks)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_fits_the_site(page: Path) -> None:
+    """docs/_static/site.css makes room for lines of 88 characters in a window of 1280 pixels."""
+    code = [block.code for block in blocks(page) if block.language != "{glossary}"]
+    assert [line for text in code for line in text.split("\n") if len(line) > 88] == []
+
+
 @pytest.mark.parametrize(
     ("shown", "printed", "alike"),
     [

@@ -54,7 +54,7 @@ graph = jetpy.dual_graph(mesh)
 work = np.where(np.arange(graph.n) < graph.n // 3, 2, 1)
 result = jetpy.partition(graph, PROCESSES, vertex_weights=work, connected=True)
 print(result)
-print("weights of the parts:", result.part_weights)
+print("part weights:", result.part_weights)
 assert result.feasible  # no part exceeds the average by more than 3 %
 assert result.pieces.max() == 1
 

@@ -82,7 +82,7 @@ def write_rankfile(
     >>> ranks = jetpy.generators.grid(2, 4)
     >>> result = jetpy.map_processes(ranks, "2:2:2", "1:10:100", threads=1)
     >>> write_rankfile("ranks.txt", result, ["a", "b"])
-    >>> Path("ranks.txt").read_text().splitlines()[0]  # processor 0 of host a, its core 0
+    >>> Path("ranks.txt").read_text().splitlines()[0]  # processor 0 of a, core 0
     'rank 0=a slot=0:0'
     """
     check_ranks(len(mapping.pe), mapping.machine)

@@ -1,4 +1,4 @@
-"""Back end `cpp`: prints workunits as C++, compiles them with g++, runs them on one thread."""
+"""Back end `cpp`: prints workunits as C++, compiles them, runs them on one thread."""
 
 from __future__ import annotations
 
@@ -22,12 +22,17 @@ from jetpy.kernel_language.cuda_printer import TYPES, print_function
 from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.reading import read_workunits
 
-COMMAND = ("g++", "-std=c++17", "-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
+FLAGS = ("-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
+COMMAND = ("g++", "-std=c++17", *FLAGS)
 HEAD = """
 #define __device__ static
 #define __forceinline__ inline
-template <class T> T atomic_fetch_add(T* at, T by) { T old = *at; *at += by; return old; }
-template <class T> T atomic_fetch_or(T* at, T by) { T old = *at; *at |= by; return old; }
+template <class T> T atomic_fetch_add(T* at, T by) {
+  T old = *at; *at += by; return old;
+}
+template <class T> T atomic_fetch_or(T* at, T by) {
+  T old = *at; *at |= by; return old;
+}
 template <class T> T atomic_fetch_min(T* at, T by) {
   T old = *at; if (by < old) *at = by; return old;
 }
@@ -57,14 +62,16 @@ NUMBERS = {
 
 
 def source(module: ModuleType, width: Width) -> str:
-    """Return the C++ source of a module: its functions, and a loop for each workunit."""
+    """Return a module as C++ source: its functions, and a loop for each workunit."""
     own = read_workunits(module, width).values()
     return "\n".join([HEAD, *map(print_function, with_callees(own)), *map(_loop, own)])
 
 
 def _loop(definition: Definition) -> str:
     declared = [
-        f"{TYPES[kind.element]}* {name}_" if isinstance(kind, View) else f"{TYPES[kind]} {name}_"
+        f"{TYPES[kind.element]}* {name}_"
+        if isinstance(kind, View)
+        else f"{TYPES[kind]} {name}_"
         for name, kind in definition.arguments.items()
     ]
     return LOOP.format(
@@ -86,7 +93,9 @@ def library(module: ModuleType, width: Width) -> ctypes.CDLL:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError:
-            raise BackendError("g++ is not installed; the back end cpp needs it") from None
+            raise BackendError(
+                "g++ is not installed; the back end cpp needs it"
+            ) from None
         if done.returncode:
             raise BackendError(f"compiling {module.__name__} failed:\n{done.stderr}")
         return ctypes.CDLL(str(binary))
@@ -95,7 +104,9 @@ def library(module: ModuleType, width: Width) -> ctypes.CDLL:
 class Launcher:
     """A compiled workunit; implements `jetpy.engines.compiled_backend.Launcher`."""
 
-    def __init__(self, definition: Definition, loaded: ctypes.CDLL, memory: Memory) -> None:
+    def __init__(
+        self, definition: Definition, loaded: ctypes.CDLL, memory: Memory
+    ) -> None:
         arguments = Arguments(definition.signature, memory)
         self.bind, self.places = arguments.bind, arguments.places
         types: list[Any] = [

@@ -1,4 +1,4 @@
-"""Border weight of each part: the weight of its vertices with a neighbour in another part."""
+"""Border weight of a part: weight of its vertices with a neighbour in another part."""
 
 from __future__ import annotations
 
@@ -27,5 +27,7 @@ def border_weights(
     int64, shape (k,)
     """
     weights = backend.full(k, 0, backend.sum_type)
-    backend.parallel_for(graph.n, kernels.weigh_border, graph=graph, parts=parts, weights=weights)
+    backend.parallel_for(
+        graph.n, kernels.weigh_border, graph=graph, parts=parts, weights=weights
+    )
     return backend.to_host(weights).astype(np.int64)

@@ -18,7 +18,9 @@ class CoinToss:
         """Choose moves in one launch and make them in the next."""
         state = self._state
         both = {"graph": state.graph, "state": state}
-        state.backend.parallel_for(state.propagating, kernels.toss, table=state.table, **both)
+        state.backend.parallel_for(
+            state.propagating, kernels.toss, table=state.table, **both
+        )
         state.backend.parallel_for(state.propagating, kernels.follow, **both)
 
     def launch_many(self) -> None:

@@ -1,4 +1,4 @@
-"""Border weight of each part: the weight of its vertices with a neighbour in another part."""
+"""Border weight of a part: weight of its vertices with a neighbour in another part."""
 
 import pykokkos as pk
 
@@ -6,8 +6,10 @@ from jetpy.workloads.common.groups import Graph, Weight, edges
 
 
 @pk.workunit
-def weigh_border(v: int, graph: Graph, parts: pk.View1D[pk.int32], weights: pk.View1D[Weight]):
-    """Add the weight of v to the border weight of its part if a neighbour is in another part."""
+def weigh_border(
+    v: int, graph: Graph, parts: pk.View1D[pk.int32], weights: pk.View1D[Weight]
+):
+    """Add v's weight to its part's border weight if a neighbour is in another part."""
     for e in edges(v, graph):
         if parts[graph.indices[e]] != parts[v]:
             pk.atomic_fetch_add(weights, [parts[v]], graph.vertex_weights[v])

@@ -1,4 +1,4 @@
-"""Moves of positive gain, each made with probability 1/2: a simple label propagation."""
+"""Simple label propagation: makes each move of positive gain with probability 1/2."""
 
 import pykokkos as pk
 
@@ -13,7 +13,7 @@ from jetpy.workloads.refinement.targets import update_target
 
 @pk.workunit
 def toss(i: int, graph: Graph, table: Connectivity, state: Refinement):
-    """Give each active vertex a target, and a priority if it gains and the coin is heads."""
+    """Give each active vertex a target, and a priority if it gains and tosses heads."""
     if not propagates(state):
         return
     v: int = state.active[i]
