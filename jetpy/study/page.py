@@ -209,15 +209,16 @@ def _runs(results: Results) -> Table:
     failed = {id(row) for row in results.failures}
     shown = results.runs[:MAX_RUNS]
     headers = (
-        *("problem", "application", "platform", "back end", "preset", "seed", "cut", "imbalance"),
+        *("problem", "application", "platform", "seed", "cut", "imbalance"),
         *("seconds", "shortest", "longest", "coarsen", "initial", "refine", "launches"),
         "status",
     )
+    numbers = dict(zip(results.platforms, _numbers(results), strict=True))
     rows = [
         (
-            *(row["problem"], row["application"], row["platform"], row["backend"]),
-            *(row["preset"], row["seed"], row["cut"], row["imbalance"], row["seconds"]),
-            *(row["seconds_min"], row["seconds_max"]),
+            *(row["problem"], row["application"], numbers[row["platform"]]),
+            *(row["seed"], row["cut"], row["imbalance"]),
+            *(row["seconds"], row["seconds_min"], row["seconds_max"]),
             *(row["coarsen_seconds"], row["initial_seconds"], row["refine_seconds"]),
             *(row["launches"], _status(row)),
         )
@@ -227,7 +228,7 @@ def _runs(results: Results) -> Table:
     note = f"The table lists the first {MAX_RUNS} of {len(results.runs):,} runs." * (
         len(results.runs) > MAX_RUNS
     )
-    return Table(headers, rows, 5, marked, note)
+    return Table(headers, rows, 2, marked, note)
 
 
 def _status(row: Mapping[str, str]) -> str:
