@@ -56,6 +56,7 @@ html_title = "jetpy"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_sidebars = {page: [] for page in ("start", "recipes", "stability")}  # sections of one page
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_prev_next": False,
