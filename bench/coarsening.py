@@ -45,7 +45,7 @@ WEIGHED = ("gkway", "gkway without score", "gkway, constrained")
 def weight_ratios(backend: Backend, graph: Graph, problem: Problem) -> Iterator[float]:
     """Yield the maximum divided by the mean vertex weight of each coarse level of the driver."""
     options, fine = problem.options.coarsen, upload(backend, graph)
-    target, seed = coarsest_size(problem.k, options.per_part), problem.seed
+    target, seed = coarsest_size(options, graph.n, problem.k), problem.seed
     while fine.n > target:
         seed += 1
         coarse, _ = COARSENINGS[options.method](backend, fine, options, problem.limit, seed, None)

@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
     from jetpy.multilevel.outcome import Level, LevelTable
     from jetpy.problem.machine import Machine
-    from jetpy.problem.options import IncrementalOptions
+    from jetpy.problem.options import (
+        CoarsenOptions,
+        IncrementalOptions,
+        InitialOptions,
+        Options,
+        RefineOptions,
+    )
+    from jetpy.problem.presets import preset
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
     from jetpy.result.partition import Partition
@@ -40,11 +47,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BackendError",
     "Batch",
+    "CoarsenOptions",
     "FileFormatError",
     "Graph",
     "GraphError",
     "IncrementalOptions",
     "IncrementalPartitioner",
+    "InitialOptions",
     "JetpyError",
     "Level",
     "LevelTable",
@@ -52,9 +61,11 @@ __all__ = [
     "Mapping",
     "MissingFileError",
     "OptionError",
+    "Options",
     "OutOfMemoryError",
     "Partition",
     "Profile",
+    "RefineOptions",
     "Subgraph",
     "Update",
     "__version__",
@@ -68,6 +79,7 @@ __all__ = [
     "node_graph",
     "partition",
     "partition_many",
+    "preset",
     "read_graph",
     "read_parts",
     "refine",
@@ -98,7 +110,10 @@ _HOMES = {
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
     "multilevel.outcome": ("Level", "LevelTable"),
     "problem.machine": ("Machine",),
-    "problem.options": ("IncrementalOptions",),
+    "problem.options": (
+        *("CoarsenOptions", "IncrementalOptions", "InitialOptions", "Options", "RefineOptions"),
+    ),
+    "problem.presets": ("preset",),
     "profiling.profile": ("Profile",),
     "result.mapping": ("Mapping",),
     "result.partition": ("Partition",),

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 Objective = Literal["cut", "volume"]
-Preset = Literal["default", "fast", "ultra", "max", "gkway"]
+Preset = Literal[
+    "default", "fast", "ultra", "max", "jet", "jet-ultra", "gkway", "gkway-journal", "igkway"
+]
 Coarsening = Literal["two-hop", "union-find", "constrained"]
-Initial = Literal["bisection", "metis"]
+Rating = Literal["expansion", "weight"]
+Coarsest = Literal["adaptive", "jet", "per-part", "finest-share"]
+Initial = Literal["bisection", "metis", "metis-kway"]
 Refinement = Literal["jet", "independent-set"]
+RebalanceBy = Literal["cost", "cut"]
 Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import repeat
@@ -21,6 +21,7 @@ from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph.checks import integer
 from jetpy.graph.csr import Graph
 from jetpy.io.graphs import as_graph
+from jetpy.problem.options import Options
 from jetpy.progress import ProgressOption, telling
 from jetpy.result.partition import Partition
 
@@ -50,6 +51,7 @@ def partition_many(
     preset: choices.Preset = "default",
     coarsening: choices.Coarsening | None = None,
     refinement: choices.Refinement | None = None,
+    options: Options | Mapping[str, Any] | None = None,
     generations: int | None = None,
     time_limit: float | None = None,
     backend: choices.Backend = "auto",
@@ -77,8 +79,8 @@ def partition_many(
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.
     weight, node_weight, imbalance, large_imbalance, targets, migration, objective, connected
-    preset, coarsening, refinement, generations, time_limit, backend, device, repair, pattern
-    scale, profile
+    preset, coarsening, refinement, options, generations, time_limit, backend, device, repair
+    pattern, scale, profile
         As for `partition`, for all graphs.
     threads : int, optional
         Number of CPU threads of the whole call; by default all that the process may use. Each graph
@@ -165,6 +167,7 @@ def partition_many(
                 preset=preset,
                 coarsening=coarsening,
                 refinement=refinement,
+                options=options,
                 generations=generations,
                 time_limit=time_limit,
                 backend=backend,

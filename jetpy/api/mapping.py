@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.problem.machine import Levels, machine
 from jetpy.problem.problem import checked_imbalance
 from jetpy.progress import Progress, ProgressOption
-from jetpy.result.mapping import Mapping
+from jetpy.result.mapping import Mapping as ProcessMapping
 
 
 def map_processes(
@@ -39,6 +40,7 @@ def map_processes(
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
+    options: Mapping[str, Any] | None = None,
     backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | bool | None = None,
@@ -47,7 +49,7 @@ def map_processes(
     scale: bool = False,
     progress: ProgressOption = None,
     profile: bool = False,
-) -> Mapping:
+) -> ProcessMapping:
     """Map the tasks of an application to the PEs of a machine with a small communication cost.
 
     The cost is the sum, over all ordered pairs of tasks, of their communication (edge weight) times
@@ -78,6 +80,9 @@ def map_processes(
         hierarchical multisection: it partitions along the hierarchy, from the top. It is slower
         and finds mappings of smaller cost, in particular `hm-ultra`, which uses the preset
         `ultra`. If each PE gets at most one task, `im` is the same as `hm`.
+    options : mapping, optional
+        Values of single options by name, instead of the method's, such as
+        ``{"refine.rebalance_by": "cut"}`` (`jetpy.Options`).
     imbalance : float
         A PE may get at most ceil((1 + imbalance) * W / k), where W is the total vertex weight and k
         the number of PEs. If there are at most k tasks, a PE may always get one.
@@ -111,7 +116,9 @@ def map_processes(
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     check_small(checked, "map_processes")
     unit = common_divisor(checked.vertex_weights)
-    steps = make_mapping_problem(checked.total_vertex_weight, target, method, imbalance, seed, unit)
+    steps = make_mapping_problem(
+        checked.total_vertex_weight, target, method, imbalance, seed, unit, options
+    )
     problem = steps[-1]
     if checked.n <= target.k:
         heaviest = int(checked.vertex_weights.max(initial=0))
@@ -126,4 +133,4 @@ def map_processes(
 
     request = Request(checked, problem, METHODS[method])
     found, cost = run(work, request, Execution(backend, threads, device, progress, profile))
-    return Mapping(found, target, method, 2 * cost)
+    return ProcessMapping(found, target, method, 2 * cost)

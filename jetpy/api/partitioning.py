@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from jetpy.api.request import make_request, split_weights
 from jetpy.api.run import Execution, run
 from jetpy.io.graphs import as_graph
 from jetpy.problem.metrics import checked_parts
+from jetpy.problem.options import Options
 from jetpy.progress import ProgressOption
 from jetpy.result.partition import Partition
 
@@ -37,6 +38,7 @@ def partition(
     preset: choices.Preset = "default",
     coarsening: choices.Coarsening | None = None,
     refinement: choices.Refinement | None = None,
+    options: Options | Mapping[str, Any] | None = None,
     generations: int | None = None,
     time_limit: float | None = None,
     backend: choices.Backend = "auto",
@@ -104,15 +106,20 @@ def partition(
         3 %.
     seed : int
         Breaks ties between equally good decisions, in 0..2**31 - 1.
-    preset : {'default', 'fast', 'ultra', 'max', 'gkway'}
+    preset : str
         `fast`, `default`, `ultra` and `max` take more and more time for a smaller cut; `max` is
-        `ultra` with 16 generations. `gkway` is the algorithm of G-kway.
+        `ultra` with 16 generations. `jet`, `jet-ultra`, `gkway`, `gkway-journal` and `igkway` are
+        the algorithms of the papers, as published.
     coarsening : {'two-hop', 'union-find', 'constrained'}, optional
         Coarsening method instead of the preset's: pairs of vertices (Jet), subsets of any size
         (G-kway), or groups of up to six vertices (iG-kway).
     refinement : {'jet', 'independent-set'}, optional
         Refinement method instead of the preset's: label propagation (Jet), or independent sets of
         moves that each lower the cut (G-kway).
+    options : Options or mapping, optional
+        Values of single options by name, instead of the preset's, such as
+        ``{"refine.patience": 20}``; or all options. `jetpy.preset` returns those of a preset, and
+        ``jetpy.preset(name).values()`` lists the names.
     generations : int, optional
         Number of partitions to find; some are new, others recombine two earlier ones. The result is
         the best of them. The default is 16 for `max`, 1 otherwise. More generations never give a
@@ -188,6 +195,7 @@ def partition(
         preset=preset,
         coarsening=coarsening,
         refinement=refinement,
+        options=options,
         generations=generations,
         time_limit=time_limit,
         fill=True,
@@ -219,6 +227,7 @@ def refine(
     connected: bool = False,
     seed: int = 0,
     preset: choices.Preset = "default",
+    options: Options | Mapping[str, Any] | None = None,
     fill_empty: bool = False,
     backend: choices.Backend = "auto",
     threads: int | None = None,
@@ -238,7 +247,7 @@ def refine(
     Parameters
     ----------
     graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, targets, objective
-    seed, preset, backend, threads, device, repair, pattern, scale, progress, profile
+    seed, preset, options, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     vertex_weights : array of int, shape (n,), optional
         Weights of the vertices, instead of the graph's.
@@ -282,6 +291,7 @@ def refine(
         connected=connected,
         seed=seed,
         preset=preset,
+        options=options,
         generations=1,
         fill=fill_empty,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
 from jetpy.problem.fixed import FixedVertices, check_fixed
-from jetpy.problem.options import ONCE, Effort, choose_effort
+from jetpy.problem.options import ONCE, Effort, Options, choose_effort
+from jetpy.problem.presets import choose, name_of
 from jetpy.problem.problem import Problem, RunOptions, checked_imbalances, divided
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def make_request(
     preset: choices.Preset,
     coarsening: choices.Coarsening | None = None,
     refinement: choices.Refinement | None = None,
+    options: Options | Mapping[str, Any] | None = None,
     generations: int | None = None,
     time_limit: float | None = None,
     fill: bool,
@@ -115,7 +117,7 @@ def make_request(
     ----------
     graph : Graph
     k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
-    preset, coarsening, refinement, generations, time_limit
+    preset, coarsening, refinement, options, generations, time_limit
         As for `jetpy.partition`.
     several_weights : array of int, shape (n, c), optional
         Several weights per vertex, instead of the weights of `graph`.
@@ -135,9 +137,11 @@ def make_request(
         graph = replace(graph, vertex_weights=in_one(weights))
     kinds = 1 if weights is None else weights.shape[1]
     imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
-    options = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
-    effort = choose_effort(options.preset_options, generations, time_limit)
-    problem = options.problem(graph.total_vertex_weight, targets, fill=fill)
+    shared = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
+    chosen = choose(preset, coarsening, refinement, options)
+    effort = choose_effort(chosen, generations, time_limit)
+    problem = shared.problem(graph.total_vertex_weight, targets, fill=fill)
+    problem = replace(problem, options=chosen)
     several = None
     if weights is not None:
         check_small(graph, "partition with several vertex weights")
@@ -147,7 +151,8 @@ def make_request(
         graph, objective, several=several is not None, home=home is not None, connected=connected
     )
     places = check_fixed(graph.n, problem.k, fixed, home, migration)
-    return Request(graph, problem, preset, effort, objective, connected, places, several)
+    name = name_of(preset, options)
+    return Request(graph, problem, name, effort, objective, connected, places, several)
 
 
 def split_weights(

@@ -49,6 +49,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         "preset": partition.preset,
         "coarsening": partition.coarsening,
         "refinement": partition.refinement,
+        "options": partition.options.values(),
         "objective": partition.objective,
         "generations": partition.generations,
         **_run(partition),
@@ -72,6 +73,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
     return {
         **_header(partition.graph, partition.k),
         "method": mapping.method,
+        "options": partition.options.values(),
         **_run(partition),
         **cost_report(mapping.machine, mapping.cost, mapping.cost_by_level.tolist()),
         "cut": mapping.cut,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example, notify
+from jetpy.cli.command import example, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -29,12 +29,24 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, read_timed, read_weights, write_files
+from jetpy.cli.settings import CommandWithOptions, set_option, show_options_option
 from jetpy.progress import progress_bars
+
+if TYPE_CHECKING:
+    from jetpy.problem.options import Options
+
+
+def _options(settings: dict[str, Any], method: str) -> Options:
+    """Return the options of a run."""
+    from jetpy.mapping.problem import options_of
+
+    return options_of(method, settings)
 
 
 @click.command(
     "map",
-    cls=Command,
+    cls=CommandWithOptions,
+    options=_options,
     epilog=example("jetpy map mesh.graph --hierarchy 4:8:2 --distance 1:10:100 -o mesh.pe"),
 )
 @graph_argument
@@ -48,6 +60,8 @@ from jetpy.progress import progress_bars
     help="Integrated mapping (im) is fast. Hierarchical multisection (hm) takes longer and finds "
     "mappings of lower cost, and hm-ultra even more so.",
 )
+@set_option
+@show_options_option
 @imbalance_option(
     "The tasks of a PE may weigh at most (1 + imbalance) times the average; the limit is "
     "rounded up."
@@ -89,6 +103,7 @@ def map_command(
     hierarchy: str | None,
     distance: str,
     method: choices.Method,
+    settings: dict[str, Any],
     imbalance: float,
     large_imbalance: bool,
     seed: int,
@@ -143,7 +158,7 @@ def map_command(
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    make_mapping_problem(0, target, method, imbalance, seed)
+    make_mapping_problem(0, target, method, imbalance, seed, changes=settings)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:
@@ -167,6 +182,7 @@ def map_command(
                 imbalance=imbalance,
                 large_imbalance=large_imbalance,
                 seed=seed,
+                options=settings,
                 backend=backend,
                 threads=threads,
                 device=device,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example
+from jetpy.cli.command import example
 from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -42,12 +42,24 @@ from jetpy.cli.results import (
     warn_of_pieces,
     write_files,
 )
+from jetpy.cli.settings import CommandWithOptions, set_option, show_options_option
 from jetpy.progress import progress_bars
+
+if TYPE_CHECKING:
+    from jetpy.problem.options import Options
+
+
+def _options(settings: dict[str, Any], **chosen: Any) -> Options:
+    """Return the options of a run."""
+    from jetpy.problem.presets import choose
+
+    return choose(chosen["preset"], chosen["coarsening"], chosen["refinement"], settings)
 
 
 @click.command(
     "partition",
-    cls=Command,
+    cls=CommandWithOptions,
+    options=_options,
     by_several=True,
     epilog=example(
         "jetpy partition mesh.graph -k 16 -o mesh.part",
@@ -78,7 +90,8 @@ from jetpy.progress import progress_bars
     type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
-    help="Trade-off between running time and cut, or the algorithm G-kway.",
+    help="Trade-off between running time and cut (fast, default, ultra, max), or the algorithm of "
+    "a paper, as published (jet, jet-ultra, gkway, gkway-journal, igkway).",
 )
 @click.option(
     "--coarsening",
@@ -92,6 +105,8 @@ from jetpy.progress import progress_bars
     help="Refine by label propagation (Jet) or independent sets of moves (G-kway); the default is "
     "that of the preset.",
 )
+@set_option
+@show_options_option
 @click.option(
     "--generations",
     type=int,
@@ -138,6 +153,7 @@ def partition_command(
     preset: choices.Preset,
     coarsening: choices.Coarsening | None,
     refinement: choices.Refinement | None,
+    settings: dict[str, Any],
     generations: int | None,
     time_limit: float | None,
     backend: choices.Backend,
@@ -173,6 +189,8 @@ def partition_command(
         raise click.UsageError(
             "--session cannot be combined with --connected: updates do not keep parts connected"
         )
+    if session is not None and settings:
+        raise click.UsageError("--session cannot be combined with --set")
     if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--migration needs --home")
 
@@ -181,6 +199,7 @@ def partition_command(
     from jetpy.cli.tables import summary
     from jetpy.device.backends import check_backend
     from jetpy.problem.options import choose_effort
+    from jetpy.problem.presets import choose
     from jetpy.problem.problem import RunOptions, checked_imbalance
 
     # refuse wrong numbers before reading
@@ -193,9 +212,9 @@ def partition_command(
         from jetpy.io.weights import read_targets
 
         shares = read_targets(targets)
-    options = RunOptions(k, largest, True, seed, preset, coarsening, refinement)
-    options.problem(0, shares)
-    choose_effort(options.preset_options, generations, time_limit)
+    RunOptions(k, largest, True, seed, preset, coarsening, refinement).problem(0, shares)
+    options = choose(preset, coarsening, refinement, settings)
+    choose_effort(options, generations, time_limit)
     check_backend(backend, threads, device)
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
@@ -226,6 +245,7 @@ def partition_command(
                 migration=migration,
                 objective=objective,
                 connected=connected,
+                options=settings,
                 generations=generations,
                 time_limit=time_limit,
                 vertex_weights=weights,

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
 
 UNKNOWN = (
-    *("targets", "fixed", "home", "connected", "coarsening", "refinement", "generations"),
-    *("time_limit", "repair", "pattern", "scale", "vertex_weights", "session", "trace_file"),
-    "objective",
+    *("targets", "fixed", "home", "connected", "coarsening", "refinement", "settings"),
+    *("generations", "time_limit", "repair", "pattern", "scale", "vertex_weights", "session"),
+    "trace_file", "objective",
 )
 """Options of the command that require a single process."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"
@@ -130,8 +130,8 @@ def _refuse_unknown(options: dict[str, Any]) -> None:
         If one of them was given.
     """
     for name in UNKNOWN:
-        if options.pop(name) not in (None, False, "cut"):
-            option = "profile" if name == "trace_file" else name.replace("_", "-")
+        if options.pop(name) not in (None, False, "cut", {}):
+            option = {"trace_file": "profile", "settings": "set"}.get(name, name.replace("_", "-"))
             raise click.UsageError(f"--{option} needs a run with one process")
     options.pop("migration")
 

@@ -43,12 +43,14 @@ def shake_hands(
 ) -> Array:
     """Return each vertex's partner among its neighbours (int32, shape (n,)), or `NO_VERTEX`."""
     n, long_rows, halo = graph.n, graph.long_rows.fine, graph.halo
+    bans_light_edges = graph.is_weighted and not options.light_edges
     handshakes = Handshakes(
         backend.full(graph.n_with_ghosts, NO_VERTEX),
         backend.full(graph.n_with_ghosts, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count, backend.sum_type),
-        _find_least(backend, graph, constraints),
-        graph.is_weighted,
+        _find_least(backend, graph, constraints, bans_light_edges),
+        bans_light_edges,
+        options.rating == "weight",
         seed,
     )
     choosing: dict[str, Any] = {
@@ -81,9 +83,11 @@ def shake_hands(
     return handshakes.match
 
 
-def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> Array:
-    """Return the minimum weight of edges that a vertex selects, shape (n,); empty if unweighted."""
-    if not graph.is_weighted:
+def _find_least(
+    backend: Backend, graph: DeviceGraph, constraints: Constraints, bans_light_edges: bool
+) -> Array:
+    """Return the minimum weight of edges that a vertex selects, shape (n,); empty if any weight."""
+    if not bans_light_edges:
         return backend.empty(0, backend.sum_type)
     least = backend.full(graph.n_with_ghosts, 0, backend.sum_type)
     graph.long_rows.launch(

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from jetpy.errors import count
-from jetpy.problem.presets import preset
+from jetpy.problem.checked import value_text
+from jetpy.problem.presets import differences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[str, str]]
 
+MAX_CHANGES = 4
+"""Maximum number of changed options in the description of a run; with more, their number."""
 MAX_PARTS = 32
 """Maximum number of parts in a table; with more parts, there is none."""
 PART_HEADERS = (
@@ -70,14 +73,24 @@ def together_rows(result: DistributedPartition, name: str) -> Rows:
 def run_text(partition: Partition) -> str:
     """Return the options and the back end of a run."""
     run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
-    own = preset(partition.preset)
-    if partition.coarsening != own.coarsen.method:
-        run += f", coarsening {partition.coarsening}"
-    if partition.refinement != own.refine.method:
-        run += f", refinement {partition.refinement}"
+    run += _changes(partition)
     if partition.generations > 1:
         run += f", {count(partition.generations, 'generation')}"
     return f"{run}, {_engine_text(partition)}"
+
+
+def _changes(partition: Partition) -> str:
+    """Return the options that differ from the preset's."""
+    changes = differences(partition.options, partition.preset)
+    text = ""
+    for name in ("coarsening", "refinement"):
+        group = "coarsen" if name == "coarsening" else "refine"
+        if f"{group}.method" in changes:
+            text += f", {name} {changes[f'{group}.method']}"
+            changes = {o: v for o, v in changes.items() if not o.startswith(f"{group}.")}
+    if len(changes) > MAX_CHANGES:
+        return f"{text}, {len(changes)} other options"
+    return text + "".join(f", {option} {value_text(value)}" for option, value in changes.items())
 
 
 def mapping_rows(mapping: Mapping) -> Rows:

@@ -95,9 +95,10 @@ def count_tries(refinement: Refinement) -> int:
     """
     problem = refinement.problem
     initial = problem.options.initial
-    affordable = initial.max_entries // refinement.state.graph.size
-    tries = max(MIN_TRIES, initial.parts_tried // problem.k)
-    return max(1, min(initial.max_tries, tries, affordable))
+    tries = min(initial.max_tries, max(MIN_TRIES, initial.parts_tried // problem.k))
+    if initial.max_entries is None:
+        return tries
+    return max(1, min(tries, initial.max_entries // refinement.state.graph.size))
 
 
 def _by_metis(
@@ -111,6 +112,19 @@ def _by_metis(
     if groups is not None:
         return [split_blocks(ordered, groups, problem, seed) for seed in seeds]
     return [bisect_recursively(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
+
+
+def _by_metis_kway(
+    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
+) -> list[Parts]:
+    """As `_by_metis`, but without groups by METIS's k-way method."""
+    if groups is not None:
+        return _by_metis(refinement, graph, groups, tries)
+    from jetpy.initial.metis import partition_directly, with_sorted_rows
+
+    problem, ordered = refinement.problem, with_sorted_rows(graph)
+    seeds = [problem.seed * 1009 + number for number in range(tries.partitions)]
+    return [partition_directly(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
 
 
 def _by_bisection(
@@ -146,6 +160,7 @@ def _by_bisection(
 METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, Tries], list[Parts]]] = {
     "bisection": _by_bisection,
     "metis": _by_metis,
+    "metis-kway": _by_metis_kway,
 }
 """Called with the refinement of the coarsest level, that level on the host, the groups of its
 vertices or None, and tries; each returns `tries.partitions` partitions."""

@@ -54,6 +54,17 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
     return parts
 
 
+def partition_directly(graph: Graph, k: int, imbalance: float, seed: int) -> npt.NDArray[np.int32]:
+    """Return a partition (int32, shape (n,)) by METIS's k-way method (Jet, section 3).
+
+    Graphs that METIS complains about are bisected (`bisect_recursively`).
+    """
+    if graph.n < 2 * k or len(heaviest_vertices(graph.vertex_weights, k)):
+        return bisect_recursively(graph, k, imbalance, seed)
+    limited = min(max(imbalance, 0.0), MAX_IMBALANCE)
+    return _call_metis(graph, k, limited, seed, recursive=False)
+
+
 def heaviest_vertices(weights: IntArray, k: int) -> npt.NDArray[np.intp]:
     """Return the vertices that need one of k parts each, heaviest first; fewer than k."""
     count, rest = 0, int(weights.sum(dtype=np.int64))
@@ -89,16 +100,23 @@ def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int
         return pair(graph, k)
     if k > MAX_PARTS:
         return _bisect_blocks(graph, k, share, seed)
+    return _call_metis(graph, k, share, seed, recursive=True)
+
+
+def _call_metis(
+    graph: Graph, k: int, imbalance: float, seed: int, *, recursive: bool
+) -> npt.NDArray[np.int32]:
+    """Return METIS's partition, by recursive bisection or by its k-way method."""
     import pymetis
 
-    options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(share * 1000)))
+    options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(imbalance * 1000)))
     _, parts = pymetis.part_graph(
         k,
         adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices),
         vweights=graph.vertex_weights,
         eweights=graph.edge_weights,
         options=options,
-        recursive=True,
+        recursive=recursive,
     )
     return np.asarray(parts, np.int32)
 

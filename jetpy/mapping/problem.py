@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from jetpy import choices
 from jetpy.errors import OptionError
@@ -21,24 +23,21 @@ INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
 """Further values for integrated mapping. Both `im` and `hm` have no V-cycles and branches."""
 
 
-def options_of(method: str) -> Options:
-    """Return the options of a method.
+def options_of(method: str, changes: Mapping[str, Any] | None = None) -> Options:
+    """Return the options of a method, with other values of some options by name.
 
     Raises
     ------
     OptionError
-        If the method is unknown.
+        If the method or an option is unknown, or a value is out of range.
     """
     one_of(METHODS, "method", method)
-    options = preset(METHODS[method])
-    refine = replace(options.refine, overfill=OVERFILL, patience=PATIENCE)
-    if method == "hm-ultra":
-        return replace(options, refine=refine)
-    options = replace(options, branches=(), cycles=0)
-    if method == "hm":
-        return replace(options, refine=refine)
-    refine = replace(refine, patience=INTEGRATED_PATIENCE)
-    return replace(options, refine=refine, cut_share=CUT_SHARE)
+    own: dict[str, Any] = {"refine.overfill": OVERFILL, "refine.patience": PATIENCE}
+    if method != "hm-ultra":
+        own |= {"branches": (), "cycles": 0}
+    if method == "im":
+        own |= {"refine.patience": INTEGRATED_PATIENCE, "cut_share": CUT_SHARE}
+    return preset(METHODS[method]).changed(own).changed(changes or {})
 
 
 def make_mapping_problem(
@@ -48,17 +47,19 @@ def make_mapping_problem(
     imbalance: float,
     seed: int,
     unit: int = 1,
+    changes: Mapping[str, Any] | None = None,
 ) -> list[Problem]:
     """Check the arguments and return the problems, from the highest level to the whole machine.
 
     All vertex weights are multiples of `unit`. Limits of upper levels are computed in units.
+    `changes` as for `options_of`.
 
     Raises
     ------
     OptionError
         If a value is out of range, or the method is unknown or needs a hierarchy.
     """
-    options = options_of(method)
+    options = options_of(method, changes)
     if method != "im" and not machine.hierarchy:
         raise OptionError(f"method {method} needs a hierarchy; give one, or use im")
     problem = make_problem(total_vertex_weight, machine.k, imbalance, seed, options)

@@ -296,7 +296,8 @@ class _StepRefiner:
         share = step.options.cut_share
         return (
             share is not None
-            and level.graph.global_n >= coarsest_size(step.k, step.options.coarsen.per_part)
+            and level.graph.global_n
+            >= coarsest_size(step.options.coarsen, level.graph.global_n, step.k)
             and refined.measures.cut <= share * full
         )
 

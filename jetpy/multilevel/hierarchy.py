@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, log2
 from typing import ClassVar
 
 from jetpy.coarsening.methods import COARSENINGS
@@ -170,15 +171,25 @@ def finest_level(
     return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0), blocks, pinned)
 
 
-def coarsest_size(k: int, per_part: int | None = None) -> int:
-    """Return the number of vertices at which coarsening ends: `per_part` * k if given.
+def coarsest_size(options: CoarsenOptions, n: int, k: int) -> int:
+    """Return the number of vertices at which coarsening of a graph of n vertices ends, for k parts.
 
-    Jet's own code coarsens to 8 k vertices, from k = 128 on to max(1024, 2 k). jetpy stops earlier:
-    bisecting 32 vertices per part takes milliseconds and leads to smaller cuts. Dense graphs are
-    coarsened further until four tries are affordable, but not below an eighth of this.
+    By rule (`options.coarsest`):
+
+    - adaptive: 32 k, within 512 and max(2048, 16 k). More vertices than in Jet, because bisecting
+      32 vertices per part takes milliseconds and leads to smaller cuts. Dense graphs are coarsened
+      further until four tries are affordable, but not below an eighth of this.
+    - jet: 8 k, or if that is above 1024, max(1024, 2 k) (Jet, section 3, and its program).
+    - per-part: `options.per_part` * k (iG-kway, section V: 35 k; the journal version of G-kway,
+      section 5.7: 160 k).
+    - finest-share: n / (20 log2 k) (G-kway, section 3).
     """
-    if per_part is not None:
-        return per_part * k
+    if options.coarsest == "jet":
+        return 8 * k if 8 * k <= 1024 else max(1024, 2 * k)
+    if options.coarsest == "per-part":
+        return options.per_part * k
+    if options.coarsest == "finest-share":
+        return max(k, int(n / (20 * log2(max(k, 2)))))
     return max(512, min(32 * k, max(2048, 16 * k)))
 
 
@@ -198,16 +209,18 @@ def coarsen(
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
     options = problem.options.coarsen
-    target = coarsest_size(steps[0].k, options.per_part)
+    target = coarsest_size(options, finest.graph.global_n, steps[0].k)
+    heaviest = problem.limit if options.bounded else problem.total // problem.unit
     levels = [finest]
-    affordable = problem.options.initial.max_entries // 4
+    entries = problem.options.initial.max_entries
+    affordable = inf if entries is None else entries // 4
     while levels[-1].graph.global_n > target or levels[-1].graph.global_size > affordable:
         finer = levels[-1]
         if until is not None and until(finer.graph):
             break
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
-            coarse, coarse_of = finer.contract(options, problem.limit, salt)
+            coarse, coarse_of = finer.contract(options, heaviest, salt)
         n = coarse.global_n
         if n > options.min_shrink * finer.graph.global_n or n < target // 8:
             break

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from jetpy import choices
 from jetpy.errors import OptionError
-from jetpy.graph.checks import finite_number, flag, whole_number
+from jetpy.graph.checks import finite_number, whole_number
+from jetpy.problem.checked import Checked, option
 from jetpy.workloads.common.control_block import TOLERANCE_UNITS
 
 INT32_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class CoarsenOptions:
+class CoarsenOptions(Checked):
     """Options of coarsening (Jet, section 3.1; G-kway, section 3.1; iG-kway, section IV).
 
     Attributes
     ----------
     method : {'two-hop', 'union-find', 'constrained'}
+    rating : {'expansion', 'weight'}
+        Two-hop: a vertex prefers the edge of the largest w(u,v)^2 / (c(u) c(v)), where w are edge
+        weights and c vertex weights ("expansion*2": Holtgrewe, Sanders, Schulz, "Engineering a
+        scalable high quality graph partitioner", IPDPS 2010), or the largest w(u,v) (Jet).
+    light_edges : bool
+        Two-hop: whether an edge may be contracted that has less than half the weight of the
+        heaviest edge of each of its vertices.
+    bounded : bool
+        Whether a coarse vertex weighs at most the limit of a part; otherwise any weight.
     rounds : int
         Two-hop: maximum number of handshake rounds per level.
     two_hop_share : float
@@ -29,25 +39,31 @@ class CoarsenOptions:
         Union-find, constrained: among edges of equal weight, prefer neighbours of low degree.
     group_size : int
         Constrained: maximum number of vertices that become one coarse vertex.
-    per_part : int or None
-        Stop at this number of vertices per part; None: see `coarsest_size` in
+    coarsest : {'adaptive', 'jet', 'per-part', 'finest-share'}
+        Rule for the number of vertices at which coarsening ends: see `coarsest_size` in
         `jetpy.multilevel.hierarchy`.
+    per_part : int
+        Number of vertices per part at which coarsening ends by the rule 'per-part'.
     min_shrink : float
         Stop when a level has more than this fraction of the vertices of the previous level.
     """
 
     method: choices.Coarsening = "two-hop"
-    rounds: int = 10
-    two_hop_share: float = 0.25
-    max_matchmaker: int = 4096
+    rating: choices.Rating = "expansion"
+    light_edges: bool = False
+    bounded: bool = True
+    rounds: int = option(10, 1)
+    two_hop_share: float = option(0.25, most=1)
+    max_matchmaker: int = option(4096)
     score: bool = True
-    group_size: int = 6
-    per_part: int | None = None
-    min_shrink: float = 0.95
+    group_size: int = option(6, 2)
+    coarsest: choices.Coarsest = "adaptive"
+    per_part: int = option(160, 1)
+    min_shrink: float = option(0.95, most=1)
 
 
 @dataclass(frozen=True)
-class InitialOptions:
+class InitialOptions(Checked):
     """Options of the initial partition of the coarsest graph.
 
     The number of tries is max(3, parts_tried / k), limited by `max_tries` and `max_entries`, but at
@@ -56,23 +72,23 @@ class InitialOptions:
 
     Attributes
     ----------
-    method : {'bisection', 'metis'}
-        Recursive bisection by the back end, or by METIS.
+    method : {'bisection', 'metis', 'metis-kway'}
+        Recursive bisection by the back end, or METIS: recursive bisection or its k-way method.
     max_tries : int
     parts_tried : int
-    max_entries : int
+    max_entries : int or None
         Maximum number of vertices and directed edges of the coarsest graph times tries. Coarsening
-        continues for some levels if four tries would exceed it.
+        continues for some levels if four tries would exceed it. None: any number.
     """
 
     method: choices.Initial = "bisection"
-    max_tries: int = 8
-    parts_tried: int = 96
-    max_entries: int = 400_000
+    max_tries: int = option(8, 1)
+    parts_tried: int = option(96)
+    max_entries: int | None = option(400_000, 1)
 
 
 @dataclass(frozen=True)
-class RefineOptions:
+class RefineOptions(Checked):
     """Options of refinement on a level (Jet, section 4; G-kway, section 3.2).
 
     Refinement by independent sets continues until no move is left, whatever the patience, which
@@ -84,17 +100,29 @@ class RefineOptions:
     method : {'jet', 'independent-set'}
     finest_ratios, coarse_ratios : tuple of int
         Filter ratios c in percent, on the finest level and on all others. Each ratio has its own
-        refinement loop.
+        refinement loop. With 0, moves of negative gain are not proposed: the weak afterburner of
+        Jet, section 7.1.4.
+    afterburner : bool
+        Whether a proposed move is made only if its gain is not negative once the proposed moves of
+        higher priority are assumed. Without, all proposed moves of positive gain are made: label
+        propagation, the baseline of Jet, section 7.1.4.
+    locks : bool
+        Whether a vertex that has moved stays in the next iteration of label propagation.
     patience : int
-        Iterations without a new best partition before a loop ends. The number doubles while a part
-        is above its limit and either no balanced partition is known or the cut is smaller than
-        the cut of the best partition.
+        Iterations without a new best partition before a loop ends.
+    extra_patience : bool
+        Whether the patience doubles while a part is above its limit and either no balanced
+        partition is known or the cut is smaller than the cut of the best partition.
     tolerance : float
         A cut below this factor times the best cut resets the patience (phi in the paper): from 0 to
         1, with at most six decimal places.
-    weak_rounds : int
-        Number of consecutive weak rebalancing iterations before strong ones. If `patience` is not
-        larger, strong iterations follow label propagation only while the patience is doubled.
+    weak_rounds : int or None
+        Number of consecutive weak rebalancing iterations before strong ones; 0: all iterations are
+        strong; None: all are weak. If `patience` is not larger, strong iterations follow label
+        propagation only while the patience is doubled.
+    rebalance_by : {'cost', 'cut'}
+        For process mapping: whether rebalancing rates moves by their communication cost or by their
+        cut, as GPU-IM does.
     coarse_slack : float
         Extra room of parts on coarse levels, as a fraction of an average vertex.
     overfill : int or None
@@ -107,33 +135,34 @@ class RefineOptions:
         Flows run on every `flow_step`-th level, including the finest.
     flow_size : int
         Flows run on levels with at most this number of vertices and directed edges together.
-
-    Raises
-    ------
-    OptionError
-        If the tolerance is not a number, or is out of range.
     """
 
     method: choices.Refinement = "jet"
-    finest_ratios: tuple[int, ...] = (25,)
-    coarse_ratios: tuple[int, ...] = (75,)
-    patience: int = 8
-    tolerance: float = 0.999
-    weak_rounds: int = 8
-    coarse_slack: float = 0.5
-    overfill: int | None = 2
-    flow_sweeps: int = 1
-    flow_hops: int = 3
-    flow_step: int = 3
-    flow_size: int = 4_000_000
+    finest_ratios: tuple[int, ...] = option((25,), most=100)
+    coarse_ratios: tuple[int, ...] = option((75,), most=100)
+    afterburner: bool = True
+    locks: bool = True
+    patience: int = option(8, 1)
+    extra_patience: bool = True
+    tolerance: float = option(0.999, most=1)
+    weak_rounds: int | None = option(8)
+    rebalance_by: choices.RebalanceBy = "cost"
+    coarse_slack: float = option(0.5)
+    overfill: int | None = option(2)
+    flow_sweeps: int = option(1)
+    flow_hops: int = option(3, 1)
+    flow_step: int = option(3, 1)
+    flow_size: int = option(4_000_000)
 
     def __post_init__(self) -> None:
-        tolerance = finite_number("tolerance", self.tolerance)
-        if tolerance > 1 or round(TOLERANCE_UNITS * tolerance) / TOLERANCE_UNITS != tolerance:
+        super().__post_init__()
+        if round(TOLERANCE_UNITS * self.tolerance) / TOLERANCE_UNITS != self.tolerance:
             raise OptionError(
-                f"tolerance is {self.tolerance}; it must be a number in 0..1 with at most six "
-                "decimal places"
+                f"tolerance is {self.tolerance}; it must have at most six decimal places"
             )
+        for name in ("finest_ratios", "coarse_ratios"):
+            if not getattr(self, name):
+                raise OptionError(f"{name} is empty; it must have at least one ratio")
 
     def has_flows(self, depth: int) -> bool:
         """Return whether flows may run on the level of this depth; the finest has depth 0."""
@@ -141,8 +170,10 @@ class RefineOptions:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """All options of a run.
+
+    `jetpy.preset` returns those of a preset, and `changed` returns a copy with other values.
 
     Attributes
     ----------
@@ -170,19 +201,31 @@ class Options:
         fraction of its value if all edges were cut; None: on the finest level.
     generations : int
         Default number of partitions that are found or recombined (`jetpy.multilevel.evolution`).
+
+    Raises
+    ------
+    OptionError
+        If a value does not have the type of its field, or is out of range.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> options = jetpy.preset("jet").changed({"refine.patience": 20})
+    >>> options.refine.patience, options.coarsen.rating
+    (20, 'weight')
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
     branches: tuple[choices.Coarsening, ...] = ("union-find",)
-    portfolio_limit: int = 200_000
-    branch_parts_tried: int = 8
-    cycles: int = 1
-    cycle_limit: int | None = 30_000
-    cycle_step: int = 3
-    cut_share: float | None = None
-    generations: int = 1
+    portfolio_limit: int = option(200_000)
+    branch_parts_tried: int = option(8)
+    cycles: int = option(1)
+    cycle_limit: int | None = option(30_000)
+    cycle_step: int = option(3, 1)
+    cut_share: float | None = option(None, most=1)
+    generations: int = option(1, 1)
 
 
 @dataclass(frozen=True)
@@ -241,7 +284,7 @@ def choose_effort(options: Options, generations: int | None, time_limit: float |
 
 
 @dataclass(frozen=True)
-class IncrementalOptions:
+class IncrementalOptions(Checked):
     """Options of incremental partitioning of a changing graph.
 
     Attributes
@@ -267,17 +310,10 @@ class IncrementalOptions:
         mostly wait for the host.
     """
 
-    tries: int = 3
-    extra_buckets: int = 1
-    max_degree: int = 1024
-    refine_after: float = 0.01
-    repartition_after: float = 0.05
-    max_drift: float = 0.05
+    tries: int = option(3, 1)
+    extra_buckets: int = option(1)
+    max_degree: int = option(1024)
+    refine_after: float = option(0.01)
+    repartition_after: float = option(0.05)
+    max_drift: float = option(0.05)
     on_host: bool = True
-
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            check = {"int": whole_number, "float": finite_number, "bool": flag}[str(option.type)]
-            object.__setattr__(self, option.name, check(option.name, getattr(self, option.name)))
-        if self.tries < 1:
-            raise OptionError("tries is 0; it must be at least 1")

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import get_args
+from typing import Any, get_args
 
 from jetpy import choices
+from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
 from jetpy.problem.options import CoarsenOptions, InitialOptions, Options, RefineOptions
 
-INDEPENDENT_SET = RefineOptions(
-    method="independent-set",
+AS_PUBLISHED = RefineOptions(
     patience=12,
-    tolerance=1.0,
+    extra_patience=False,
     weak_rounds=2,
     coarse_slack=0.0,
     overfill=None,
     flow_sweeps=0,
 )
+"""Options of refinement as in the paper on Jet (`jet`)."""
+INDEPENDENT_SET = AS_PUBLISHED.changed(
+    {"method": "independent-set", "tolerance": 1.0, "extra_patience": True}
+)
 """Options of independent-set refinement: each move lowers the cut and respects the limits."""
+CUSTOM = "custom"
+"""Name of options that are not those of a preset."""
 REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 """Options of refinement methods whose defaults differ from `RefineOptions`."""
 
@@ -74,18 +80,75 @@ def most() -> Options:
 
 
 @cache
-def gkway() -> Options:
-    """Return the options of G-kway: union-find, METIS once, independent sets, no V-cycles.
+def jet() -> Options:
+    """Return the options of Jet, as published.
 
-    Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner using Task
-    Graph Parallelism", TODAES 2025, sections 3 and 5.7.
+    Source: Gilbert et al., "Jet: Multilevel Graph Partitioning on Graphics Processing Units",
+    SISC 2024. Sections: 3 (the coarsest graph has 4 k to 8 k vertices, and METIS partitions it by
+    its k-way method), 3.1 (heavy-edge matching; two-hop matching above 25 % unmatched vertices), 4
+    (patience 12, phi = 0.999), 4.1.2 (c = 0.25 on the finest level, 0.75 on others), 4.2.2 (two
+    weak rebalancing iterations, then strong ones).
     """
     return Options(
-        coarsen=CoarsenOptions(method="union-find", per_part=160, min_shrink=0.9),
-        initial=InitialOptions(method="metis", max_tries=1, max_entries=4_000_000),
+        coarsen=CoarsenOptions(
+            rating="weight", light_edges=True, bounded=False, coarsest="jet", min_shrink=1.0
+        ),
+        initial=InitialOptions(method="metis-kway", max_tries=1, max_entries=None),
+        refine=AS_PUBLISHED,
+        branches=(),
+        cycles=0,
+    )
+
+
+@cache
+def jet_ultra() -> Options:
+    """Return the options of Jet's configuration ULTRA: `jet` with 18 refinement loops on a level.
+
+    Source: Samoldekin, Schulz, Woydt, "GPU-accelerated process mapping", 2025, section 6: ULTRA
+    "executes the complete refinement algorithm 18 times". Their program varies the filter ratio in
+    steps of 5 %, as here: from 90 % down to 5 %.
+    """
+    ratios = tuple(range(90, 0, -5))
+    return jet().changed({"refine.finest_ratios": ratios, "refine.coarse_ratios": ratios})
+
+
+@cache
+def gkway_journal() -> Options:
+    """Return the options of the journal version of G-kway: `gkway`, but coarsening to 160 k.
+
+    Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner using Task
+    Graph Parallelism", TODAES 2025, sections 2.2 and 5.7.
+    """
+    return gkway().changed({"coarsen.coarsest": "per-part", "coarsen.per_part": 160})
+
+
+@cache
+def gkway() -> Options:
+    """Return the options of G-kway: union-find, METIS once, independent sets.
+
+    Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner", DAC 2024.
+    Sections: 3 (coarsening ends at |V| / (20 log2 k) vertices, and METIS partitions the coarsest
+    graph), 3.1 (union-find coarsening with scores), 3.2 (independent sets of moves).
+    """
+    return Options(
+        coarsen=CoarsenOptions(method="union-find", coarsest="finest-share", min_shrink=0.9),
+        initial=InitialOptions(method="metis", max_tries=1, max_entries=None),
         refine=INDEPENDENT_SET,
         branches=(),
         cycles=0,
+    )
+
+
+@cache
+def igkway() -> Options:
+    """Return the options of the full partitions of iG-kway: groups of six, coarsening to 35 k.
+
+    Source: Lee et al., "iG-kway: Incremental k-way Graph Partitioning on GPU", DAC 2025, sections
+    IV (constrained coarsening) and V (group size six; coarsening ends below 35 k vertices, or once
+    a level has more than 90 % of the vertices of the one before).
+    """
+    return gkway().changed(
+        {"coarsen.method": "constrained", "coarsen.coarsest": "per-part", "coarsen.per_part": 35}
     )
 
 
@@ -94,12 +157,19 @@ PRESETS: dict[str, Callable[[], Options]] = {
     "fast": fast,
     "ultra": ultra,
     "max": most,
+    "jet": jet,
+    "jet-ultra": jet_ultra,
     "gkway": gkway,
+    "gkway-journal": gkway_journal,
+    "igkway": igkway,
 }
 
 
 def preset(name: str) -> Options:
     """Return the options of a preset.
+
+    >>> jetpy.preset("jet").refine.patience
+    12
 
     Raises
     ------
@@ -112,26 +182,57 @@ def preset(name: str) -> Options:
 
 def choose(
     name: choices.Preset,
-    coarsening: choices.Coarsening | None,
-    refinement: choices.Refinement | None,
+    coarsening: choices.Coarsening | None = None,
+    refinement: choices.Refinement | None = None,
+    options: Options | Mapping[str, Any] | None = None,
 ) -> Options:
-    """Return the options of a preset, with another coarsening or refinement method unless None.
+    """Return the options of a preset, with changes.
 
-    Another refinement method replaces all refinement options by its defaults.
+    Parameters
+    ----------
+    name : str
+        Name of the preset; `default` if `options` is an Options.
+    coarsening, refinement : str or None
+        Another coarsening or refinement method. Another refinement method replaces all refinement
+        options by its defaults.
+    options : Options, mapping of str or None
+        All options instead of the preset's, or values of single options by name
+        (`Options.values`), which are set last.
 
     Raises
     ------
     OptionError
-        If a name is unknown.
+        If a name is unknown, a value is out of range, or both a preset and all options are given.
     """
-    options = preset(name)
+    chosen = preset(name)
+    if isinstance(options, Options):
+        if name != "default":
+            raise OptionError(f"preset is {name!r} and options is an Options; give one of them")
+        chosen, options = options, None
     if coarsening is not None:
         one_of(get_args(choices.Coarsening), "coarsening", coarsening)
-        options = replace(options, coarsen=replace(options.coarsen, method=coarsening))
+        chosen = chosen.changed({"coarsen.method": coarsening})
     if refinement is not None:
         one_of(get_args(choices.Refinement), "refinement", refinement)
-        if refinement != options.refine.method:
-            options = replace(
-                options, refine=REFINER_DEFAULTS.get(refinement, RefineOptions(method=refinement))
+        if refinement != chosen.refine.method:
+            chosen = replace(
+                chosen, refine=REFINER_DEFAULTS.get(refinement, RefineOptions(method=refinement))
             )
-    return options
+    return chosen if options is None else chosen.changed(options)
+
+
+def name_of(name: choices.Preset, options: Options | Mapping[str, Any] | None) -> str:
+    """Return the name of the preset that `choose` starts from: CUSTOM if it is none."""
+    if not isinstance(options, Options):
+        return name
+    return next((known for known, make in PRESETS.items() if make() == options), CUSTOM)
+
+
+def differences(options: Options, name: str) -> dict[str, Any]:
+    """Return the options that differ from those of a preset; all options if it is `CUSTOM`."""
+    own = {} if name == CUSTOM else preset(name).values()
+    return {
+        option: value
+        for option, value in options.values().items()
+        if option not in own or own[option] != value
+    }

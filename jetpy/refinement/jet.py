@@ -8,6 +8,7 @@ from typing import Any
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
+from jetpy.problem.options import INT32_MAX
 from jetpy.problem.problem import Problem
 from jetpy.refinement.captured_launches import CapturedLaunches
 from jetpy.refinement.flows import Flows
@@ -125,7 +126,12 @@ class Refinement:
             Control.SEED: self.problem.seed,
             Control.PATIENCE: options.patience,
             Control.TOLERANCE: round(TOLERANCE_UNITS * options.tolerance),
-            Control.MAX_WEAK_ITERATIONS: options.weak_rounds,
+            Control.MAX_WEAK_ITERATIONS: (
+                INT32_MAX if options.weak_rounds is None else options.weak_rounds
+            ),
+            Control.LOCKED_FOR: int(options.locks),
+            Control.EXTRA_PATIENCE: int(options.extra_patience),
+            Control.REBALANCES_BY_CUT: int(options.rebalance_by == "cut"),
             Control.GHOSTS: state.graph.n_owned,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.MAX_MOVED: state.graph.n // MAX_MOVED,

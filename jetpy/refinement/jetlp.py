@@ -21,8 +21,9 @@ class LabelPropagation:
     def __init__(self, state: RefinementState) -> None:
         self._state = state
         backend, n = state.backend, state.room
-        overfill = state.problem.options.refine.overfill
-        self._cap = None if overfill is None else _inflow(state, overfill)
+        options = state.problem.options.refine
+        self._has_afterburner = options.afterburner
+        self._cap = None if options.overfill is None else _inflow(state, options.overfill)
         needs_gains = state.graph.long_rows.count or self._cap is not None
         self._proposals = Proposals(
             vertices=state.launches.vertices(),
@@ -46,9 +47,13 @@ class LabelPropagation:
             "state": state,
             "proposals": self._proposals,
         }
-        rows.launch(count, kernels.afterburn, **arguments)
+        if self._has_afterburner:
+            rows.launch(count, kernels.afterburn, **arguments)
+        else:
+            backend.parallel_for(count, kernels.skip_afterburner, **arguments)
         if self._cap is None:
-            rows.launch_each(kernels.afterburn_long_rows, **arguments)
+            if self._has_afterburner:
+                rows.launch_each(kernels.afterburn_long_rows, **arguments)
         else:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
             flows = self._cap.incoming, self._cap.outgoing

@@ -33,6 +33,7 @@ from jetpy.result.subdomains import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from jetpy.problem.options import Options
     from jetpy.profiling.profile import Profile
 
 
@@ -55,6 +56,10 @@ class Partition:
     limits : int64, shape (k,) or (k, c)
         Maximum weight of each part: floor((1 + imbalance option) * ideal); for a mapping
         ceil((1 + imbalance option) * W / k).
+    preset : str
+        Name of the preset; 'custom' for other options.
+    options : Options
+        All options of the run.
     threads : int
         Number of CPU threads; on a GPU, these run small levels on the host.
     seconds : mapping from stage to wall seconds
@@ -97,8 +102,7 @@ class Partition:
     limits: npt.NDArray[np.int64]
     seed: int
     preset: str
-    coarsening: str
-    refinement: str
+    options: Options
     backend: str
     threads: int
     seconds: Mapping[str, float]
@@ -114,6 +118,16 @@ class Partition:
     gpu: int | None = None
     gpu_skipped: bool = False
     profile: Profile | None = None
+
+    @property
+    def coarsening(self) -> str:
+        """Coarsening method."""
+        return self.options.coarsen.method
+
+    @property
+    def refinement(self) -> str:
+        """Refinement method."""
+        return self.options.refine.method
 
     @cached_property
     def part_weights(self) -> npt.NDArray[np.int64]:

@@ -1,13 +1,13 @@
 """Heavy-edge matching by rounds of handshakes: two vertices match when each prefers the other.
 
-An edge is rated w(u,v)^2 / (c(u) c(v)), times one plus a hash of less than a millionth, which
-decides between equals; ties that are left go to the lower neighbour. This order is the same from
+An edge is rated w(u,v)^2 / (c(u) c(v)), or by its weight w(u,v) alone, times one plus a hash of less
+than a millionth, which decides between equals; ties that are left go to the lower neighbour. This order is the same from
 both ends, so every round matches at least the best remaining edge, and the outcome does not depend
 on who comes first.
 
-An edge is too light if it weighs less than half of the heaviest one of each of its ends: vertices
-whose heavy neighbours are taken stay alone, rather than being put together with others that a good
-cut parts them from.
+An edge is too light, unless the options allow it, if it weighs less than half of the heaviest one of
+each of its ends: vertices whose heavy neighbours are taken stay alone, rather than being put
+together with others that a good cut parts them from.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,8 @@ class Handshakes:
     preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
     lane_best: pk.View1D[Offset]  # the entry of the best edge that each lane has found
     least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
-    is_weighted: bool  # if not, all edges weigh 1, and none is too light
+    bans_light_edges: bool
+    by_weight: bool  # whether the rating of an edge is its weight
     seed: int
 
 
@@ -103,12 +104,15 @@ def rate(
     one: pk.int64 = 1
     h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h
-    rating: pk.double = (w * w) / (weight_u * weight_v) * stretch
+    rating: pk.double = (w * w) / (weight_u * weight_v)
+    if handshakes.by_weight:
+        rating = w
+    rating = rating * stretch
     if handshakes.match[v] != NO_VERTEX:
         rating = NO_RATING
     if graph.vertex_weights[v] > room:
         rating = NO_RATING
-    if handshakes.is_weighted:
+    if handshakes.bans_light_edges:
         least: int = handshakes.least[u]
         if handshakes.least[v] < least:
             least = handshakes.least[v]

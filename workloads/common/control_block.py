@@ -83,6 +83,12 @@ class Control(IntEnum):
     """Pieces whose launches reach fewer than their active vertices; likewise."""
     VERTICES = 33
     """Vertices of the level."""
+    LOCKED_FOR = 34
+    """Number of iterations of label propagation in which a vertex that has moved stays: 1 or 0."""
+    EXTRA_PATIENCE = 35
+    """Whether the patience doubles while only the balance is missing."""
+    REBALANCES_BY_CUT = 36
+    """Whether weak rebalancing rates moves by their cut, whatever the metric."""
 
 
 class Task(IntEnum):

@@ -111,15 +111,17 @@ def task_of(overload: pk.int64, iteration: Iteration) -> int:
 def patience_with(overload: pk.int64, iteration: Iteration) -> pk.int64:
     """Return the iterations without a better partition before the end.
 
-    Twice as many where only balance lacks: the best partition is not balanced, either, or the cut
-    is already smaller than its cut.
+    Extra patience: twice as many while only the balance is missing, because the best partition is
+    not balanced either, or the cut is smaller than its cut.
     """
     patience: pk.int64 = iteration.control[Control.PATIENCE]
-    if overload > 0 and (
+    if iteration.control[Control.EXTRA_PATIENCE] == 0 or overload <= 0:
+        return patience
+    if (
         iteration.control[Control.BEST_OVERLOAD] > 0
         or iteration.control[Control.CUT] < iteration.control[Control.BEST_CUT]
     ):
-        patience = 2 * patience
+        return 2 * patience
     return patience
 
 

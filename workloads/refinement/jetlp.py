@@ -111,8 +111,8 @@ def list_proposers(
 
 @pk.function
 def accept(v: int, graph: Graph, state: Refinement):
-    """Move a vertex to its target, and lock it for the next iteration."""
-    state.locks[v] = state.control[Control.LOCK] + 1
+    """Move a vertex to its target, and lock it for the next iteration, unless there are no locks."""
+    state.locks[v] = state.control[Control.LOCK] + state.control[Control.LOCKED_FOR]
     move(v, state.targets[v], graph, state)
 
 
@@ -174,6 +174,28 @@ def afterburn_long_rows(
     if state.priorities[v] != NO_PRIORITY and proposals.gains[v] >= 0:
         accept(v, graph, state)
     proposals.gains[v] = 0
+
+
+@pk.workunit
+def skip_afterburner(i: int, graph: Graph, state: Refinement, proposals: Proposals):
+    """Make a proposed move of positive gain (Jet, section 7.1.4: label propagation alone).
+
+    If the inflow of parts is capped, the move is left to `admit`.
+    """
+    if not propagates(state):
+        return
+    v: int = proposals.vertices[i]
+    if v < 0:
+        return
+    gain: int = state.priorities[v]
+    if gain == NO_PRIORITY:
+        return
+    if proposals.is_capped:
+        proposals.gains[v] = gain
+        if gain == 0:
+            proposals.gains[v] = -1
+    elif gain > 0:
+        accept(v, graph, state)
 
 
 @pk.workunit

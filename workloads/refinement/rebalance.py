@@ -27,7 +27,13 @@ from jetpy.workloads.refinement.iterations import rebalances
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
 from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row, is_open
-from jetpy.workloads.refinement.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
+from jetpy.workloads.refinement.targets import (
+    NOT_ADJACENT,
+    Wanted,
+    best_slot,
+    connection_to,
+    rebalances_by_cut,
+)
 
 DEALT_LATER = 0
 """Destination of a vertex that strong rebalancing evicts, until it gets its own."""
@@ -161,6 +167,8 @@ def lose_weakly(
         place: int = first + place_of(mix(owned_global_id(v, graph) ^ seed), count)
         q = plan.numbers[Row.OPEN_PART * state.k + place]
     state.destinations[v] = candidate_for(q)
+    if rebalances_by_cut(state):
+        return state.internal[v] - weight
     row: int = table.rows[v]
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     loss: pk.int64 = connection_to(p, state.internal[v], row, end, table, state)

@@ -58,6 +58,12 @@ def connection_to(
 
 
 @pk.function
+def rebalances_by_cut(state: Refinement) -> bool:
+    """Whether weak rebalancing rates moves by their cut, whatever the metric."""
+    return state.control[Control.REBALANCES_BY_CUT] == 1
+
+
+@pk.function
 def qualifies(
     q: int, weight: int, wanted: int, loads: pk.View1D[pk.int64], limits: pk.View1D[pk.int64]
 ) -> bool:
@@ -85,6 +91,7 @@ def best_slot(
     `internal`. `loads` and `limits` say which parts qualify (`Wanted`).
     """
     seed: int = state.control[Control.ITERATION_SEED]
+    by_cut: bool = wanted == Wanted.OPEN and rebalances_by_cut(state)
     home: int = state.parts[v]
     row: int = table.rows[v]
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
@@ -104,7 +111,9 @@ def best_slot(
             if best == NOT_ADJACENT:
                 best = NO_SLOT
             if qualifies(q, graph.vertex_weights[v], wanted, loads, limits):
-                connection: pk.int64 = connection_to(q, w, row, end, table, state)
+                connection: pk.int64 = w
+                if not by_cut:
+                    connection = connection_to(q, w, row, end, table, state)
                 if best < 0 or connection >= largest:
                     h: pk.uint32 = part_hash(owned_global_id(v, graph), q, seed)
                     if (
