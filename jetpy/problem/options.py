@@ -150,7 +150,7 @@ class RefineOptions(Checked):
     coarse_slack: float = option(0.5)
     overfill: int | None = option(2)
     flow_sweeps: int = option(1)
-    flow_hops: int = option(3, 1)
+    flow_hops: int = option(3)
     flow_step: int = option(3, 1)
     flow_size: int = option(4_000_000)
 

@@ -304,7 +304,7 @@ def test_larger_imbalance_allows_a_smaller_cut() -> None:
         ({"imbalance": -1, "large_imbalance": True}, "imbalance is -1"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
-        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, max, gkway"),
+        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, max, jet"),
         ({"backend": "x"}, "unknown backend 'x'.*auto.*cpu"),
         ({"backend": "numba"}, "the back end numba is now called cpu"),
         ({"threads": 0}, "threads is 0"),

@@ -61,7 +61,7 @@ OPTIONS = {
     "-k 2 --backend numba": (2, "the back end numba is now called cpu"),
     "-k 2 --seed -1": (2, "seed is -1"),
     "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
-    "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'max', 'gkway'"),
+    "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'max', 'jet'"),
     "-k 2 --generations 0": (2, "generations is 0; it must be an integer in 1.."),
     "-k 2 --generations 1.5": (2, "'1.5' is not a valid integer"),
     "-k 2 --preset max --time-limit 0": (2, "time_limit is 0.0; it must be a positive number"),

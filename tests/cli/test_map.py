@@ -20,7 +20,7 @@ from tests.graphs import heavy_vertex, isolated
 from tests.mapping.oracle import cost_of, cut_of, dense
 
 FIELDS = {
-    *("version", "graph", "n", "m", "k", "method", "seed", "backend", "gpu", "threads"),
+    *("version", "graph", "n", "m", "k", "method", "options", "seed", "backend", "gpu", "threads"),
     *("hierarchy", "distances", "cost", "cost_by_level", "cut"),
     *("imbalance", "limit", "limits", "feasible", "part_weights", "empty_pes"),
     *("seconds", "launches"),

@@ -21,7 +21,7 @@ from tests.graphs import heavy_vertex, isolated
 
 FIELDS = {
     *("version", "graph", "n", "m", "k", "seed", "backend", "gpu", "threads"),
-    *("preset", "coarsening", "refinement", "objective", "generations"),
+    *("preset", "coarsening", "refinement", "options", "objective", "generations"),
     *(
         "cut",
         "communication_volume",

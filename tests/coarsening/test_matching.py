@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jetpy.choices import Rating
 from jetpy.coarsening.matching import match_vertices
 from jetpy.coarsening.two_hop import Grouped
 from jetpy.device.device_graph import upload
@@ -62,14 +66,21 @@ def edge_hash(u: int, v: int, seed: int) -> int:
     return h ^ h >> 15
 
 
-def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> set[frozenset[int]]:
+def greedy(
+    graph: Graph,
+    heaviest: int,
+    seed: int,
+    parts: list[int] | None,
+    options: CoarsenOptions = HEAVY_ONLY,
+) -> set[frozenset[int]]:
     """Match greedily by falling rating, then hash: the result of all handshake rounds together."""
     weights = graph.vertex_weights.tolist()
 
     def order(edge: tuple[int, int]) -> tuple[float, int]:
         u, v = edge
         w = float(edges[edge])
-        return (w * w) / (float(weights[u]) * float(weights[v])), edge_hash(u, v, seed)
+        rating = (w * w) / (float(weights[u]) * float(weights[v]))
+        return w if options.rating == "weight" else rating, edge_hash(u, v, seed)
 
     edges = {(u, v): w for (u, v), w in edge_dict(graph).items() if u < v}
     most = [max((w for edge, w in edges.items() if v in edge), default=0) for v in range(graph.n)]
@@ -77,7 +88,7 @@ def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> s
     free, taken = set(range(graph.n)), set()
     for u, v in sorted(edges, key=order, reverse=True):
         fits = weights[u] + weights[v] <= heaviest
-        fits &= 2 * edges[u, v] >= min(most[u], most[v])
+        fits &= options.light_edges or 2 * edges[u, v] >= min(most[u], most[v])
         if {u, v} <= free and fits and (parts is None or parts[u] == parts[v]):
             free -= {u, v}
             taken.add(frozenset((u, v)))
@@ -85,12 +96,26 @@ def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> s
 
 
 @quick
-@given(graph=weighted_graphs(), heaviest=limits, seed=seeds, parts=part_lists)
+@given(
+    graph=weighted_graphs(),
+    heaviest=limits,
+    seed=seeds,
+    parts=part_lists,
+    rating=st.sampled_from(get_args(Rating)),
+    light_edges=st.booleans(),
+)
 def test_handshakes_equal_greedy_matching(
-    backend: Backend, graph: Graph, heaviest: int, seed: int, parts: list[int] | None
+    backend: Backend,
+    graph: Graph,
+    heaviest: int,
+    seed: int,
+    parts: list[int] | None,
+    rating: Rating,
+    light_edges: bool,
 ) -> None:
-    match = matched(backend, graph, HEAVY_ONLY, heaviest, seed, parts)
-    assert pairs_of(match) == greedy(graph, heaviest, seed, parts)
+    options = replace(HEAVY_ONLY, rating=rating, light_edges=light_edges)
+    match = matched(backend, graph, options, heaviest, seed, parts)
+    assert pairs_of(match) == greedy(graph, heaviest, seed, parts, options)
 
 
 @quick

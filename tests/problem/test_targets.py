@@ -57,7 +57,7 @@ def test_limits_are_kept_if_packing_keeps_them(
         assert result.feasible or result.empty_parts == 0
 
 
-@pytest.mark.parametrize("preset", ["default", "fast", "ultra", "gkway"])
+@pytest.mark.parametrize("preset", ["default", "fast", "ultra", "gkway-journal"])
 @pytest.mark.parametrize("targets", [[2, 1, 1, 1], [1, 10, 1], list(range(1, 33)), [0.7, 0.3]])
 @pytest.mark.parametrize("imbalance", [0.0, 0.03])
 def test_targets_on_a_mesh_are_feasible_with_a_small_cut(

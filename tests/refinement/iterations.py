@@ -51,6 +51,7 @@ class Iterations:
             Control.TOLERANCE: 900_000,
             Control.MAX_WEAK_ITERATIONS: WEAK_ITERATIONS,
             Control.TIE_LIMIT: TIE_LIMIT,
+            Control.EXTRA_PATIENCE: 1,
         }.items():
             self.control.host[place] = value
         self.best_weights.host[:] = weights

@@ -77,7 +77,7 @@ def finish_iteration(state: RefinementState) -> int:
 def set_control(state: RefinementState, **values: int) -> None:
     """Set fields of a state's control block by name."""
     control = state.dual.control.host
-    for name, value in values.items():
+    for name, value in {"locked_for": 1, **values}.items():
         control[Control[name.upper()]] = value
     control[Control.LAST_TASK] = control[Control.TASK]
     state.resume()

@@ -151,6 +151,16 @@ def test_monotone_moves_end_with_the_first_iteration_without_gain(backend: Backe
     assert control[Control.BEST_CUT] == 100
 
 
+def test_without_extra_patience_the_loop_ends_sooner(backend: Backend) -> None:
+    """As in the paper, where the patience never grows."""
+    level = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
+    level.control.host[Control.EXTRA_PATIENCE] = 0
+    backend.sync_device(level.control)
+    for _ in range(PATIENCE):
+        assert level.begin()[Control.REQUEST] == Request.NOTHING
+    assert level.begin()[Control.REQUEST] == Request.END
+
+
 def test_strong_rebalancing_is_tried_before_the_loop_ends(backend: Backend) -> None:
     """The patience is exhausted by weak rebalancing."""
     level = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
@@ -195,7 +205,7 @@ def test_tolerance_has_six_digits(
 
 @pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9", None])
 def test_bad_tolerance_is_refused(tolerance: Any) -> None:
-    with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; it must be a "):
+    with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; it must "):
         RefineOptions(tolerance=tolerance)
 
 

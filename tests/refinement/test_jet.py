@@ -75,7 +75,8 @@ def expected_moves(
 ) -> dict[int, int]:
     """Return the moves of the paper; check that each destination is among the best.
 
-    With different distances, the first filter compares with the cost of edges within the part.
+    Without the afterburner, all proposed moves of positive gain are made (section 7.1.4). With
+    different distances, the first filter compares with the cost of edges within the part.
     """
     gains: dict[int, int] = {}
     for v, row in enumerate(connections(graph, parts)):
@@ -98,6 +99,8 @@ def expected_moves(
         else:
             assert passing[int(best[v])]
             gains[v] = gain
+    if not problem.options.refine.afterburner:
+        return {v: int(best[v]) for v, gain in gains.items() if gain > 0}
     moving = {}
     for v, gain in gains.items():
         total = 0
@@ -132,6 +135,7 @@ def check_iterations(
             filter_ratio=ratio,
             iteration_seed=12345 + iteration,
             lock=iteration,
+            locked_for=int(state.problem.options.refine.locks),
         )
         propagation.launch()
         best = on_host(state, state.vertices.targets)
@@ -145,7 +149,7 @@ def check_iterations(
         assert parts_of(state).tolist() == before.tolist()
         assert moved == len(expected)
         check_state(state, graph)
-        locked = set(expected)
+        locked = set(expected) if state.problem.options.refine.locks else set()
         total += moved
     return total
 
@@ -159,6 +163,8 @@ def check_iterations(
     ratio=st.sampled_from([0, 25, 75, 100]),
     seed=st.integers(0, 10**6),
     distances=st.sampled_from([None, LINE, 7 * LINE**2]),
+    afterburner=st.booleans(),
+    locks=st.booleans(),
 )
 def test_jetlp_equals_the_paper(
     backend: Backend,
@@ -167,9 +173,13 @@ def test_jetlp_equals_the_paper(
     ratio: int,
     seed: int,
     distances: np.ndarray | None,
+    afterburner: bool,
+    locks: bool,
 ) -> None:
+    """Algorithm 4.2, and its components by themselves (section 7.1.4)."""
     parts = np.random.default_rng(seed).integers(0, k, graph.n)
-    problem = problem_of(graph, k, distances=distances)
+    options = preset("default").changed({"refine.afterburner": afterburner, "refine.locks": locks})
+    problem = problem_of(graph, k, distances=distances, options=options)
     check_iterations(backend, graph, parts, k, ratio, problem)
 
 
@@ -178,6 +188,15 @@ def test_jetlp_equals_the_paper_on_large_graphs(threaded: Backend, k: int) -> No
     graph = random_graph(2200, 5000, 1, weighted=True)
     assert check_iterations(threaded, graph, np.arange(2200) % k, k, 25) > 100
     assert check_iterations(threaded, graph, np.arange(2200) * k // 2200, k, 75) > 100
+
+
+@pytest.mark.parametrize("overfill", [None, 5])
+def test_label_propagation_alone_on_a_star(backend: Backend, overfill: int | None) -> None:
+    graph = star(3000)
+    changes = {"refine.afterburner": False, "refine.locks": False, "refine.overfill": overfill}
+    options = preset("default").changed(changes)
+    problem = problem_of(graph, 3, options=options)
+    assert check_iterations(backend, graph, np.arange(3001) % 3, 3, 0, problem) > 100
 
 
 def test_jetlp_equals_the_paper_on_rows_of_several_chunks(backend: Backend) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from jetpy.choices import RebalanceBy
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
@@ -64,11 +65,12 @@ def rebalance(
     kind: str,
     limit: int,
     seed: int = 1,
+    rebalance_by: RebalanceBy = "cost",
     **other: Any,
 ) -> tuple[RefinementState, int]:
     """Run one iteration; return the state and the number of moves."""
-    options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
-    problem = Problem(k, 0.0, 0, limit, seed, options, **other)
+    refine = RefineOptions(weak_rounds=1 if kind == "weak" else 0, rebalance_by=rebalance_by)
+    problem = Problem(k, 0.0, 0, limit, seed, Options(refine=refine), **other)
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
@@ -252,14 +254,20 @@ def test_weak_rebalancing_prefers_parts_with_room(
     assert parts_of(state)[1] == expected
 
 
-@pytest.mark.parametrize(("metric", "expected"), [(EDGE_CUT, 2), (ON_A_LINE, 1)])
-def test_weak_rebalancing_prefers_the_least_cost(
-    backend: Backend, metric: Metric, expected: int
+@pytest.mark.parametrize(
+    ("metric", "by", "expected"),
+    [(EDGE_CUT, "cost", 2), (ON_A_LINE, "cost", 1), (ON_A_LINE, "cut", 2)],
+)
+def test_weak_prefers_where_edges_cost_least(
+    backend: Backend, metric: Metric, by: RebalanceBy, expected: int
 ) -> None:
-    """Vertex 1 must leave part 0 (edge weight 4), and has weight 2 to part 1 and 3 to part 2."""
+    """Vertex 1 has edges of weight 4 to part 0, which it must leave, of 2 to 1 and of 3 to 2.
+
+    Rebalancing by cut takes all distances to be equal.
+    """
     edges = [(0, 1), (1, 4), (1, 5), (0, 2), (0, 3)]
     graph = from_edges(6, edges, [4, 2, 3, 9, 9])
-    state, moved = rebalance(backend, graph, [0, 0, 0, 0, 1, 2], 3, "weak", 3, metric=metric)
+    state, moved = rebalance(backend, graph, [0, 0, 0, 0, 1, 2], 3, "weak", 3, 1, by, metric=metric)
     check_state(state, graph)
     assert moved == 1
     assert parts_of(state)[1] == expected

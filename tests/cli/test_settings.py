@@ -1,0 +1,49 @@
+"""``--set`` and ``--show-options``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import jetpy
+from jetpy.graph.generators import delaunay
+from jetpy.problem.options import Options
+from jetpy.problem.presets import PRESETS
+from tests.cli.conftest import Run
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_shown_options_are_those_of_set(run: Run, name: str) -> None:
+    shown = run("partition", "--preset", name, "--show-options").stdout.split()
+    settings = [word for line in shown for word in ("--set", line)]
+    assert run("partition", "--show-options", *settings).stdout.split() == shown
+    assert len(shown) == len(Options().values())
+
+
+def test_set_on_the_command_line(run: Run, tmp_path: Path) -> None:
+    graph, parts = tmp_path / "d.graph", tmp_path / "parts"
+    jetpy.write_graph(graph, delaunay(300, 1))
+    run(
+        *("partition", str(graph), "-k", "4", "--preset", "jet", "--set", "refine.locks=false"),
+        *("--set", "refine.finest_ratios=75,25", "-o", str(parts), "--backend", "cpu"),
+    )
+    changes = {"refine.locks": False, "refine.finest_ratios": (75, 25)}
+    expected = jetpy.partition(graph, 4, preset="jet", options=changes, backend="cpu")
+    assert jetpy.read_parts(parts).tolist() == expected.parts.tolist()
+    shown = run("map", "--method", "hm", "--set", "cycles=2", "--show-options").stdout
+    assert "cycles=2\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("refine.patience", "has no '='; write NAME=VALUE"),
+        ("refine.patence=3", "did you mean refine.patience?"),
+        ("refine.patience=many", "patience is 'many'; it must be an integer"),
+        ("refine.locks=maybe", "locks is 'maybe'; it must be True or False"),
+    ],
+)
+def test_bad_settings_are_refused(run: Run, setting: str, message: str) -> None:
+    result = run("partition", "--set", setting, "--show-options", code=2)
+    assert message in result.stderr
