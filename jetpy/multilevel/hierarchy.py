@@ -180,9 +180,9 @@ def coarsest_size(options: CoarsenOptions, n: int, k: int) -> int:
       32 vertices per part takes milliseconds and leads to smaller cuts. Dense graphs are coarsened
       further until four tries are affordable, but not below an eighth of this.
     - jet: 8 k, or if that is above 1024, max(1024, 2 k) (Jet, section 3, and its program).
-    - per-part: `options.per_part` * k (iG-kway, section V: 35 k; the journal version of G-kway,
+    - per-part: `options.per_part` * k (iG-kway, section VI: 35 k; the journal version of G-kway,
       section 5.7: 160 k).
-    - finest-share: n / (20 log2 k) (G-kway, section 3).
+    - finest-share: n / (20 log2 k) (G-kway, DAC 2024, section 3).
     """
     if options.coarsest == "jet":
         return 8 * k if 8 * k <= 1024 else max(1024, 2 * k)
@@ -222,7 +222,8 @@ def coarsen(
         with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
             coarse, coarse_of = finer.contract(options, heaviest, salt)
         n = coarse.global_n
-        if n > options.min_shrink * finer.graph.global_n or n < target // 8:
+        most = min(options.min_shrink * finer.graph.global_n, finer.graph.global_n - 1)
+        if n > most or n < target // 8:
             break
         levels.append(finer.next_level(coarse, coarse_of, watch))
         progress("coarsen", finest.graph.global_n - n, finest.graph.global_n - target)

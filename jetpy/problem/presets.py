@@ -90,9 +90,7 @@ def jet() -> Options:
     weak rebalancing iterations, then strong ones).
     """
     return Options(
-        coarsen=CoarsenOptions(
-            rating="weight", light_edges=True, bounded=False, coarsest="jet", min_shrink=1.0
-        ),
+        coarsen=CoarsenOptions(rating="weight", light_edges=True, bounded=False, coarsest="jet"),
         initial=InitialOptions(method="metis-kway", max_tries=1, max_entries=None),
         refine=AS_PUBLISHED,
         branches=(),
@@ -117,7 +115,7 @@ def gkway_journal() -> Options:
     """Return the options of the journal version of G-kway: `gkway`, but coarsening to 160 k.
 
     Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner using Task
-    Graph Parallelism", TODAES 2025, sections 2.2 and 5.7.
+    Graph Parallelism", TODAES 2025, sections 3 and 5.7.
     """
     return gkway().changed({"coarsen.coarsest": "per-part", "coarsen.per_part": 160})
 
@@ -127,8 +125,8 @@ def gkway() -> Options:
     """Return the options of G-kway: union-find, METIS once, independent sets.
 
     Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner", DAC 2024.
-    Sections: 3 (coarsening ends at |V| / (20 log2 k) vertices, and METIS partitions the coarsest
-    graph), 3.1 (union-find coarsening with scores), 3.2 (independent sets of moves).
+    Sections: 3 and 4.1 (coarsening ends at |V| / (20 log2 k) vertices; METIS partitions the
+    coarsest graph), 3.1 (union-find coarsening with scores), 3.2 (independent sets of moves).
     """
     return Options(
         coarsen=CoarsenOptions(method="union-find", coarsest="finest-share", min_shrink=0.9),
@@ -144,7 +142,7 @@ def igkway() -> Options:
     """Return the options of the full partitions of iG-kway: groups of six, coarsening to 35 k.
 
     Source: Lee et al., "iG-kway: Incremental k-way Graph Partitioning on GPU", DAC 2025, sections
-    IV (constrained coarsening) and V (group size six; coarsening ends below 35 k vertices, or once
+    IV (constrained coarsening) and VI (group size six; coarsening ends below 35 k vertices, or once
     a level has more than 90 % of the vertices of the one before).
     """
     return gkway().changed(
