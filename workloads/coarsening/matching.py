@@ -1,13 +1,14 @@
 """Heavy-edge matching by rounds of handshakes: two vertices match when each prefers the other.
 
-An edge is rated w(u,v)^2 / (c(u) c(v)), or by its weight w(u,v) alone, times one plus a hash of less
-than a millionth, which decides between equals; ties that are left go to the lower neighbour. This order is the same from
-both ends, so every round matches at least the best remaining edge, and the outcome does not depend
-on who comes first.
+The rating of an edge is w(u,v)^2 / (c(u) c(v)) or, by option, its weight w(u,v) alone. It is
+multiplied by one plus a hash of less than a millionth, which decides between equal ratings; the
+lower neighbour wins any remaining tie. Both ends of an edge see the same order of edges, so each
+round matches at least the best remaining edge, and the result does not depend on the order of
+execution.
 
-An edge is too light, unless the options allow it, if it weighs less than half of the heaviest one of
-each of its ends: vertices whose heavy neighbours are taken stay alone, rather than being put
-together with others that a good cut parts them from.
+Unless an option allows it, an edge is not matched if it is light: it weighs less than half of the
+heaviest edge of each of its ends. A vertex whose heavy neighbours are matched then stays single,
+because a good cut would separate it from its light neighbours.
 """
 
 from dataclasses import dataclass

@@ -111,7 +111,7 @@ def list_proposers(
 
 @pk.function
 def accept(v: int, graph: Graph, state: Refinement):
-    """Move a vertex to its target, and lock it for the next iteration, unless there are no locks."""
+    """Move a vertex to its target. With locks, it stays there in the next iteration."""
     state.locks[v] = state.control[Control.LOCK] + state.control[Control.LOCKED_FOR]
     move(v, state.targets[v], graph, state)
 
