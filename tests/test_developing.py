@@ -18,6 +18,7 @@ from jetpy.device.backends import BACKENDS, get_backend
 from jetpy.device.device_graph import upload
 from jetpy.device.selfcheck import differences
 from jetpy.kernel_language import pykokkos_standin
+from jetpy.problem import checked
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.study import runner
 from jetpy.study.cases import Options
@@ -64,7 +65,8 @@ def test_example_of_a_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch
     load_kernels(workloads.refinement, "coin", monkeypatch)
     made = load("jetpy.refinement.coin", "jetpy/refinement/coin.py", monkeypatch)
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
-    monkeypatch.setattr(choices, "Refinement", Literal["coin"])
+    monkeypatch.setattr(choices, "Refinement", Literal["jet", "independent-set", "coin"])
+    monkeypatch.setattr(checked, "_hints", checked._hints.__wrapped__)
     graph = jetpy.generators.delaunay(5000)
     one, two = (
         jetpy.partition(graph, 8, refinement="coin", backend="cpu", threads=threads)

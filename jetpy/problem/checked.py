@@ -38,6 +38,7 @@ class Checked:
     def values(self) -> dict[str, Any]:
         """Return all options by name; a dot separates the group from the option.
 
+        >>> import jetpy
         >>> jetpy.preset("jet").values()["refine.patience"]
         12
         """
@@ -53,6 +54,7 @@ class Checked:
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with other values of some options, by the names of `values`.
 
+        >>> import jetpy
         >>> jetpy.preset("jet").changed({"refine.patience": 20}).refine.patience
         20
 

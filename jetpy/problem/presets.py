@@ -166,6 +166,7 @@ PRESETS: dict[str, Callable[[], Options]] = {
 def preset(name: str) -> Options:
     """Return the options of a preset.
 
+    >>> import jetpy
     >>> jetpy.preset("jet").refine.patience
     12
 
