@@ -12,6 +12,7 @@ from jetpy.workloads.common.groups import (
     UNKNOWN,
     Connectivity,
     Graph,
+    Iteration,
     Metric,
     Refinement,
 )
@@ -58,9 +59,9 @@ def connection_to(
 
 
 @pk.function
-def rebalances_by_cut(state: Refinement) -> bool:
+def rebalances_by_cut(iteration: Iteration) -> bool:
     """Whether weak rebalancing rates moves by their cut, whatever the metric."""
-    return state.control[Control.REBALANCES_BY_CUT] == 1
+    return iteration.control[Control.REBALANCES_BY_CUT] == 1
 
 
 @pk.function
