@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 UNKNOWN = (
     *("targets", "fixed", "home", "connected", "coarsening", "refinement", "settings"),
     *("generations", "time_limit", "repair", "pattern", "scale", "vertex_weights", "session"),
-    "trace_file", "objective",
+    "trace_file",
+    "objective",
 )
 """Options of the command that require a single process."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"

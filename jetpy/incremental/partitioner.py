@@ -19,7 +19,7 @@ from jetpy.device.device_graph import DeviceGraph, carry_graph, download
 from jetpy.engines.oom_message import explain_oom
 from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import JetpyError
-from jetpy.graph.csr import Graph, IntArray, common_divisor
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray, common_divisor
 from jetpy.graph.validate import check_small
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
@@ -32,6 +32,7 @@ from jetpy.io.graphs import as_graph
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.problem.options import IncrementalOptions
+from jetpy.problem.presets import incremental_options
 from jetpy.problem.problem import SEEDS, Problem, in_units
 from jetpy.progress import ProgressOption, telling
 from jetpy.workloads.common.groups import NO_PART
@@ -39,6 +40,11 @@ from jetpy.workloads.common.groups import NO_PART
 SHRINKAGE = 32
 """1 / SHRINKAGE of the room above the average part weight stays unused, so that the parts remain
 balanced when the graph, and with it the limit, shrinks."""
+
+
+def _exceeds(value: int, share: float | None, whole: int) -> bool:
+    """Return whether a value exceeds a share of the whole; None: never."""
+    return share is not None and value > share * whole
 
 
 _problem_of = lru_cache(maxsize=8)(SessionOptions.problem)
@@ -122,7 +128,8 @@ class IncrementalPartitioner:
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         The first partition, instead of a computed one.
-    options : IncrementalOptions
+    options : IncrementalOptions, optional
+        By default, those of the preset.
 
     Raises
     ------
@@ -164,7 +171,7 @@ class IncrementalPartitioner:
         checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
-        follow = options or IncrementalOptions()
+        follow = options or incremental_options(preset)
         goal = SessionOptions(
             k, imbalance, large_imbalance, seed, preset, coarsening, refinement, follow
         )
@@ -197,6 +204,7 @@ class IncrementalPartitioner:
         with explain_oom(self._backend, graph.n, graph.m):
             self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
             highest = goal.options.max_degree
+            highest = INT32_MAX if highest is None else highest
             self._placement = Placement(self._graph, goal.k, goal.seed, highest)
 
     @classmethod
@@ -443,11 +451,11 @@ class IncrementalPartitioner:
     def _renewal(self) -> tuple[str, str]:
         """Return the action that the whole partition needs, and its reason."""
         options, size = self.options, self.n + self.m
-        if self._lost > options.max_drift * (self._cut - self._lost):
+        if _exceeds(self._lost, options.max_drift, self._cut - self._lost):
             return "repartitioned", "drift"
-        if self._unpartitioned > options.repartition_after * size:
+        if _exceeds(self._unpartitioned, options.repartition_after, size):
             return "repartitioned", "changes"
-        if self._unrefined > options.refine_after * size:
+        if _exceeds(self._unrefined, options.refine_after, size):
             return "refined", "changes"
         return ("placed", "") if self.feasible else ("refined", "balance")
 

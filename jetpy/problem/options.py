@@ -287,6 +287,8 @@ def choose_effort(options: Options, generations: int | None, time_limit: float |
 class IncrementalOptions(Checked):
     """Options of incremental partitioning of a changing graph.
 
+    The preset `igkway` has other defaults: `IGKWAY_UPDATES` in `jetpy.problem.presets`.
+
     Attributes
     ----------
     tries : int
@@ -295,13 +297,13 @@ class IncrementalOptions(Checked):
     extra_buckets : int
         Number of buckets of 32 slots per vertex in addition to the buckets that its neighbours fill
         (gamma in iG-kway).
-    max_degree : int
+    max_degree : int or None
         A vertex with more neighbours keeps its part until the whole partition is refined. Most
         batches change a small fraction of its edges, but all its neighbours would be visited.
-    refine_after, repartition_after : float
+    refine_after, repartition_after : float or None
         The whole partition is refined, or recomputed, once the number of modifiers since the last
-        time exceeds this fraction of the graph's vertices and edges.
-    max_drift : float
+        time exceeds this fraction of the graph's vertices and edges; None: never.
+    max_drift : float or None
         The partition is also recomputed once the cut has grown by this fraction since the last
         time because vertices did not fit into the parts that their edges prefer.
     on_host : bool
@@ -312,8 +314,8 @@ class IncrementalOptions(Checked):
 
     tries: int = option(3, 1)
     extra_buckets: int = option(1)
-    max_degree: int = option(1024)
-    refine_after: float = option(0.01)
-    repartition_after: float = option(0.05)
-    max_drift: float = option(0.05)
+    max_degree: int | None = option(1024)
+    refine_after: float | None = option(0.01)
+    repartition_after: float | None = option(0.05)
+    max_drift: float | None = option(0.05)
     on_host: bool = True

@@ -10,7 +10,13 @@ from typing import Any, get_args
 from jetpy import choices
 from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
-from jetpy.problem.options import CoarsenOptions, InitialOptions, Options, RefineOptions
+from jetpy.problem.options import (
+    CoarsenOptions,
+    IncrementalOptions,
+    InitialOptions,
+    Options,
+    RefineOptions,
+)
 
 AS_PUBLISHED = RefineOptions(
     patience=12,
@@ -25,6 +31,11 @@ INDEPENDENT_SET = AS_PUBLISHED.changed(
     {"method": "independent-set", "tolerance": 1.0, "extra_patience": True}
 )
 """Options of independent-set refinement: each move lowers the cut and respects the limits."""
+IGKWAY_UPDATES = IncrementalOptions(
+    tries=1, max_degree=None, refine_after=None, repartition_after=None, max_drift=None
+)
+"""Options of updates as in iG-kway (DAC 2025, section V): every vertex may move, and the whole
+partition is refined only if a part is above its limit."""
 CUSTOM = "custom"
 """Name of options that are not those of a preset."""
 REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
@@ -177,6 +188,11 @@ def preset(name: str) -> Options:
     """
     one_of(PRESETS, "preset", name)
     return PRESETS[name]()
+
+
+def incremental_options(name: choices.Preset) -> IncrementalOptions:
+    """Return the options of incremental partitioning of a preset."""
+    return IGKWAY_UPDATES if name == "igkway" else IncrementalOptions()
 
 
 def choose(

@@ -57,7 +57,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
     ),
     "write_graph": lambda graph, n, folder: written(graph, n, folder).n,
 }
-OTHERS = {"from_edges", "dual_graph", "dual_graph_of_faces", "read_parts", "write_parts"}
+OTHERS = {"from_edges", "dual_graph", "dual_graph_of_faces", "preset", "read_parts", "write_parts"}
 """Functions without a graph argument; `from_edges` has `nodes`."""
 
 

@@ -18,6 +18,7 @@ from jetpy.device.backends import get_backend
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid
+from jetpy.problem.presets import IGKWAY_UPDATES
 from tests.conftest import register_mode, require_backend
 from tests.graphs import from_edges, path
 from tests.incremental.oracle import (
@@ -31,7 +32,7 @@ from tests.incremental.oracle import (
 from tests.strategies import weighted_graphs
 
 ENGINE = {"backend": "cpu", "threads": 1}
-LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, max_drift=1e9)
+LOCAL = jetpy.IncrementalOptions(refine_after=None, repartition_after=None, max_drift=None)
 """Refine and repartition only if the balance is lost."""
 OPTIONS = [
     LOCAL,
@@ -326,6 +327,18 @@ def test_updates_report_the_reason_of_refinement() -> None:
     assert ("refined", "changes") in actions
     assert ("repartitioned", "changes") in actions
     assert ("placed", "") in actions
+
+
+def test_igkway_only_places_vertices_while_balanced() -> None:
+    """As in the paper: the whole partition is never refined because of many changes."""
+    graph = grid(30, 30)
+    live = jetpy.IncrementalPartitioner(graph, 4, imbalance=0.1, preset="igkway", **ENGINE)
+    assert live.options == IGKWAY_UPDATES
+    edges = np.stack([np.arange(0, 800), np.arange(0, 800) + 31], axis=1)
+    for start in range(0, 800, 100):
+        assert live.insert_edges(edges[start : start + 100]).action == "placed"
+    assert live.feasible
+    check_state(live, as_networkx(live.graph))
 
 
 def test_drift_of_the_cut_repartitions() -> None:

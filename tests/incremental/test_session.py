@@ -38,6 +38,14 @@ def live() -> jetpy.IncrementalPartitioner:
     return live
 
 
+def test_options_without_a_limit_are_kept(tmp_path: Path) -> None:
+    live = jetpy.IncrementalPartitioner(grid(5, 5), 2, preset="igkway", **ENGINE)
+    live.save(tmp_path / "live.npz")
+    again = jetpy.IncrementalPartitioner.load(tmp_path / "live.npz", **ENGINE)
+    assert again.options == live.options
+    assert again.options.max_drift is None
+
+
 @pytest.mark.parametrize("name", ["session.npz", "session.npz.xz"])
 def test_loaded_session_continues_like_the_original(
     live: jetpy.IncrementalPartitioner, tmp_path: Path, name: str
