@@ -55,7 +55,7 @@ class State:
     pinned: Array
     connections: Array
     moved: Array
-    origins: Array
+    targets: Array
     keys: Array
     heap: Array
     positions: Array
@@ -82,7 +82,7 @@ class State:
             pinned=host.from_host(pinned),
             connections=host.full(k, 0, np.int64),
             moved=host.empty(n),
-            origins=host.empty(n),
+            targets=host.empty(n),
             keys=host.empty(n, np.int64),
             heap=host.empty(n),
             positions=host.empty(n),

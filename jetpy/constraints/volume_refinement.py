@@ -10,10 +10,9 @@ import numpy.typing as npt
 from jetpy.constraints.nets import Nets
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
-from jetpy.workloads.common.groups import Connectivity
+from jetpy.workloads.common.groups import NO_PART, Connectivity
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import volume as kernels
-from jetpy.workloads.constraints.volume import STAYS
 from jetpy.workloads.refinement.connectivity import UNUSED
 
 PASSES = 20
@@ -29,7 +28,8 @@ class State:
     leaves: Array
     stamps: Array
     moved: Array
-    homes: Array
+    pinned: Array
+    targets: Array
     keys: Array
     heap: Array
     positions: Array
@@ -70,7 +70,8 @@ def shrink_volume(
         leaves=host.empty(n),
         stamps=host.empty(n),
         moved=host.empty(n),
-        homes=host.from_host(np.where(pinned, STAYS, 0).astype(np.int32)),
+        pinned=host.from_host(np.where(pinned, parts, NO_PART).astype(np.int32)),
+        targets=host.empty(n),
         keys=host.empty(n, np.int64),
         heap=host.empty(n),
         positions=host.empty(n),

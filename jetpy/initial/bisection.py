@@ -36,7 +36,7 @@ class Levels:
     internal: Array
     external: Array
     moved: Array
-    pins: Array
+    pinned: Array
     heap: Array
     positions: Array
     ends: Array
@@ -55,7 +55,7 @@ class Levels:
             internal=backend.empty(vertices),
             external=backend.empty(vertices),
             moved=backend.empty(vertices),
-            pins=backend.empty(vertices),
+            pinned=backend.empty(vertices),
             heap=backend.empty(vertices),
             positions=backend.empty(vertices),
             keys=backend.empty(vertices, np.int64),

@@ -10,8 +10,8 @@ from enum import IntEnum
 import pykokkos as pk
 
 NOT_QUEUED = -1
-DONE = -2
-"""Position of a vertex that has left its heap for good."""
+LOCKED = -2
+"""Position of a vertex that may not enter a heap."""
 ARITY_BITS = 2
 ARITY = 1 << ARITY_BITS
 """Children of a position: four have their keys side by side, and make heaps half as deep."""
@@ -35,22 +35,24 @@ class Field(IntEnum):
     CUT = 9
     MOVED = 10
     """Number of moves since the pass began."""
-    SEED = 11
-    LEVELS = 12
+    KEPT = 11
+    """Number of these that led to the best state so far."""
+    SEED = 12
+    LEVELS = 13
     """Number of levels."""
-    ENTRIES = 13
+    ENTRIES = 14
     """First entry that no level has."""
-    LAST_VERTEX = 14
+    LAST_VERTEX = 15
     """The end of the room for vertices."""
-    LAST_ENTRY = 15
+    LAST_ENTRY = 16
     """The end of the room for entries."""
-    ROOMS = 16
+    ROOMS = 17
     """What each side may weigh if weights can be had exactly."""
-    TOTAL = 18
+    TOTAL = 19
     """Weight of both sides."""
-    PINNED = 19
+    PINNED = 20
     """Number of vertices that have to be on a side."""
-    LEVEL_BEGINS = 20
+    LEVEL_BEGINS = 21
     """Where each level begins; between the end of one and the next is a gap of one."""
     COUNT = 40
 
@@ -64,7 +66,7 @@ class Heaps:
 
     keys: pk.View1D[pk.int64]  # of the vertices in `heap`, place by place
     heap: pk.View1D[pk.int32]
-    positions: pk.View1D[pk.int32]  # in the heap of the side; NOT_QUEUED, DONE
+    positions: pk.View1D[pk.int32]  # in the heap of the side; NOT_QUEUED, LOCKED
     numbers: pk.View1D[pk.int64]
 
 

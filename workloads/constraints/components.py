@@ -19,7 +19,7 @@ from jetpy.workloads.common.groups import (
     edges,
 )
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Field, Heaps, remove
+from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field, Heaps, remove
 
 KEY_BITS = 32
 FEW_EDGES = 256
@@ -133,7 +133,7 @@ def take_first(graph: Graph, state: Pieces) -> int:
     v: int = state.heap[0]
     remove(v, 0, 0, state)
     if graph.indptr[v + 1] - graph.indptr[v] > FEW_EDGES:
-        state.positions[v] = DONE
+        state.positions[v] = LOCKED
     return v
 
 

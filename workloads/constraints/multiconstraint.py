@@ -2,30 +2,30 @@
 
 Every part has a limit for each weight. First parts above a limit are relieved, by the moves that
 cost least for what they take away; then passes of Fiduccia and Mattheyses, in which vertices move
-only to parts that have room for all of their weights. Sources: Karypis, Kumar, "Multilevel
-algorithms for multi-constraint graph partitioning", SC 1998; Fiduccia, Mattheyses, "A linear-time
-heuristic for improving network partitions", DAC 1982, from two parts to k.
+only to parts that have room for all of their weights (`jetpy.workloads.common.fm`, from two parts
+to k). Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC
+1998.
 """
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import (
-    NO_PART,
-    Graph,
-    edges,
+from jetpy.workloads.common.fm import (
+    KEY_BITS,
+    ONLY_LEVEL,
+    Moves,
+    begin_pass,
+    dequeue,
+    enqueue,
+    first_queued,
+    keep_moves,
+    lock,
+    moves_in_vain,
+    queued_gain,
+    to_undo,
 )
-from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import (
-    DONE,
-    NOT_QUEUED,
-    Field,
-    Heaps,
-    insert,
-    rekey,
-    remove,
-)
+from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph, edges
+from jetpy.workloads.common.heaps import LOCKED, Field
 
-KEY_BITS = 32
 RELIEF_BITS = 15
 """What a move takes away is as many bits below the whole of a weight."""
 MAX_LOSS = 2**30
@@ -33,11 +33,9 @@ MAX_IN_VAIN = 200
 """Moves after which parts are relieved no further, if none of them has helped."""
 MIN_TRIED, TRIED_SHARE = 100, 20
 """Moves without success after which a pass ends: a share of the vertices, and a minimum."""
-ONLY_HEAP = 0
-"""One heap, and one row of numbers, for the level."""
 
 
-class MultiConstraint(Heaps):
+class MultiConstraint(Moves):
     """Parts of a level's vertices, with several weights each; weights and limits lie row by row."""
 
     weights: pk.View1D[pk.int32]  # of vertices
@@ -45,10 +43,8 @@ class MultiConstraint(Heaps):
     loads: pk.View1D[pk.int64]  # of parts
     factors: pk.View1D[pk.int64]  # what a unit of each weight counts
     parts: pk.View1D[pk.int32]
-    pinned: pk.View1D[pk.int32]  # parts of vertices that stay there; NO_PART of others
+    targets: pk.View1D[pk.int32]  # the part to which a vertex may move; of a moved one, back
     connections: pk.View1D[pk.int64]  # of the vertex at work to each part; zero between vertices
-    moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
-    origins: pk.View1D[pk.int32]  # the parts that these have left
     kinds: int  # number of weights of a vertex
 
 
@@ -98,48 +94,16 @@ def total_excess(k: int, state: MultiConstraint) -> pk.int64:
 
 
 @pk.function
-def move(v: int, q: int, state: MultiConstraint):
-    """Put a vertex into another part."""
+def move(v: int, state: MultiConstraint):
+    """Put a vertex into its target, or back."""
     p: int = state.parts[v]
+    q: int = state.targets[v]
     for j in range(state.kinds):
         w: pk.int64 = state.weights[v * state.kinds + j]
         state.loads[p * state.kinds + j] -= w
         state.loads[q * state.kinds + j] += w
     state.parts[v] = q
-
-
-@pk.function
-def order_of(v: int, gain: pk.int64, seed: pk.uint32) -> pk.int64:
-    """Return the key of a vertex: a gain, then its hash."""
-    h: pk.uint32 = mix(v ^ seed)
-    return (gain << KEY_BITS) + h
-
-
-@pk.function
-def put(v: int, key: pk.int64, state: MultiConstraint):
-    """Queue a vertex, or give it another key."""
-    if state.positions[v] == NOT_QUEUED:
-        insert(v, key, 0, ONLY_HEAP, state)
-    elif state.positions[v] != DONE:
-        rekey(v, key, 0, ONLY_HEAP, state)
-
-
-@pk.function
-def take_out(v: int, state: MultiConstraint):
-    """Let a vertex be out of the queue."""
-    if state.positions[v] >= 0:
-        remove(v, 0, ONLY_HEAP, state)
-
-
-@pk.function
-def clear_queue(n: int, state: MultiConstraint):
-    """Let every vertex be out of the queue, and not yet moved, but for those that stay."""
-    for v in range(n):
-        state.positions[v] = NOT_QUEUED
-        if state.pinned[v] != NO_PART:
-            state.positions[v] = DONE
-    state.numbers[Field.SIZES] = 0
-    state.numbers[Field.MOVED] = 0
+    state.targets[v] = p
 
 
 @pk.function
@@ -165,9 +129,9 @@ def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
 
 
 @pk.function
-def queue_by_gain(v: int, graph: Graph, seed: pk.uint32, state: MultiConstraint):
+def queue_by_gain(v: int, graph: Graph, state: MultiConstraint):
     """Queue a vertex by what its best move gains, if it has one."""
-    if state.positions[v] == DONE:
+    if state.positions[v] == LOCKED:
         return
     connect(v, graph, state)
     q: int = best_with_room(v, graph, state)
@@ -175,16 +139,17 @@ def queue_by_gain(v: int, graph: Graph, seed: pk.uint32, state: MultiConstraint)
     if q != NO_PART:
         gain = state.connections[q] - state.connections[state.parts[v]]
     disconnect(v, graph, state)
+    state.targets[v] = q
     if q == NO_PART:
-        take_out(v, state)
+        dequeue(v, 0, ONLY_LEVEL, state)
     else:
-        put(v, order_of(v, gain, seed), state)
+        enqueue(v, gain, 0, ONLY_LEVEL, state)
 
 
 @pk.function
-def improve(graph: Graph, n: int, seed: pk.uint32, state: MultiConstraint) -> bool:
+def improve(graph: Graph, n: int, state: MultiConstraint) -> bool:
     """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
-    clear_queue(n, state)
+    begin_pass(ONLY_LEVEL, state)
     for v in range(n):
         is_inside: bool = True
         for e in edges(v, graph):
@@ -192,45 +157,31 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: MultiConstraint) -> bo
                 is_inside = False
                 break
         if not is_inside:
-            queue_by_gain(v, graph, seed, state)
+            queue_by_gain(v, graph, state)
     most: int = n // TRIED_SHARE
     if most < MIN_TRIED:
         most = MIN_TRIED
-    count: int = 0
-    kept: int = 0
     total: pk.int64 = 0
     best_total: pk.int64 = 0
-    while state.numbers[Field.SIZES] > 0 and count - kept < most:
-        u: int = state.heap[0]
-        expected: pk.int64 = state.keys[0] >> KEY_BITS
-        connect(u, graph, state)
-        q: int = best_with_room(u, graph, state)
-        gain: pk.int64 = 0
-        if q != NO_PART:
-            gain = state.connections[q] - state.connections[state.parts[u]]
-        disconnect(u, graph, state)
-        if q == NO_PART:
-            take_out(u, state)
+    while moves_in_vain(ONLY_LEVEL, state) < most:
+        u: int = first_queued(0, ONLY_LEVEL, state)
+        if u == NO_VERTEX:
+            break
+        gain: pk.int64 = queued_gain(u, 0, ONLY_LEVEL, state)
+        queue_by_gain(u, graph, state)
+        if queued_gain(u, 0, ONLY_LEVEL, state) != gain:
             continue
-        if gain != expected:
-            put(u, order_of(u, gain, seed), state)
-            continue
-        take_out(u, state)
-        state.positions[u] = DONE
-        state.moved[count] = u
-        state.origins[count] = state.parts[u]
-        move(u, q, state)
-        count += 1
+        lock(u, 0, ONLY_LEVEL, state)
+        move(u, state)
         total += gain
         if total > best_total:
             best_total = total
-            kept = count
+            keep_moves(ONLY_LEVEL, state)
         for e in edges(u, graph):
-            queue_by_gain(graph.indices[e], graph, seed, state)
-    while count > kept:
-        count -= 1
-        move(state.moved[count], state.origins[count], state)
-    return kept > 0
+            queue_by_gain(graph.indices[e], graph, state)
+    for i in to_undo(ONLY_LEVEL, state):
+        move(state.moved[i], state)
+    return state.numbers[Field.KEPT] > 0
 
 
 @pk.function
@@ -317,68 +268,61 @@ def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
 
 
 @pk.function
-def queue_for_relief(
-    v: int, widest: int, k: int, graph: Graph, seed: pk.uint32, state: MultiConstraint
-):
+def queue_for_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstraint):
     """Queue a vertex of an overloaded part by the price of its move."""
-    if state.positions[v] == DONE:
+    if state.positions[v] == LOCKED:
         return
     if excess_of(state.parts[v], v, 0, state) == excess_of(state.parts[v], v, -1, state):
-        take_out(v, state)
+        dequeue(v, 0, ONLY_LEVEL, state)
         return
     connect(v, graph, state)
     q: int = best_relief(v, widest, k, graph, state)
     price: pk.int64 = price_of(v, q, state)
     disconnect(v, graph, state)
-    put(v, order_of(v, price, seed), state)
+    state.targets[v] = q
+    enqueue(v, price, 0, ONLY_LEVEL, state)
 
 
 @pk.function
-def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: MultiConstraint) -> bool:
+def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
     """Move vertices out of overloaded parts, at most once each; return whether that has helped.
 
     Moves that overload others are the last resort, and taken back if nothing good comes of them.
     """
-    clear_queue(n, state)
+    begin_pass(ONLY_LEVEL, state)
     widest: int = roomiest(k, state)
     for v in range(n):
-        queue_for_relief(v, widest, k, graph, seed, state)
+        queue_for_relief(v, widest, k, graph, state)
     excess: pk.int64 = total_excess(k, state)
     least: pk.int64 = excess
-    count: int = 0
-    kept: int = 0
-    while excess > 0 and state.numbers[Field.SIZES] > 0 and count - kept < MAX_IN_VAIN:
-        u: int = state.heap[0]
-        expected: pk.int64 = state.keys[0]
+    while excess > 0 and moves_in_vain(ONLY_LEVEL, state) < MAX_IN_VAIN:
+        u: int = first_queued(0, ONLY_LEVEL, state)
+        if u == NO_VERTEX:
+            break
+        price: pk.int64 = queued_gain(u, 0, ONLY_LEVEL, state)
         widest = roomiest(k, state)
-        queue_for_relief(u, widest, k, graph, seed, state)
-        if state.positions[u] != 0 or state.keys[0] != expected:
+        queue_for_relief(u, widest, k, graph, state)
+        if queued_gain(u, 0, ONLY_LEVEL, state) != price:
             continue
-        connect(u, graph, state)
-        q: int = best_relief(u, widest, k, graph, state)
-        disconnect(u, graph, state)
-        take_out(u, state)
-        state.positions[u] = DONE
-        state.moved[count] = u
-        state.origins[count] = state.parts[u]
-        count += 1
+        lock(u, 0, ONLY_LEVEL, state)
+        p: int = state.parts[u]
+        q: int = state.targets[u]
         was_overloaded: bool = excess_of(q, u, 0, state) > 0
-        excess -= excess_of(state.parts[u], u, 0, state) + excess_of(q, u, 0, state)
-        move(u, q, state)
-        excess += excess_of(state.origins[count - 1], u, 0, state) + excess_of(q, u, 0, state)
+        excess -= excess_of(p, u, 0, state) + excess_of(q, u, 0, state)
+        move(u, state)
+        excess += excess_of(p, u, 0, state) + excess_of(q, u, 0, state)
         if excess < least:
             least = excess
-            kept = count
+            keep_moves(ONLY_LEVEL, state)
         if excess_of(q, u, 0, state) > 0 and not was_overloaded:
             for v in range(n):
                 if state.parts[v] == q:
-                    queue_for_relief(v, widest, k, graph, seed, state)
+                    queue_for_relief(v, widest, k, graph, state)
         for e in edges(u, graph):
-            queue_for_relief(graph.indices[e], widest, k, graph, seed, state)
-    while count > kept:
-        count -= 1
-        move(state.moved[count], state.origins[count], state)
-    return kept > 0
+            queue_for_relief(graph.indices[e], widest, k, graph, state)
+    for i in to_undo(ONLY_LEVEL, state):
+        move(state.moved[i], state)
+    return state.numbers[Field.KEPT] > 0
 
 
 @pk.workunit
@@ -389,12 +333,13 @@ def refine_level(
     for v in range(n):
         for j in range(state.kinds):
             state.loads[state.parts[v] * state.kinds + j] += state.weights[v * state.kinds + j]
+    state.numbers[Field.SEED] = seed
     while total_excess(k, state) > 0:
-        if not relieve(graph, n, k, seed, state):
+        if not relieve(graph, n, k, state):
             break
     done: int = 0
     while done < passes:
         done += 1
-        salt: pk.uint32 = seed + done
-        if not improve(graph, n, salt, state):
+        state.numbers[Field.SEED] = seed + done
+        if not improve(graph, n, state):
             break

@@ -1,4 +1,4 @@
-"""Communication volume: one index moves vertices of a whole level, as Fiduccia and Mattheyses do.
+"""Communication volume: one index moves vertices of a whole level (`jetpy.workloads.common.fm`).
 
 The volume is the sum over nets of how many parts they touch, less one; a net is a vertex of the
 finest level with its neighbours, or what has become of these on this one. Net v is vertex v of this
@@ -9,26 +9,29 @@ A table tells how many vertices of each net are in each part; beside the slots o
 benefits of v: what the nets of v weigh that touch the part already. As they change only where a net
 gets its first vertex in a part, or loses its last one, few are brought up to date after a move.
 Sources: Catalyurek, Aykanat, "Hypergraph-partitioning-based decomposition for parallel
-sparse-matrix vector multiplication", IEEE TPDS 10 (1999); Fiduccia, Mattheyses, "A linear-time
-heuristic for improving network partitions", DAC 1982; Akhremtsev, Sanders, Schlag, "High-quality
-shared-memory graph partitioning", IEEE TPDS 31 (2020), for gains that are kept.
+sparse-matrix vector multiplication", IEEE TPDS 10 (1999); Akhremtsev, Sanders, Schlag,
+"High-quality shared-memory graph partitioning", IEEE TPDS 31 (2020), for gains that are kept.
 """
 
 from dataclasses import dataclass
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_PART, Connectivity, Weight
-from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import (
-    DONE,
-    NOT_QUEUED,
-    Field,
-    Heaps,
-    insert,
-    rekey,
-    remove,
+from jetpy.workloads.common.fm import (
+    ONLY_LEVEL,
+    Moves,
+    begin_pass,
+    dequeue,
+    enqueue,
+    first_queued,
+    keep_moves,
+    lock,
+    moves_in_vain,
+    queued_gain,
+    to_undo,
 )
+from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Connectivity, Weight
+from jetpy.workloads.common.heaps import LOCKED, Field
 from jetpy.workloads.refinement.connectivity import (
     add_to_row,
     capacity,
@@ -38,12 +41,8 @@ from jetpy.workloads.refinement.connectivity import (
     take_from_row,
 )
 
-KEY_BITS = 32
 MIN_TRIED, TRIED_SHARE = 200, 50
 """Moves without success after which a pass ends: a share of the vertices, and a minimum."""
-ONLY_HEAP = 0
-STAYS = -2
-"""Home of a vertex that never moves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class Nets:
     count: int  # number of nets
 
 
-class Volume(Heaps):
+class Volume(Moves):
     """A partition, what moves would gain, and those made."""
 
     parts: pk.View1D[pk.int32]
@@ -65,8 +64,7 @@ class Volume(Heaps):
     benefits: pk.View1D[pk.int32]  # by slot of the table
     leaves: pk.View1D[pk.int32]  # what nets weigh that have a vertex alone in its part, less all
     stamps: pk.View1D[pk.int32]  # number of the move after which a vertex was queued last
-    moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
-    homes: pk.View1D[pk.int32]  # where a queued vertex would go, or a moved one was; STAYS
+    targets: pk.View1D[pk.int32]  # the part to which a vertex may move; of a moved one, back
 
 
 @pk.function
@@ -143,26 +141,20 @@ def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
                 most = benefit
     if state.loads[own] == weight:
         best = NO_PART
-    state.homes[v] = best
+    state.targets[v] = best
     return state.leaves[v] + most
 
 
 @pk.function
-def queue(v: int, nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume):
+def queue(v: int, nets: Nets, table: Connectivity, state: Volume):
     """Queue a vertex by what its best move gains, if it has one."""
-    if state.positions[v] == DONE:
+    if state.positions[v] == LOCKED:
         return
-    gain: pk.int64 = find_best(v, nets, table, state)
-    if state.homes[v] == NO_PART:
-        if state.positions[v] != NOT_QUEUED:
-            remove(v, 0, ONLY_HEAP, state)
-        return
-    h: pk.uint32 = mix(v ^ seed)
-    key: pk.int64 = (gain << KEY_BITS) + h
-    if state.positions[v] == NOT_QUEUED:
-        insert(v, key, 0, ONLY_HEAP, state)
+    gain: int = find_best(v, nets, table, state)
+    if state.targets[v] == NO_PART:
+        dequeue(v, 0, ONLY_LEVEL, state)
     else:
-        rekey(v, key, 0, ONLY_HEAP, state)
+        enqueue(v, gain, 0, ONLY_LEVEL, state)
 
 
 @pk.function
@@ -193,14 +185,16 @@ def change_gains(e: int, p: int, q: int, nets: Nets, table: Connectivity, state:
 
 
 @pk.function
-def move(v: int, q: int, nets: Nets, table: Connectivity, state: Volume):
-    """Put a vertex into another part, and bring the gains of all up to date."""
+def move(v: int, nets: Nets, table: Connectivity, state: Volume):
+    """Put a vertex into its target, or back, and bring the gains of all up to date."""
     p: int = state.parts[v]
+    q: int = state.targets[v]
     begin: int = nets.indptr[v]
     end: int = nets.indptr[v + 1]
     state.loads[p] -= nets.weights[v]
     state.loads[q] += nets.weights[v]
     state.parts[v] = q
+    state.targets[v] = p
     for i in range(begin, end):
         e: int = nets.indices[i]
         size: int = size_of(e, nets)
@@ -217,17 +211,11 @@ def move(v: int, q: int, nets: Nets, table: Connectivity, state: Volume):
 
 
 @pk.function
-def queue_around(
-    v: int,
-    p: int,
-    count: int,
-    nets: Nets,
-    table: Connectivity,
-    seed: pk.uint32,
-    state: Volume,
-):
-    """Queue again the vertices whose gains have changed since a vertex left a part."""
+def queue_around(v: int, nets: Nets, table: Connectivity, state: Volume):
+    """Queue again the vertices whose gains have changed since a vertex moved."""
+    p: int = state.targets[v]
     q: int = state.parts[v]
+    count: int = state.numbers[Field.MOVED]
     for i in range(nets.indptr[v], nets.indptr[v + 1]):
         e: int = nets.indices[i]
         left: int = count_in(e, p, nets, table)
@@ -237,59 +225,42 @@ def queue_around(
                 u: int = nets.indices[j]
                 if state.stamps[u] != count:
                     state.stamps[u] = count
-                    queue(u, nets, table, seed, state)
+                    queue(u, nets, table, state)
         elif e < nets.n and (left == 0 or come == 1) and state.stamps[e] != count:
             state.stamps[e] = count
-            queue(e, nets, table, seed, state)
+            queue(e, nets, table, state)
 
 
 @pk.function
-def begin_pass(nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume):
-    """Queue all vertices that may move."""
-    state.numbers[Field.SIZES] = 0
+def improve(nets: Nets, table: Connectivity, state: Volume) -> bool:
+    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
+    begin_pass(ONLY_LEVEL, state)
     for v in range(nets.n):
         state.stamps[v] = 0
-        state.positions[v] = NOT_QUEUED
-        if state.homes[v] == STAYS:
-            state.positions[v] = DONE
-        else:
-            queue(v, nets, table, seed, state)
-
-
-@pk.function
-def improve(nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume) -> bool:
-    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
-    begin_pass(nets, table, seed, state)
+        queue(v, nets, table, state)
     most: int = nets.n // TRIED_SHARE
     if most < MIN_TRIED:
         most = MIN_TRIED
-    count: int = 0
-    kept: int = 0
     total: pk.int64 = 0
     highest: pk.int64 = 0
-    while state.numbers[Field.SIZES] > 0 and count - kept < most:
-        v: int = state.heap[0]
-        expected: pk.int64 = state.keys[0]
-        queue(v, nets, table, seed, state)
-        if state.positions[v] != 0 or state.keys[0] != expected:
+    while moves_in_vain(ONLY_LEVEL, state) < most:
+        u: int = first_queued(0, ONLY_LEVEL, state)
+        if u == NO_VERTEX:
+            break
+        gain: pk.int64 = queued_gain(u, 0, ONLY_LEVEL, state)
+        queue(u, nets, table, state)
+        if queued_gain(u, 0, ONLY_LEVEL, state) != gain:
             continue
-        remove(v, 0, ONLY_HEAP, state)
-        state.positions[v] = DONE
-        p: int = state.parts[v]
-        state.moved[count] = v
-        count += 1
-        total += expected >> KEY_BITS
-        move(v, state.homes[v], nets, table, state)
-        state.homes[v] = p
+        lock(u, 0, ONLY_LEVEL, state)
+        move(u, nets, table, state)
+        total += gain
         if total > highest:
             highest = total
-            kept = count
-        queue_around(v, p, count, nets, table, seed, state)
-    while count > kept:
-        count -= 1
-        last: int = state.moved[count]
-        move(last, state.homes[last], nets, table, state)
-    return kept > 0
+            keep_moves(ONLY_LEVEL, state)
+        queue_around(u, nets, table, state)
+    for i in to_undo(ONLY_LEVEL, state):
+        move(state.moved[i], nets, table, state)
+    return state.numbers[Field.KEPT] > 0
 
 
 @pk.workunit
@@ -315,6 +286,6 @@ def shrink(
     done: int = 0
     while done < passes:
         done += 1
-        salt: pk.uint32 = seed + done
-        if not improve(nets, table, salt, state):
+        state.numbers[Field.SEED] = seed + done
+        if not improve(nets, table, state):
             break

@@ -12,6 +12,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import (
     INT32_MAX,
+    NO_PART,
     NO_VERTEX,
     Graph,
     edges,
@@ -20,7 +21,6 @@ from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field
 from jetpy.workloads.initial.inner_levels import Levels, coarsen
 from jetpy.workloads.initial.two_way import (
-    MOVABLE,
     change_side,
     distance_of,
     grow,
@@ -99,9 +99,9 @@ def set_level(begin: int, end: int, here: int, levels: Levels):
 
 @pk.function
 def side_of(p: int, middle: int) -> int:
-    """Return the side that a vertex pinned to a part has to be on, or `MOVABLE`."""
+    """Return the side that a vertex pinned to a part has to be on, or `NO_PART`."""
     if p < 0:
-        return MOVABLE
+        return NO_PART
     if p < middle:
         return 0
     return 1
@@ -156,7 +156,7 @@ def extract(
     here: int = i * Field.COUNT
     for j in range(begin, end):
         v: int = tree.order[j]
-        levels.pins[first + j - begin] = side_of(tree.pinned[v], middle)
+        levels.pinned[first + j - begin] = side_of(tree.pinned[v], middle)
         if tree.pinned[v] >= 0:
             pinned += 1
         levels.rows[first + j - begin] = entry
@@ -293,7 +293,7 @@ def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
     best: int = NO_VERTEX
     weight: int = INT32_MAX
     for v in range(begin, end):
-        if levels.sides[v] == side and levels.pins[v] == MOVABLE and levels.weights[v] < weight:
+        if levels.sides[v] == side and levels.pinned[v] == NO_PART and levels.weights[v] < weight:
             best = v
             weight = levels.weights[v]
     return best

@@ -8,10 +8,11 @@ each other.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.fm import KEY_BITS
+from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import mix, place_of
 from jetpy.workloads.common.heaps import Field
-from jetpy.workloads.initial.two_way import KEY_BITS, MOVABLE, Sides
+from jetpy.workloads.initial.two_way import Sides
 
 FREE = -1
 LARGEST, OF_BEFORE = 19, 20
@@ -46,8 +47,8 @@ def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
         key: pk.int64 = (w << KEY_BITS) + h
         position: int = levels.positions[v]
         weight: int = levels.weights[v]
-        pin: int = levels.pins[v]
-        if position != FREE or weight > room or pin != MOVABLE:
+        pin: int = levels.pinned[v]
+        if position != FREE or weight > room or pin != NO_PART:
             key = -1
         if key > best_key:
             best_key = key
@@ -67,7 +68,7 @@ def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Le
     lone: int = NO_VERTEX
     for j in range(begin, end):
         u: int = levels.heap[j]
-        if levels.pins[u] != MOVABLE:
+        if levels.pinned[u] != NO_PART:
             levels.positions[u] = u
         elif levels.positions[u] == FREE:
             mate: int = mate_of(u, heaviest, seed, levels)
@@ -94,7 +95,7 @@ def number_pairs(begin: int, end: int, levels: Levels) -> int:
             levels.coarse_of[u] = c
             levels.coarse_of[mate] = c
             levels.weights[c] = levels.weights[u]
-            levels.pins[c] = levels.pins[u]
+            levels.pinned[c] = levels.pinned[u]
             if mate != u:
                 levels.weights[c] += levels.weights[mate]
             levels.moved[c] = NO_VERTEX

@@ -1,28 +1,34 @@
 """Bisections: greedy growing and the refinement of Fiduccia and Mattheyses, one index each.
 
-Fiduccia, Mattheyses, "A linear-time heuristic for improving network partitions", DAC 1982: every
-vertex moves at most once in a pass, the best first, and what comes after the best state is undone.
-Growing and its place in a multilevel method: Karypis, Kumar, "A fast and high quality multilevel
-scheme for partitioning irregular graphs", SIAM Journal on Scientific Computing 20 (1998). Vertices
-are places in the arrays of a level; ties go to the higher hash.
+Passes are those of `jetpy.workloads.common.fm`, with a queue for each side. Growing and its place
+in a multilevel method: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning
+irregular graphs", SIAM Journal on Scientific Computing 20 (1998). Vertices are places in the arrays
+of a level.
 """
 
 import pykokkos as pk
 
+from jetpy.workloads.common.fm import (
+    Moves,
+    begin_pass,
+    dequeue,
+    enqueue,
+    first_queued,
+    keep_moves,
+    lock,
+    moves_in_vain,
+    to_undo,
+)
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import mix, place_of
-from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Field, Heaps
-from jetpy.workloads.initial.queues import change_key, dequeue, enqueue, first_queued
+from jetpy.workloads.common.heaps import NOT_QUEUED, Field
 
-MOVABLE = -1
-"""In place of a side, of a vertex that may be on both."""
-KEY_BITS = 32
 MIN_TRIED, MAX_TRIED = 14, 150
 """Moves without success after which a pass ends, on small and large levels."""
 TRIED_SHARE = 50
 
 
-class Sides(Heaps):
+class Sides(Moves):
     """Levels of bisections, and a side, 0 or 1, of each vertex."""
 
     rows: pk.View1D[pk.int32]
@@ -32,31 +38,21 @@ class Sides(Heaps):
     sides: pk.View1D[pk.int32]
     internal: pk.View1D[pk.int32]  # weight of the edges to the own side
     external: pk.View1D[pk.int32]  # to the other side
-    moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
-    pins: pk.View1D[pk.int32]  # the side that a vertex has to be on; MOVABLE
 
 
 @pk.function
-def key_of(v: int, here: int, state: Sides) -> pk.int64:
-    """Return the key of a vertex: its gain, then its hash."""
-    gain: pk.int64 = state.external[v] - state.internal[v]
-    seed: pk.uint32 = state.numbers[here + Field.SEED]
-    h: pk.uint32 = mix(v ^ seed)
-    return (gain << KEY_BITS) + h
+def gain_of(v: int, state: Sides) -> int:
+    """Return by how much the cut shrinks if a vertex moves."""
+    return state.external[v] - state.internal[v]
 
 
 @pk.function
 def queue(u: int, here: int, state: Sides):
     """Queue a vertex by its gain while it has edges to the other side and may move."""
-    if state.positions[u] == DONE:
-        return
-    if state.positions[u] != NOT_QUEUED:
-        if state.external[u] == 0:
-            dequeue(u, state.sides[u], here, state)
-        else:
-            change_key(u, key_of(u, here, state), state.sides[u], here, state)
-    elif state.external[u] > 0:
-        enqueue(u, key_of(u, here, state), state.sides[u], here, state)
+    if state.external[u] > 0:
+        enqueue(u, gain_of(u, state), state.sides[u], here, state)
+    else:
+        dequeue(u, state.sides[u], here, state)
 
 
 @pk.function
@@ -103,22 +99,6 @@ def measure(here: int, state: Sides):
         twice += outside
         state.numbers[here + Field.WEIGHTS + side] += state.weights[v]
     state.numbers[here + Field.CUT] = twice >> 1
-
-
-@pk.function
-def clear_queues(here: int, state: Sides):
-    """Let every vertex be out of the queues, and not yet moved; pinned ones for good."""
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    for v in range(begin, end):
-        state.positions[v] = NOT_QUEUED
-    if state.numbers[here + Field.PINNED] > 0:
-        for v in range(begin, end):
-            if state.pins[v] != MOVABLE:
-                state.positions[v] = DONE
-    state.numbers[here + Field.SIZES] = 0
-    state.numbers[here + Field.SIZES + 1] = 0
-    state.numbers[here + Field.MOVED] = 0
 
 
 @pk.function
@@ -171,8 +151,7 @@ def first_to_move(here: int, state: Sides) -> int:
         a_fits: bool = has_room(a, here, state)
         b_fits: bool = has_room(b, here, state)
         if a_fits and b_fits:
-            difference: int = state.external[a] - state.internal[a]
-            difference -= state.external[b] - state.internal[b]
+            difference: int = gain_of(a, state) - gain_of(b, state)
             if difference > 0:
                 side = 0
             elif difference < 0:
@@ -188,15 +167,6 @@ def first_to_move(here: int, state: Sides) -> int:
 
 
 @pk.function
-def undo(kept: int, here: int, state: Sides):
-    """Take back all moves of a pass but the first ones."""
-    while state.numbers[here + Field.MOVED] > kept:
-        state.numbers[here + Field.MOVED] -= 1
-        last: int = state.numbers[here + Field.BEGIN] + state.numbers[here + Field.MOVED]
-        change_side(state.moved[last], 0, here, state)
-
-
-@pk.function
 def improve(here: int, state: Sides) -> bool:
     """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything.
 
@@ -205,30 +175,24 @@ def improve(here: int, state: Sides) -> bool:
     """
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
-    clear_queues(here, state)
+    begin_pass(here, state)
     overload: pk.int64 = overload_of(here, state)
     cut: pk.int64 = state.numbers[here + Field.CUT]
     distance: pk.int64 = distance_of(here, state)
     for v in range(begin, end):
         if state.external[v] > 0 or overload > 0:
-            if state.positions[v] != DONE:
-                enqueue(v, key_of(v, here, state), state.sides[v], here, state)
+            enqueue(v, gain_of(v, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
     if most < MIN_TRIED:
         most = MIN_TRIED
     if most > MAX_TRIED:
         most = MAX_TRIED
-    kept: int = 0
-    while state.numbers[here + Field.MOVED] - kept < most:
+    while moves_in_vain(here, state) < most:
         u: int = first_to_move(here, state)
         if u == NO_VERTEX:
             break
-        dequeue(u, state.sides[u], here, state)
-        state.positions[u] = DONE
+        lock(u, state.sides[u], here, state)
         change_side(u, 1, here, state)
-        count: int = state.numbers[here + Field.MOVED]
-        state.moved[begin + count] = u
-        state.numbers[here + Field.MOVED] = count + 1
         now: pk.int64 = overload_of(here, state)
         if now > overload:
             continue
@@ -238,9 +202,10 @@ def improve(here: int, state: Sides) -> bool:
             overload = now
             cut = new_cut
             distance = new_distance
-            kept = count + 1
-    undo(kept, here, state)
-    return kept > 0
+            keep_moves(here, state)
+    for i in to_undo(here, state):
+        change_side(state.moved[i], 0, here, state)
+    return state.numbers[here + Field.KEPT] > 0
 
 
 @pk.function
@@ -266,10 +231,10 @@ def grow(salt: int, here: int, state: Sides):
         state.sides[v] = 1
     if state.numbers[here + Field.PINNED] > 0:
         for v in range(begin, end):
-            if state.pins[v] == 0:
+            if state.pinned[v] == 0:
                 state.sides[v] = 0
     measure(here, state)
-    clear_queues(here, state)
+    begin_pass(here, state)
     if state.numbers[here + Field.PINNED] > 0:
         for v in range(begin, end):
             queue(v, here, state)
@@ -288,8 +253,7 @@ def grow(salt: int, here: int, state: Sides):
                 break
             enqueue(next_seed, 0, 1, here, state)
         u: int = first_queued(1, here, state)
-        dequeue(u, 1, here, state)
-        state.positions[u] = DONE
+        lock(u, 1, here, state)
         excess: pk.int64 = state.numbers[here + Field.WEIGHTS] + state.weights[u] - target
         if excess > target - state.numbers[here + Field.WEIGHTS]:
             continue

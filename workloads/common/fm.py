@@ -1,0 +1,169 @@
+"""Passes of Fiduccia and Mattheyses: queues of free vertices by gain, and a log of moves.
+
+"A linear-time heuristic for improving network partitions", DAC 1982: every vertex moves at most
+once in a pass, the best first, and what comes after the best state is undone. A pass is a loop that
+a kernel writes, as kernels cannot pass functions to each other: it selects the first of a queue,
+locks it, moves it, queues its neighbours by their new gains, and keeps the moves if the state is
+the best so far. At the end it undoes those that it has not kept.
+
+Queues are heaps on large levels, and lists without an order on small ones: there, few vertices are
+next to the cut, so that it costs less to look at all their keys than to keep a heap. A list fills
+the same positions as the heap of its side.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import (
+    LOCKED,
+    NOT_QUEUED,
+    Field,
+    Heaps,
+    insert,
+    rekey,
+    remove,
+    set_slot,
+    slot_of,
+    top_of,
+)
+
+ONLY_LEVEL = 0
+"""The row of numbers of a kernel that works on one level, and has one queue: that of side 0."""
+KEY_BITS = 32
+"""Bits of a key below the gain: the hash of the vertex, to which ties go."""
+NO_GAIN = -(2**KEY_BITS)
+"""Less than any gain, of a vertex that is not queued."""
+MAX_UNORDERED = 1024
+"""Vertices of a level up to which its queues have no order."""
+
+
+class Moves(Heaps):
+    """The queues of a level, and the moves of the pass."""
+
+    moved: pk.View1D[pk.int32]  # the log: locked vertices in their order
+    pinned: pk.View1D[pk.int32]  # the part, or side, that a vertex has to be in; NO_PART
+
+
+@pk.function
+def is_ordered(here: int, heaps: Heaps) -> bool:
+    """Whether the queues of the level at work are heaps."""
+    size: pk.int64 = heaps.numbers[here + Field.END] - heaps.numbers[here + Field.BEGIN]
+    return size > MAX_UNORDERED
+
+
+@pk.function
+def begin_pass(here: int, moves: Moves):
+    """Empty the queues and the log, and let every vertex be free that is not pinned."""
+    begin: int = moves.numbers[here + Field.BEGIN]
+    end: int = moves.numbers[here + Field.END]
+    for v in range(begin, end):
+        moves.positions[v] = NOT_QUEUED
+        if moves.pinned[v] != NO_PART:
+            moves.positions[v] = LOCKED
+    moves.numbers[here + Field.SIZES] = 0
+    moves.numbers[here + Field.SIZES + 1] = 0
+    moves.numbers[here + Field.MOVED] = 0
+    moves.numbers[here + Field.KEPT] = 0
+
+
+@pk.function
+def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
+    """Queue a vertex by its gain, or by its new gain if it is queued; not if it is locked."""
+    j: int = heaps.positions[v]
+    if j == LOCKED:
+        return
+    seed: pk.uint32 = heaps.numbers[here + Field.SEED]
+    h: pk.uint32 = mix(v ^ seed)
+    key: pk.int64 = (gain << KEY_BITS) + h
+    if j != NOT_QUEUED:
+        if is_ordered(here, heaps):
+            rekey(v, key, side, here, heaps)
+        else:
+            heaps.keys[slot_of(j, side, here, heaps)] = key
+    elif is_ordered(here, heaps):
+        insert(v, key, side, here, heaps)
+    else:
+        size: int = heaps.numbers[here + Field.SIZES + side]
+        heaps.numbers[here + Field.SIZES + side] = size + 1
+        set_slot(v, key, size, slot_of(size, side, here, heaps), heaps)
+
+
+@pk.function
+def dequeue(v: int, side: int, here: int, heaps: Heaps):
+    """Take a vertex out of its queue, if it is in one."""
+    j: int = heaps.positions[v]
+    if j < 0:
+        return
+    if is_ordered(here, heaps):
+        remove(v, side, here, heaps)
+        return
+    size: int = heaps.numbers[here + Field.SIZES + side] - 1
+    heaps.numbers[here + Field.SIZES + side] = size
+    last: int = slot_of(size, side, here, heaps)
+    set_slot(heaps.heap[last], heaps.keys[last], j, slot_of(j, side, here, heaps), heaps)
+    heaps.positions[v] = NOT_QUEUED
+
+
+@pk.function
+def first_queued(side: int, here: int, heaps: Heaps) -> int:
+    """Return the queued vertex of the highest key on a side; `NO_VERTEX` if there is none."""
+    size: int = heaps.numbers[here + Field.SIZES + side]
+    if size == 0:
+        return NO_VERTEX
+    low: int = top_of(side, here, heaps)
+    if is_ordered(here, heaps):
+        return heaps.heap[low]
+    if side == 1:
+        low = low + 1 - size
+    best: pk.int64 = heaps.keys[low]
+    found: int = low
+    for slot in range(low + 1, low + size):
+        key: pk.int64 = heaps.keys[slot]
+        if key > best:
+            best = key
+            found = slot
+    return heaps.heap[found]
+
+
+@pk.function
+def queued_gain(v: int, side: int, here: int, heaps: Heaps) -> pk.int64:
+    """Return the gain by which a vertex is queued, or `NO_GAIN`."""
+    j: int = heaps.positions[v]
+    if j < 0:
+        return NO_GAIN
+    return heaps.keys[slot_of(j, side, here, heaps)] >> KEY_BITS
+
+
+@pk.function
+def lock(v: int, side: int, here: int, moves: Moves):
+    """Take a vertex out of its queue until the next pass, and append it to the log."""
+    dequeue(v, side, here, moves)
+    moves.positions[v] = LOCKED
+    count: int = moves.numbers[here + Field.MOVED]
+    moves.moved[moves.numbers[here + Field.BEGIN] + count] = v
+    moves.numbers[here + Field.MOVED] = count + 1
+
+
+@pk.function
+def keep_moves(here: int, moves: Moves):
+    """Keep all moves so far, as the state is the best of the pass."""
+    moves.numbers[here + Field.KEPT] = moves.numbers[here + Field.MOVED]
+
+
+@pk.function
+def moves_in_vain(here: int, moves: Moves) -> int:
+    """Return the number of moves since the best state of the pass."""
+    return moves.numbers[here + Field.MOVED] - moves.numbers[here + Field.KEPT]
+
+
+@pk.function
+def to_undo(here: int, moves: Moves) -> range:
+    """Return where the log has the moves after the best state of the pass.
+
+    They can be undone in any order, as a state depends on the parts of vertices alone.
+    """
+    begin: int = moves.numbers[here + Field.BEGIN]
+    kept: int = moves.numbers[here + Field.KEPT]
+    moved: int = moves.numbers[here + Field.MOVED]
+    return range(begin + kept, begin + moved)
