@@ -1,14 +1,14 @@
 """Passes of Fiduccia and Mattheyses: queues of free vertices by gain, and a log of moves.
 
-"A linear-time heuristic for improving network partitions", DAC 1982: every vertex moves at most
-once in a pass, the best first, and what comes after the best state is undone. A pass is a loop that
-a kernel writes, as kernels cannot pass functions to each other: it selects the first of a queue,
-locks it, moves it, queues its neighbours by their new gains, and keeps the moves if the state is
-the best so far. At the end it undoes those that it has not kept.
+Fiduccia, Mattheyses, "A linear-time heuristic for improving network partitions", DAC 1982: every
+vertex moves at most once in a pass, the best first, and the moves after the best state are undone.
+A pass selects the first vertex of a queue, locks it, moves it, and queues its neighbours by their
+new gains. It keeps the moves so far if the state is the best of the pass, and at the end undoes the
+others. Each kernel has this loop itself, because functions of kernels cannot be parameters.
 
-Queues are heaps on large levels, and lists without an order on small ones: there, few vertices are
-next to the cut, so that it costs less to look at all their keys than to keep a heap. A list fills
-the same positions as the heap of its side.
+Queues are heaps on large levels, and lists without an order on small ones. On a small level few
+vertices are next to the cut, so that it costs less to look at all their keys than to keep a heap. A
+list fills the same positions as the heap of its side.
 """
 
 import pykokkos as pk
@@ -29,11 +29,11 @@ from jetpy.workloads.common.heaps import (
 )
 
 ONLY_LEVEL = 0
-"""The row of numbers of a kernel that works on one level, and has one queue: that of side 0."""
+"""The row of numbers of a kernel that has one level and one queue: that of side 0."""
 KEY_BITS = 32
-"""Bits of a key below the gain: the hash of the vertex, to which ties go."""
+"""Bits of a key below the gain. They hold the hash of the vertex, so ties go to the higher hash."""
 NO_GAIN = -(2**KEY_BITS)
-"""Less than any gain, of a vertex that is not queued."""
+"""Gain of a vertex that is not queued: less than any other."""
 MAX_UNORDERED = 1024
 """Vertices of a level up to which its queues have no order."""
 
@@ -54,7 +54,7 @@ def is_ordered(here: int, heaps: Heaps) -> bool:
 
 @pk.function
 def begin_pass(here: int, moves: Moves):
-    """Empty the queues and the log, and let every vertex be free that is not pinned."""
+    """Empty the queues and the log, and lock pinned vertices alone."""
     begin: int = moves.numbers[here + Field.BEGIN]
     end: int = moves.numbers[here + Field.END]
     for v in range(begin, end):
@@ -69,10 +69,8 @@ def begin_pass(here: int, moves: Moves):
 
 @pk.function
 def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
-    """Queue a vertex by its gain, or by its new gain if it is queued; not if it is locked."""
+    """Queue a vertex that is not locked by its gain, or change its key if it is queued."""
     j: int = heaps.positions[v]
-    if j == LOCKED:
-        return
     seed: pk.uint32 = heaps.numbers[here + Field.SEED]
     h: pk.uint32 = mix(v ^ seed)
     key: pk.int64 = (gain << KEY_BITS) + h
@@ -91,7 +89,7 @@ def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def dequeue(v: int, side: int, here: int, heaps: Heaps):
-    """Take a vertex out of its queue, if it is in one."""
+    """Take a vertex out of its queue if it is queued."""
     j: int = heaps.positions[v]
     if j < 0:
         return
@@ -128,7 +126,7 @@ def first_queued(side: int, here: int, heaps: Heaps) -> int:
 
 @pk.function
 def queued_gain(v: int, side: int, here: int, heaps: Heaps) -> pk.int64:
-    """Return the gain by which a vertex is queued, or `NO_GAIN`."""
+    """Return the gain by which a vertex is queued; `NO_GAIN` if it is not queued."""
     j: int = heaps.positions[v]
     if j < 0:
         return NO_GAIN
@@ -147,7 +145,7 @@ def lock(v: int, side: int, here: int, moves: Moves):
 
 @pk.function
 def keep_moves(here: int, moves: Moves):
-    """Keep all moves so far, as the state is the best of the pass."""
+    """Keep the moves so far, because the state is the best of the pass."""
     moves.numbers[here + Field.KEPT] = moves.numbers[here + Field.MOVED]
 
 
@@ -159,9 +157,9 @@ def moves_in_vain(here: int, moves: Moves) -> int:
 
 @pk.function
 def to_undo(here: int, moves: Moves) -> range:
-    """Return where the log has the moves after the best state of the pass.
+    """Return the positions in the log of the moves after the best state of the pass.
 
-    They can be undone in any order, as a state depends on the parts of vertices alone.
+    They may be undone in any order, because a state depends on the parts of vertices alone.
     """
     begin: int = moves.numbers[here + Field.BEGIN]
     kept: int = moves.numbers[here + Field.KEPT]

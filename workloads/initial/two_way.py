@@ -21,7 +21,7 @@ from jetpy.workloads.common.fm import (
 )
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import mix, place_of
-from jetpy.workloads.common.heaps import NOT_QUEUED, Field
+from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field
 
 MIN_TRIED, MAX_TRIED = 14, 150
 """Moves without success after which a pass ends, on small and large levels."""
@@ -49,6 +49,8 @@ def gain_of(v: int, state: Sides) -> int:
 @pk.function
 def queue(u: int, here: int, state: Sides):
     """Queue a vertex by its gain while it has edges to the other side and may move."""
+    if state.positions[u] == LOCKED:
+        return
     if state.external[u] > 0:
         enqueue(u, gain_of(u, state), state.sides[u], here, state)
     else:
@@ -181,7 +183,8 @@ def improve(here: int, state: Sides) -> bool:
     distance: pk.int64 = distance_of(here, state)
     for v in range(begin, end):
         if state.external[v] > 0 or overload > 0:
-            enqueue(v, gain_of(v, state), state.sides[v], here, state)
+            if state.positions[v] != LOCKED:
+                enqueue(v, gain_of(v, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
     if most < MIN_TRIED:
         most = MIN_TRIED
