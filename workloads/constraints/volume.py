@@ -1,4 +1,4 @@
-"""Communication volume: one index moves vertices of a whole level (`jetpy.workloads.common.fm`).
+"""Communication volume: one index refines a whole level, in passes of `jetpy.workloads.common.fm`.
 
 The volume is the sum over nets of how many parts they touch, less one; a net is a vertex of the
 finest level with its neighbours, or what has become of these on this one. Net v is vertex v of this
