@@ -69,8 +69,10 @@ def begin_pass(here: int, moves: Moves):
 
 @pk.function
 def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
-    """Queue a vertex that is not locked by its gain, or change its key if it is queued."""
+    """Queue a vertex by its gain, or change its key if it is queued; locked ones stay out."""
     j: int = heaps.positions[v]
+    if j == LOCKED:
+        return
     seed: pk.uint32 = heaps.numbers[here + Field.SEED]
     h: pk.uint32 = mix(v ^ seed)
     key: pk.int64 = (gain << KEY_BITS) + h

@@ -183,8 +183,7 @@ def improve(here: int, state: Sides) -> bool:
     distance: pk.int64 = distance_of(here, state)
     for v in range(begin, end):
         if state.external[v] > 0 or overload > 0:
-            if state.positions[v] != LOCKED:
-                enqueue(v, gain_of(v, state), state.sides[v], here, state)
+            enqueue(v, gain_of(v, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
     if most < MIN_TRIED:
         most = MIN_TRIED
