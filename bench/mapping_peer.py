@@ -1,0 +1,150 @@
+"""Alternating runs of jetpy's process mapping and the program GPU-HeiProMap of GPU-HeiPa.
+
+GPU-HeiProMap reads a METIS file, prints the milliseconds of the solution, and writes the PE of each
+task. jetpy runs the method, and method im also with rebalancing by cut, as in the paper on GPU-IM.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any, NamedTuple
+
+import jetpy
+from bench.instances import Instance, add_options, selected
+from bench.tables import add_markdown_option, note, show
+
+IMBALANCE = 0.03
+NAMES = {"im": "IM", "hm": "HM", "hm-ultra": "HM-ultra"}
+"""Names of the methods in GPU-HeiProMap."""
+SOLVED = re.compile(r"^Solved in\s*: ([\d.]+)", re.MULTILINE)
+BY_CUT: Mapping[str, Any] = {"refine.rebalance_by": "cut"}
+
+
+class Run(NamedTuple):
+    """The seconds of a run and the cost of its mapping."""
+
+    seconds: float
+    cost: int
+
+
+def run_peer(
+    program: Path, file: Path, graph: jetpy.Graph, method: str, machine: tuple[str, str]
+) -> Run:
+    """Run the program once; recompute the cost from its mapping.
+
+    Raises
+    ------
+    subprocess.CalledProcessError, subprocess.TimeoutExpired
+        If the program fails, or takes more than five minutes.
+    ValueError
+        If its output has no time, or its mapping is not balanced.
+    """
+    hierarchy, distance = machine
+    with tempfile.TemporaryDirectory() as folder:
+        parts = Path(folder, "parts")
+        words = (
+            *("--graph", file, "--hierarchy", hierarchy, "--distance", distance),
+            *("--imbalance", IMBALANCE, "--config", NAMES[method], "--mapping", parts),
+            *("--verbose-level", 1),
+        )
+        command = [str(program), *map(str, words)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+        solved = SOLVED.search(output.stdout)
+        if solved is None:
+            raise ValueError(f"{program} does not print its time: {output.stdout[:200]}")
+        pes = jetpy.read_parts(parts)
+    found = jetpy.evaluate(graph, pes, hierarchy=hierarchy, distances=distance)
+    if found.imbalance > IMBALANCE + 1e-3:
+        raise ValueError(f"the mapping of {program} has the imbalance {found.imbalance:.4f}")
+    return Run(float(solved[1]) / 1000, int(found.cost))
+
+
+def run_jetpy(
+    graph: jetpy.Graph,
+    method: str,
+    machine: tuple[str, str],
+    backend: str,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Run:
+    """Map a graph once; the time includes the upload."""
+    found = jetpy.map_processes(
+        graph,
+        *machine,
+        method=method,
+        imbalance=IMBALANCE,
+        seed=seed,
+        backend=backend,
+        options=options,
+    )
+    return Run(found.partition.seconds["total"], found.cost)
+
+
+def compare(
+    instance: Instance, graph: jetpy.Graph, file: Path, options: argparse.Namespace
+) -> Iterator[list[str]]:
+    """Run all tools in turn on a graph, and yield a row of the table for each hierarchy."""
+    variants: dict[str, Mapping[str, Any]] = {"cost": {}}
+    if options.method == "im":
+        variants["cut"] = BY_CUT
+    for hierarchy in options.hierarchies:
+        machine = (hierarchy, options.distance)
+        runs: dict[str, list[Run]] = {name: [] for name in (*variants, "peer")}
+        for turn in range(options.repeat + 1):
+            for name, changes in variants.items():
+                run = run_jetpy(graph, options.method, machine, options.backend, turn, changes)
+                runs[name].append(run)
+            runs["peer"].append(run_peer(options.program, file, graph, options.method, machine))
+        warm = {name: found[1:] for name, found in runs.items()}
+        seconds = {name: median(run.seconds for run in found) for name, found in warm.items()}
+        costs = {name: geometric_mean(run.cost for run in found) for name, found in warm.items()}
+        yield [
+            *(instance.name, hierarchy, f"{seconds['peer']:.4f}", f"{costs['peer']:.0f}"),
+            *(f"{seconds[name] / seconds['peer']:.3f}" for name in variants),
+            *(f"{costs[name] / costs['peer']:.3f}" for name in variants),
+        ]
+
+
+def main() -> None:
+    """Run all cases and print the table with geometric means."""
+    parser = argparse.ArgumentParser(prog="python -m bench.mapping_peer", description=__doc__)
+    add_options(parser)
+    parser.add_argument("--program", type=Path, required=True, help="executable GPU-HeiProMap")
+    parser.add_argument("--method", choices=NAMES, default="im")
+    parser.add_argument("--hierarchies", nargs="+", default=["4:8:4"])
+    parser.add_argument("--distance", default="1:10:100")
+    parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--repeat", type=int, default=5, help="runs after a first one to warm up")
+    add_markdown_option(parser)
+    options = parser.parse_args()
+    rows = []
+    for instance in selected(options):
+        graph = instance.load()
+        if (graph.edge_weights > 1).any() or (graph.vertex_weights > 1).any():
+            note(f"{instance.name} is left out: it has weights")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, f"{instance.name}.graph")
+            jetpy.write_graph(file, graph)
+            for row in compare(instance, graph, file, options):
+                note(" ".join(row))
+                rows.append(row)
+    kinds = ["by cost", "by cut"] if options.method == "im" else [options.method]
+    if rows:
+        columns = list(zip(*rows, strict=True))[4:]
+        means = [f"{geometric_mean(map(float, column)):.3f}" for column in columns]
+        rows.append(["geometric mean", "", "", "", *means])
+    headers = ["graph", "hierarchy", "peer's s", "peer's cost"]
+    headers += [f"{quantity} {kind}" for quantity in ("time", "cost") for kind in kinds]
+    title = "jetpy / GPU-HeiProMap"
+    show(title, headers, rows, left=2, markdown=options.markdown)
+
+
+if __name__ == "__main__":
+    main()
