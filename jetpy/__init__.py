@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from jetpy.choices import DISTRIBUTION
 
 if TYPE_CHECKING:
+    from jetpy.api.coarsening import coarsen
+    from jetpy.api.hierarchy import Hierarchy, read_hierarchy
     from jetpy.api.many import partition_many
     from jetpy.api.mapping import map_processes
     from jetpy.api.partitioning import partition, refine
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from jetpy.graph import generators
     from jetpy.graph.convert.tables import from_edges
     from jetpy.graph.csr import Graph
+    from jetpy.graph.levels import GraphLevel
     from jetpy.incremental.batch import Batch
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.io.graphs import as_graph, read_graph, write_graph
@@ -51,6 +54,8 @@ __all__ = [
     "FileFormatError",
     "Graph",
     "GraphError",
+    "GraphLevel",
+    "Hierarchy",
     "IncrementalOptions",
     "IncrementalPartitioner",
     "InitialOptions",
@@ -70,6 +75,7 @@ __all__ = [
     "Update",
     "__version__",
     "as_graph",
+    "coarsen",
     "dual_graph",
     "dual_graph_of_faces",
     "evaluate",
@@ -81,6 +87,7 @@ __all__ = [
     "partition_many",
     "preset",
     "read_graph",
+    "read_hierarchy",
     "read_parts",
     "refine",
     "write_graph",
@@ -88,6 +95,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "api.coarsening": ("coarsen",),
+    "api.hierarchy": ("Hierarchy", "read_hierarchy"),
     "api.many": ("partition_many",),
     "api.mapping": ("map_processes",),
     "api.partitioning": ("partition", "refine"),
@@ -103,6 +112,7 @@ _HOMES = {
     "evaluation.evaluate": ("evaluate",),
     "graph.convert.tables": ("from_edges",),
     "graph.csr": ("Graph",),
+    "graph.levels": ("GraphLevel",),
     "incremental.batch": ("Batch",),
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
     "io.graphs": ("as_graph", "read_graph", "write_graph"),

@@ -14,6 +14,7 @@ Coarsest = Literal["adaptive", "jet", "per-part", "finest-share"]
 Initial = Literal["bisection", "metis", "metis-kway"]
 Refinement = Literal["jet", "independent-set"]
 RebalanceBy = Literal["cost", "cut"]
+Reduction = Literal["sum", "mean", "max", "first"]
 Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
 

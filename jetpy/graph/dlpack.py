@@ -47,10 +47,10 @@ def on_host(data: Any) -> npt.NDArray[Any]:
     if hasattr(data, "__array__") or not (on_gpu or hasattr(data, "__dlpack__")):
         return np.asarray(data)
     if on_gpu:
-        return np.asarray(_cupy().asarray(data).get())
+        return np.asarray(cupy_module().asarray(data).get())
     if data.__dlpack_device__()[0] in _HOST:
         return np.from_dlpack(data)
-    return np.asarray(_cupy().from_dlpack(data).get())
+    return np.asarray(cupy_module().from_dlpack(data).get())
 
 
 def sparse_on_host(data: Any) -> Any:
@@ -74,7 +74,14 @@ def sparse_on_host(data: Any) -> Any:
     return sp.coo_array((on_host(entries._values()), (places[0], places[1])), tuple(data.shape))
 
 
-def _cupy() -> Any:
+def cupy_module() -> Any:
+    """Return CuPy.
+
+    Raises
+    ------
+    GraphError
+        If it is not installed.
+    """
     try:
         import cupy
     except ImportError:

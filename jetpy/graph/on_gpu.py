@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from jetpy.graph.coordinates import Locate
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.lazy import cached_property
 
@@ -36,10 +37,17 @@ class GraphOnGpu(Graph):
     on_gpu: OnGpu | None = None
 
     @classmethod
-    def of(cls, arrays: OnGpu, name: str) -> GraphOnGpu:
-        """Return a graph with these arrays."""
+    def of(
+        cls,
+        arrays: OnGpu,
+        name: str,
+        names: tuple[Any, ...] | None = None,
+        locate: Locate | None = None,
+    ) -> GraphOnGpu:
+        """Return a graph with these arrays; `names` and `locate` as for `Graph`."""
         graph = object.__new__(cls)
-        for attribute, value in {"on_gpu": arrays, "name": name, "names": None}.items():
+        own = {"on_gpu": arrays, "name": name, "names": names, "locate": locate}
+        for attribute, value in own.items():
             object.__setattr__(graph, attribute, value)
         return graph
 

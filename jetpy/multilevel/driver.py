@@ -128,7 +128,7 @@ def improve_level(
 ) -> Solution:
     """Refine a partition of the graph of a level, as `improve` does."""
     with Stopwatch(finest.backend, "refine") as watch:
-        refined, levels = _refine_levels([finest], [problem], parts, None, progress)
+        refined, levels = refine_levels([finest], [problem], parts, None, progress)
     return Solution(refined, levels, stage_seconds(refine=watch.seconds))
 
 
@@ -154,15 +154,23 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     if backend.is_wide:
         return _solve_wide(finest, steps, progress)
     with Stopwatch(backend, "coarsen") as coarsening:
-        hierarchy = coarsen(finest, steps, progress)
-        hierarchies = [hierarchy, *add_hierarchies(hierarchy, steps)]
+        hierarchies = [coarsen(finest, steps, progress)]
+        hierarchies += add_hierarchies(hierarchies[0], steps)
+    found = solve_hierarchies(hierarchies, steps, progress)
+    return replace(found, seconds=all_seconds([found.seconds, stage_seconds(coarsening.seconds)]))
+
+
+def solve_hierarchies(
+    hierarchies: list[list[HierarchyLevel]], steps: Sequence[Problem], progress: Progress
+) -> Solution:
+    """Partition the graph of several hierarchies, with the best one; empties the list."""
+    backend = hierarchies[0][0].backend
     with Stopwatch(backend, "initial") as initial:
         hierarchy, start = partition_best(hierarchies, steps[0])
     hierarchies.clear()  # so that refinement frees the levels that it has finished
     with Stopwatch(backend, "refine") as refining:
-        refined, levels = _refine_levels(hierarchy, steps, start.parts, start.measures, progress)
-    seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
-    return Solution(refined, levels, seconds)
+        refined, levels = refine_levels(hierarchy, steps, start.parts, start.measures, progress)
+    return Solution(refined, levels, stage_seconds(0.0, initial.seconds, refining.seconds))
 
 
 def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
@@ -175,16 +183,28 @@ def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     with Stopwatch(backend, "coarsen") as coarsening:
         until = partial(is_narrow, problem=steps[-1])
         hierarchy = coarsen(finest, steps, progress, until=until)
-    found = _solve_narrow(hierarchy[-1], steps)
-    with Stopwatch(backend, "refine") as refining:
+    found = solve_narrow(hierarchy[-1], steps)
+    spent = stage_seconds(coarsening.seconds)
+    found = replace(found, seconds=all_seconds([found.seconds, spent]))
+    return refine_wide(hierarchy, found, steps, progress)
+
+
+def refine_wide(
+    hierarchy: list[HierarchyLevel], found: Solution, steps: Sequence[Problem], progress: Progress
+) -> Solution:
+    """Refine with 64-bit kernels, given a solution of the coarsest level by 32-bit kernels.
+
+    Empties `hierarchy`.
+    """
+    with Stopwatch(hierarchy[0].backend, "refine") as refining:
         parts = found.refined.parts
-        refined, levels = _refine_levels(hierarchy, [steps[-1]], parts, None, progress)
+        refined, levels = refine_levels(hierarchy, [steps[-1]], parts, None, progress)
     deeper = [replace(level, level=level.level + len(levels)) for level in found.levels]
-    spent = [found.seconds, stage_seconds(coarsening.seconds, 0.0, refining.seconds)]
+    spent = [found.seconds, stage_seconds(refine=refining.seconds)]
     return Solution(refined, [*levels, *deeper], all_seconds(spent))
 
 
-def _solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
+def solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
     """Partition a level of a 64-bit back end from scratch with 32-bit kernels."""
     with Stopwatch(level.backend, "coarsen") as narrowing:
         within = [narrow_problem(level.graph, step) for step in steps]
@@ -220,14 +240,14 @@ def recombine(
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)
     with Stopwatch(backend, "refine") as refining:
-        refined, levels = _refine_levels(hierarchy, [problem], parts, start.measures, no_progress)
+        refined, levels = refine_levels(hierarchy, [problem], parts, start.measures, no_progress)
     seconds = stage_seconds(coarsening.seconds, 0.0, refining.seconds)
     if refined.measures.quality(problem) > start.measures.quality(problem):
         return replace(better, seconds=seconds)
     return Solution(refined, levels, seconds)
 
 
-def _refine_levels(
+def refine_levels(
     hierarchy: list[HierarchyLevel],
     steps: Sequence[Problem],
     parts: Array,

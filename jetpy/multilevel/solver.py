@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.levels import GraphLevel
 from jetpy.multilevel.driver import refine_partition
 from jetpy.multilevel.evolution import evolve
+from jetpy.multilevel.given_hierarchy import partition_levels, refine_from_level
 from jetpy.multilevel.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.options import Effort
@@ -84,3 +89,26 @@ class CutSolver:
 
         parts = one_each(graph.vertex_weights, problem.targets, problem.limits)
         return outcome.with_parts(graph, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchySolver(CutSolver):
+    """The multilevel method on a given hierarchy, without V-cycles and further hierarchies.
+
+    Attributes
+    ----------
+    levels : sequence of GraphLevel
+        Levels of the hierarchy of the graph, finest first, from the graph itself on.
+    """
+
+    levels: Sequence[GraphLevel] = ()
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Partition the coarsest graph, and refine on all levels."""
+        return self._trivial() or partition_levels(engine, self.levels, self.problem, progress)
+
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Refine `parts` (int32), a partition of the last level, on all levels."""
+        if self.problem.k == 1 or self.graph.n == 0:
+            return trivial_outcome(np.zeros(self.graph.n, np.int32), 0)
+        return refine_from_level(engine, self.levels, parts, self.problem, progress)

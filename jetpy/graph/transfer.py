@@ -1,0 +1,118 @@
+"""Transfer of values between the levels of a hierarchy, on the host or a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jetpy.errors import GraphError
+from jetpy.graph.dlpack import cupy_module, is_on_gpu, on_host
+
+Array = Any
+"""An array of NumPy or CuPy."""
+
+
+def placed(values: Any, n: int, level: int) -> tuple[Array, Any]:
+    """Return values as an array of NumPy, or of CuPy if they are on a GPU, and that module.
+
+    Parameters
+    ----------
+    values : array of NumPy, CuPy, torch or another package, shape (n, ...)
+    n : int
+        Number of vertices of the level.
+    level : int
+        Index of the level, for messages.
+
+    Raises
+    ------
+    GraphError
+        If the first axis does not have length n, or the array is on a GPU and CuPy is missing.
+    """
+    xp: Any = cupy_module() if is_on_gpu(values) else np
+    array = np.asarray(on_host(values)) if xp is np else xp.asarray(values)
+    if array.ndim == 0 or array.shape[0] != n:
+        raise GraphError(
+            f"the values have shape {array.shape}; the first axis must have one entry for each of "
+            f"the {n} vertices of level {level}"
+        )
+    return array, xp
+
+
+def composed(maps: Sequence[Array], xp: Any) -> Array:
+    """Return the composition of the maps of consecutive levels, finest first, as indices of `xp`.
+
+    There must be at least one map.
+    """
+    first, *others = (on_host(one) if xp is np else xp.asarray(one) for one in maps)
+    for other in others:
+        first = other[first]
+    return first
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The vertices of a level, sorted by coarse vertex.
+
+    Attributes
+    ----------
+    coarse_of : int32, shape (fine n,)
+        Coarse vertex of each vertex; each coarse vertex contains at least one.
+    order : int64, shape (fine n,)
+        Vertices sorted by coarse vertex, ascending within each.
+    starts, counts : int64, shape (n,)
+        Start of each coarse vertex in `order`, and the number of its vertices.
+    xp : module
+        NumPy or CuPy, for all arrays.
+    """
+
+    coarse_of: Array
+    order: Array
+    starts: Array
+    counts: Array
+    xp: Any
+
+    @classmethod
+    def of(cls, coarse_of: Array, n: int, xp: Any) -> Groups:
+        """Return the groups of a map to `n` coarse vertices."""
+        counts = xp.bincount(coarse_of, minlength=n)
+        starts = xp.cumsum(counts) - counts
+        return cls(coarse_of, xp.argsort(coarse_of, kind="stable"), starts, counts, xp)
+
+
+def _sum(values: Array, groups: Groups) -> Array:
+    kind = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(values.dtype.kind, values.dtype)
+    ordered = values[groups.order].astype(kind, copy=False)
+    return groups.xp.add.reduceat(ordered, groups.starts, axis=0) if len(ordered) else ordered
+
+
+def _mean(values: Array, groups: Groups) -> Array:
+    counts = groups.counts.reshape(-1, *[1] * (values.ndim - 1))
+    kind = values.dtype if values.dtype.kind in "fc" else np.float64
+    return (_sum(values, groups) / counts).astype(kind, copy=False)
+
+
+def _max(values: Array, groups: Groups) -> Array:
+    if groups.xp is np:
+        ordered = values[groups.order]
+        return np.maximum.reduceat(ordered, groups.starts, axis=0) if len(ordered) else ordered
+    kind = np.result_type(values.dtype, np.float32 if values.dtype.kind == "f" else np.int32)
+    largest = _first(values, groups).astype(kind)  # CuPy has no such function of fewer bits
+    groups.xp.maximum.at(largest, groups.coarse_of, values.astype(kind))
+    return largest.astype(values.dtype)
+
+
+def _first(values: Array, groups: Groups) -> Array:
+    return values[groups.order[groups.starts]]
+
+
+REDUCTIONS: dict[str, Callable[[Array, Groups], Array]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "max": _max,
+    "first": _first,
+}
+"""Called with the values of vertices, shape (fine n, ...), and their groups; each returns an array
+of shape (n, ...)."""
