@@ -43,7 +43,10 @@ sphinx_gallery_conf = {
     "gallery_dirs": "_gallery",
     "filename_pattern": r"\.py$",
     "within_subsection_order": ExplicitOrder(
-        ["mesh.py", "network.py", "ranks.py", "circuit.py", "gpus.py", "study.py"]
+        [
+            *("mesh.py", "network.py", "pooling.py", "multigrid.py"),
+            *("ranks.py", "circuit.py", "gpus.py", "study.py"),
+        ]
     ),
     "download_all_examples": False,
     "show_memory": False,

@@ -22,6 +22,8 @@ TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
 WRITTEN = {
     "mesh": {"plate.vtu", "plate.png"},
     "network": {"network.png"},
+    "pooling": {"pooling.png"},
+    "multigrid": {"multigrid.png"},
     "ranks": {"ranks.txt", "hosts.txt", "ranks.png"},
     "circuit": {"circuit.npz", "circuit.png"},
 }

@@ -324,7 +324,7 @@ class Hierarchy:
         Parameters
         ----------
         values : array of numbers, shape (n, ...)
-            Values of the vertices of `from_level`. For 'first', they may be of any dtype.
+            Values of the vertices of `from_level`; real for 'max', of any dtype for 'first'.
         from_level, to_level : int
             Indices of the levels; -1 is the coarsest. `to_level` is not finer.
         how : {'sum', 'mean', 'max', 'first'}
@@ -359,8 +359,8 @@ class Hierarchy:
                 f"to_level is {to_level}, which is finer than from_level, {from_level}; use project"
             )
         array, xp = placed(values, self.levels[fine].n, fine)
-        if how != "first" and array.dtype.kind not in "biufc":
-            raise GraphError(f"the values must be numbers, not {array.dtype}")
+        if how != "first" and array.dtype.kind not in ("biuf" if how == "max" else "biufc"):
+            raise GraphError(f"the values are {array.dtype}; for {how!r}, they must be numbers")
         coarse_of = (
             xp.arange(len(array)) if fine == coarse else composed(self._maps(fine, coarse), xp)
         )

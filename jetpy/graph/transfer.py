@@ -82,16 +82,23 @@ class Groups:
         return cls(coarse_of, xp.argsort(coarse_of, kind="stable"), starts, counts, xp)
 
 
-def _sum(values: Array, groups: Groups) -> Array:
-    kind = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(values.dtype.kind, values.dtype)
+def _totals(values: Array, groups: Groups) -> Array:
+    """Return sums: of integers with 64 bits, of floats with at least 32."""
+    kinds = {"b": np.int64, "i": np.int64, "u": np.uint64}
+    kind = kinds.get(values.dtype.kind, np.result_type(values.dtype, np.float32))
     ordered = values[groups.order].astype(kind, copy=False)
     return groups.xp.add.reduceat(ordered, groups.starts, axis=0) if len(ordered) else ordered
+
+
+def _sum(values: Array, groups: Groups) -> Array:
+    sums = _totals(values, groups)
+    return sums.astype(values.dtype, copy=False) if values.dtype.kind in "fc" else sums
 
 
 def _mean(values: Array, groups: Groups) -> Array:
     counts = groups.counts.reshape(-1, *[1] * (values.ndim - 1))
     kind = values.dtype if values.dtype.kind in "fc" else np.float64
-    return (_sum(values, groups) / counts).astype(kind, copy=False)
+    return (_totals(values, groups) / counts).astype(kind, copy=False)
 
 
 def _max(values: Array, groups: Groups) -> Array:
@@ -101,6 +108,8 @@ def _max(values: Array, groups: Groups) -> Array:
     kind = np.result_type(values.dtype, np.float32 if values.dtype.kind == "f" else np.int32)
     largest = _first(values, groups).astype(kind)  # CuPy has no such function of fewer bits
     groups.xp.maximum.at(largest, groups.coarse_of, values.astype(kind))
+    if kind.kind == "f":  # CuPy's ignores NaN, NumPy's does not
+        largest[_totals(groups.xp.isnan(values), groups) > 0] = np.nan
     return largest.astype(values.dtype)
 
 

@@ -78,7 +78,8 @@ def test_finest_graph_keeps_what_it_knows(cupy: Any) -> None:
 
 def test_values_stay_where_they_are(cupy: Any, expected: jetpy.Hierarchy) -> None:
     hierarchy = jetpy.coarsen(graph(), K, device=True, **FAST)
-    for kind in ("bool", "int8", "uint8", "int32", "int64", "float32", "float64"):
+    for kind in ("bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"):
+        rounding = 1e-2 if kind == "float16" else 1e-5
         for shape in ((), (3,)):
             size = (expected.graph.n, *shape)
             values = np.random.default_rng(0).integers(0, 100, size).astype(kind)
@@ -87,15 +88,23 @@ def test_values_stay_where_they_are(cupy: Any, expected: jetpy.Hierarchy) -> Non
                 found = hierarchy.restrict(cupy.asarray(values), how=how)  # type: ignore[arg-type]
                 assert isinstance(found, cupy.ndarray)
                 assert found.dtype == on_host.dtype
-                assert np.allclose(found.get(), on_host)
+                assert np.allclose(found.get(), on_host, rtol=rounding)
                 same = hierarchy.restrict(values, how=how)  # type: ignore[arg-type]
                 assert isinstance(same, np.ndarray)
                 assert np.array_equal(same, on_host)
                 back = hierarchy.project(found)
                 assert isinstance(back, cupy.ndarray)
-                assert np.allclose(back.get(), expected.project(on_host))
+                assert np.allclose(back.get(), expected.project(on_host), rtol=rounding)
                 mixed = expected.restrict(cupy.asarray(values), how=how)  # type: ignore[arg-type]
-                assert np.allclose(mixed.get(), on_host)
+                assert np.allclose(mixed.get(), on_host, rtol=rounding)
+
+
+def test_largest_of_nan(cupy: Any, expected: jetpy.Hierarchy) -> None:
+    values = np.random.default_rng(0).normal(size=(expected.graph.n, 2))
+    values[::50_000] = np.nan
+    found = expected.restrict(cupy.asarray(values), how="max").get()
+    assert np.isnan(found).any()
+    assert np.array_equal(found, expected.restrict(values, how="max"), equal_nan=True)
 
 
 def test_files(cupy: Any, expected: jetpy.Hierarchy, tmp_path: Any) -> None:
