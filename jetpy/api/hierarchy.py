@@ -19,7 +19,7 @@ from jetpy.evaluation.rows import text_table
 from jetpy.graph.checks import integer, one_of
 from jetpy.graph.csr import Graph
 from jetpy.graph.levels import GraphLevel, checked_levels, contracted_levels
-from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed
+from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed, using
 from jetpy.io.graphs import as_graph
 from jetpy.io.hierarchy import HierarchySettings, read_levels, write_hierarchy
 from jetpy.multilevel.outcome import Outcome
@@ -307,7 +307,10 @@ class Hierarchy:
                 "restrict"
             )
         array, xp = placed(values, self.levels[coarse].n, coarse)
-        return array if fine == coarse else array[composed(self._maps(fine, coarse), xp)]
+        if fine == coarse:
+            return array
+        with using(array, xp):
+            return array[composed(self._maps(fine, coarse), xp)]
 
     def restrict(
         self,
@@ -361,10 +364,11 @@ class Hierarchy:
         array, xp = placed(values, self.levels[fine].n, fine)
         if how != "first" and array.dtype.kind not in ("biuf" if how == "max" else "biufc"):
             raise GraphError(f"the values are {array.dtype}; for {how!r}, they must be numbers")
-        coarse_of = (
-            xp.arange(len(array)) if fine == coarse else composed(self._maps(fine, coarse), xp)
-        )
-        return REDUCTIONS[how](array, Groups.of(coarse_of, self.levels[coarse].n, xp))
+        n = self.levels[coarse].n
+        with using(array, xp):
+            maps = self._maps(fine, coarse)
+            coarse_of = composed(maps, xp) if maps else xp.arange(n)
+            return REDUCTIONS[how](array, Groups.of(coarse_of, n, xp))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the hierarchy to one NumPy archive, which `jetpy.read_hierarchy` reads.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,12 @@ def placed(values: Any, n: int, level: int) -> tuple[Array, Any]:
             f"the {n} vertices of level {level}"
         )
     return array, xp
+
+
+def using(array: Array, xp: Any) -> AbstractContextManager[Any]:
+    """Select the GPU of an array of CuPy; for an array of NumPy, do nothing."""
+    device: AbstractContextManager[Any] = nullcontext() if xp is np else array.device
+    return device
 
 
 def composed(maps: Sequence[Array], xp: Any) -> Array:
