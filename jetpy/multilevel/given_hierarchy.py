@@ -24,7 +24,7 @@ from jetpy.graph.levels import GraphLevel, coarse_name, fitting
 from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
 from jetpy.multilevel.driver import refine_levels, refine_wide, solve_hierarchies, solve_narrow
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level
-from jetpy.multilevel.index_width import is_narrow, narrow_problem
+from jetpy.multilevel.index_width import is_narrow
 from jetpy.multilevel.outcome import Outcome, Solution, all_seconds, stage_seconds
 from jetpy.problem.problem import Problem, in_units
 from jetpy.progress import Progress, no_progress
@@ -46,8 +46,7 @@ def coarsen_graph(
         found = coarsen(finest, [problem], progress, until=partial(is_narrow, problem=problem))
         if is_narrow(found[-1].graph, problem):
             narrow = found[-1].with_narrow_kernels(problem)
-            within = narrow_problem(found[-1].graph, problem)
-            found += coarsen(narrow, [within], no_progress)[1:]
+            found += coarsen(narrow, [problem], no_progress)[1:]
     exported = _Export(backend, unit, problem.total, on_gpu)
     graphs = [exported.finest(graph, device) if on_gpu else graph]
     graphs += [
@@ -71,8 +70,7 @@ def partition_levels(
         found = solve_hierarchies([hierarchy], [problem], progress)
     else:
         if inner:
-            narrow = [narrow_problem(hierarchy[-1].graph, problem)]
-            below = solve_hierarchies([inner], narrow, no_progress)
+            below = solve_hierarchies([inner], [problem], no_progress)
         else:
             below = solve_narrow(hierarchy[-1], [problem])
         found = refine_wide(hierarchy, below, [problem], progress)
@@ -90,8 +88,7 @@ def refine_from_level(
     with Stopwatch(backend, "coarsen") as transfer:
         hierarchy, inner, problem = _upload(backend, levels, problem)
     if len(inner) > 1:
-        narrow = narrow_problem(hierarchy[-1].graph, problem)
-        below = _refined(inner, parts, narrow, no_progress)
+        below = _refined(inner, parts, problem, no_progress)
         found = refine_wide(hierarchy, below, [problem], progress)
     else:
         found = _refined(hierarchy, parts, problem, progress)

@@ -169,6 +169,10 @@ def test_refinements_are_compared_on_one_partition() -> None:
 
 
 def test_given_partition_stays() -> None:
+    large = jetpy.generators.grid(160, 160)
+    stripes = (np.arange(large.n) % 4).astype(np.int32)
+    assert jetpy.coarsen(large, 4, **CPU).refine(stripes, level=0, **CPU).cut < 5000
+    assert np.array_equal(stripes, np.arange(large.n) % 4)
     hierarchy = jetpy.coarsen(MESH, 4, **CPU)
     parts = np.zeros(hierarchy.levels[-1].n, np.int32)
     maps = [level.coarse_of.copy() for level in hierarchy.levels[:-1]]
@@ -400,9 +404,10 @@ def test_restricted_values(shape: tuple[int, ...], kind: Any) -> None:
     coarse_of = hierarchy.project(np.arange(30))
     values = np.random.default_rng(2).integers(0, 90, (graph.n, *shape)).astype(kind)
     groups = [values[coarse_of == v] for v in range(30)]
+    exact = np.float32 if kind is np.float16 else None
     by_hand = {
-        "sum": [group.sum(axis=0) for group in groups],
-        "mean": [group.mean(axis=0) for group in groups],
+        "sum": [group.sum(axis=0, dtype=exact) for group in groups],
+        "mean": [group.mean(axis=0, dtype=exact) for group in groups],
         "max": [group.max(axis=0) for group in groups],
         "first": [group[0] for group in groups],
     }
@@ -411,8 +416,12 @@ def test_restricted_values(shape: tuple[int, ...], kind: Any) -> None:
     for how, expected in by_hand.items():
         found = hierarchy.restrict(values, how=how)  # type: ignore[arg-type]
         assert found.shape == (30, *shape)
-        assert found.dtype == (kind if how in ("max", "first") else np.array(expected).dtype)
-        assert np.allclose(found, expected, rtol=1e-2 if kind is np.float16 else 1e-6)
+        if how in ("max", "first") or kind is np.float16:
+            assert found.dtype == kind
+            assert np.array_equal(found, np.array(expected).astype(kind))
+        else:
+            assert found.dtype == np.array(expected).dtype
+            assert np.allclose(found, expected)
 
 
 def test_values_move_level_by_level() -> None:
@@ -459,25 +468,49 @@ def test_reports_progress() -> None:
     assert done == [6000 - level.n for level in hierarchy.levels[1:]]
 
 
-@pytest.mark.parametrize("most", [300, 3000, 20_000])
-def test_wide_levels(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """As if 32 bits held no more than that."""
-    expected = jetpy.coarsen(WEB, 4, preset="fast", **CPU)
+@pytest.mark.parametrize(("most", "wide"), [(300, 6), (21_000, 3), (32_000, 1)])
+def test_wide_levels(monkeypatch: pytest.MonkeyPatch, most: int, wide: int) -> None:
+    """As if 32 bits held no more than that: they hold levels from `wide` on."""
+    expected = jetpy.coarsen(MESH, 4, preset="fast", **CPU)
     monkeypatch.setattr(jetpy.graph.csr, "MAX_NARROW", most)
-    hierarchy = jetpy.coarsen(WEB, 4, preset="fast", **CPU)
+    hierarchy = jetpy.coarsen(MESH, 4, preset="fast", **CPU)
+    sums = [level.graph.edge_weights.sum() for level in hierarchy.levels]
+    assert sum(total > most for total in sums) == wide
     check(hierarchy)
-    if most == 300:  # no level fits
+    if most == 300:
         same_levels(hierarchy, expected, rows=False)
-    result, whole = hierarchy.partition(**CPU), jetpy.partition(WEB, 4, preset="fast", **CPU)
+    result, whole = hierarchy.partition(**CPU), jetpy.partition(MESH, 4, preset="fast", **CPU)
     assert np.array_equal(result.parts, whole.parts)
-    assert [one.level for one in result.levels] == list(range(len(result.levels)))
+    steps = [
+        [(level.level, level.n, level.cut_before, level.cut_after) for level in found.levels]
+        for found in (result, whole)
+    ]
+    assert steps[0] == steps[1]
     for depth in range(len(hierarchy)):
         parts = np.arange(hierarchy.levels[depth].n) % 4
         refined = hierarchy.refine(parts, level=depth, **CPU)
-        assert refined.cut == jetpy.evaluate(WEB, refined.parts).cut
+        assert refined.cut == jetpy.evaluate(MESH, refined.parts).cut
+        below = 1 if depth > wide else 0  # the first narrow level is refined by both kernels
+        assert len(refined.levels) == depth + 1 + below
         if depth == 0:
-            alone = jetpy.refine(WEB, parts, 4, preset="fast", **CPU)
+            alone = jetpy.refine(MESH, parts, 4, preset="fast", **CPU)
             assert np.array_equal(refined.parts, alone.parts)
+
+
+def test_wide_weights_with_a_common_divisor() -> None:
+    """After the division, 32 bits hold the graph itself."""
+    weights = 2**20 * (1 + np.arange(MESH.n) % 3)
+    graph = jetpy.as_graph(MESH, vertex_weights=weights)
+    assert graph.is_large
+    hierarchy = jetpy.coarsen(graph, 4, preset="fast", **CPU)
+    check(hierarchy)
+    parts = np.arange(MESH.n) * 4 // MESH.n
+    refined = hierarchy.refine(parts, level=0, **CPU)
+    alone = jetpy.refine(graph, parts, 4, preset="fast", **CPU)
+    assert len(refined.levels) == 1
+    assert np.array_equal(refined.parts, alone.parts)
+    whole = jetpy.partition(graph, 4, preset="fast", **CPU)
+    assert np.array_equal(hierarchy.partition(**CPU).parts, whole.parts)
 
 
 def test_weights_beyond_32_bits(tmp_path: Any) -> None:

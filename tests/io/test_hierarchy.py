@@ -161,6 +161,14 @@ def test_refuses_damage(saved: Arrays, tmp_path: Path, case: str) -> None:
     assert len(str(caught.value)) < 400
 
 
+def test_wider_arrays_are_read(saved: Arrays, tmp_path: Path) -> None:
+    wide = {name: a if a.dtype.kind == "U" else a.astype("i8") for name, a in saved.items()}
+    np.savez(tmp_path / "wide.npz", **wide | {"coordinates": saved["coordinates"]})
+    for level in jetpy.read_hierarchy(tmp_path / "wide.npz").levels:
+        arrays = [level.graph.indptr, level.graph.indices, level.graph.edge_weights]
+        assert {array.dtype.name for array in [*arrays, level.vertex_weights]} == {"int32"}
+
+
 @pytest.mark.parametrize("keep", [0, 100, 2000])
 def test_refuses_files_cut_short(tmp_path: Path, keep: int) -> None:
     path = tmp_path / "levels.npz"
