@@ -42,6 +42,7 @@ def parts_for(n: Any) -> Any:
 FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
     "as_graph": lambda graph, n, _: jetpy.as_graph(graph, n=n).n,
     "partition": lambda graph, n, _: len(jetpy.partition(graph, 2, n=n, **ENGINE).parts),
+    "coarsen": lambda graph, n, _: jetpy.coarsen(graph, 2, n=n, **ENGINE).graph.n,
     "partition_many": lambda graph, n, _: len(
         jetpy.partition_many([graph], 2, n=[n], **ENGINE)[0].parts
     ),
@@ -57,7 +58,10 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
     ),
     "write_graph": lambda graph, n, folder: written(graph, n, folder).n,
 }
-OTHERS = {"from_edges", "dual_graph", "dual_graph_of_faces", "preset", "read_parts", "write_parts"}
+OTHERS = {
+    *("from_edges", "dual_graph", "dual_graph_of_faces", "read_parts", "write_parts"),
+    *("preset", "read_hierarchy"),
+}
 """Functions without a graph argument; `from_edges` has `nodes`."""
 
 
