@@ -9,18 +9,10 @@ import pytest
 
 import jetpy
 from jetpy.graph.on_gpu import GraphOnGpu
-from tests.conftest import working
 from tests.graphs import edge_dict
 
 K = 8
 FAST: dict[str, Any] = {"preset": "fast", "seed": 2}
-
-
-@pytest.fixture(scope="module")
-def cupy() -> Any:
-    """CuPy, where it finds a GPU."""
-    working("cuda")
-    return pytest.importorskip("cupy")
 
 
 def graph() -> jetpy.Graph:
