@@ -174,15 +174,8 @@ def finest_level(
 def coarsest_size(options: CoarsenOptions, n: int, k: int) -> int:
     """Return the number of vertices at which coarsening of a graph of n vertices ends, for k parts.
 
-    By rule (`options.coarsest`):
-
-    - adaptive: 32 k, within 512 and max(2048, 16 k). More vertices than in Jet, because bisecting
-      32 vertices per part takes milliseconds and leads to smaller cuts. Dense graphs are coarsened
-      further until four tries are affordable, but not below an eighth of this.
-    - jet: 8 k, or if that is above 1024, max(1024, 2 k) (Jet, section 3, and its program).
-    - per-part: `options.per_part` * k (iG-kway, section VI: 35 k; the journal version of G-kway,
-      section 5.7: 160 k).
-    - finest-share: n / (20 log2 k) (G-kway, DAC 2024, section 3).
+    `CoarsenOptions` describes the rules. By the rule 'adaptive', dense graphs are coarsened further
+    until four tries are affordable, but not below an eighth of this number.
     """
     if options.coarsest == "jet":
         return 8 * k if 8 * k <= 1024 else max(1024, 2 * k)

@@ -40,8 +40,12 @@ class CoarsenOptions(Checked):
     group_size : int
         Constrained: maximum number of vertices that become one coarse vertex.
     coarsest : {'adaptive', 'jet', 'per-part', 'finest-share'}
-        Rule for the number of vertices at which coarsening ends: see `coarsest_size` in
-        `jetpy.multilevel.hierarchy`.
+        Rule for the number of vertices at which coarsening ends. 'adaptive': 32 k, within 512 and
+        max(2048, 16 k); more than in Jet, because bisecting 32 vertices per part takes milliseconds
+        and leads to smaller cuts. 'jet': 8 k, or if that is above 1024, max(1024, 2 k) (Jet,
+        section 3, and its program). 'per-part': `per_part` * k (iG-kway, section VI: 35 k; the
+        journal version of G-kway, section 5.7: 160 k). 'finest-share': n / (20 log2 k) for a graph
+        of n vertices (G-kway, DAC 2024, section 4.1).
     per_part : int
         Number of vertices per part at which coarsening ends by the rule 'per-part'.
     min_shrink : float
@@ -67,8 +71,7 @@ class InitialOptions(Checked):
     """Options of the initial partition of the coarsest graph.
 
     The number of tries is max(3, parts_tried / k), limited by `max_tries` and `max_entries`, but at
-    least 1. Half of the tries are partitions; each of their bisections is tried twice on average
-    (`jetpy.initial.coarsest`).
+    least 1. Half of the tries are partitions; each of their bisections is tried twice on average.
 
     Attributes
     ----------
@@ -92,8 +95,7 @@ class RefineOptions(Checked):
     """Options of refinement on a level (Jet, section 4; G-kway, section 3.2).
 
     Refinement by independent sets continues until no move is left, whatever the patience, which
-    then applies to rebalancing. It requires the tolerance 1 (`INDEPENDENT_SET` in
-    `jetpy.problem.presets`).
+    then applies to rebalancing. It requires the tolerance 1, as in the preset `gkway`.
 
     Attributes
     ----------
@@ -180,8 +182,7 @@ class Options(Checked):
     coarsen, initial, refine
         Options of the stages.
     branches : tuple of {'two-hop', 'union-find', 'constrained'}
-        Coarsening methods of further hierarchies, which share the finest levels with the first
-        (`jetpy.multilevel.hierarchy_portfolio`).
+        Coarsening methods of further hierarchies, which share the finest levels with the first.
     portfolio_limit : int
         The hierarchies separate at the finest level with at most this number of vertices and
         directed edges together.
@@ -200,7 +201,7 @@ class Options(Checked):
         When parts are divided further, this happens on coarse levels if the cut is at most this
         fraction of its value if all edges were cut; None: on the finest level.
     generations : int
-        Default number of partitions that are found or recombined (`jetpy.multilevel.evolution`).
+        Default number of partitions that are found or recombined.
 
     Raises
     ------
@@ -287,7 +288,8 @@ def choose_effort(options: Options, generations: int | None, time_limit: float |
 class IncrementalOptions(Checked):
     """Options of incremental partitioning of a changing graph.
 
-    The preset `igkway` has other defaults: `IGKWAY_UPDATES` in `jetpy.problem.presets`.
+    With the preset `igkway`, the defaults are those of the paper: one try, and None for
+    `max_degree`, `refine_after`, `repartition_after` and `max_drift`.
 
     Attributes
     ----------
