@@ -31,14 +31,18 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.results import exit_unless_balanced, warn_of_pieces
+from jetpy.cli.settings import set_option
 from jetpy.progress import Bars, progress_bars
 
 if TYPE_CHECKING:
     from jetpy.graph.csr import Graph, IntArray
     from jetpy.pages.subject import Subject
 
-OF_A_RUN = ("objective", "connected", "preset", "backend", "threads", "device")
-"""Options of a run, which are refused if parts are given."""
+OF_A_RUN = {
+    **{name: name for name in ("objective", "connected", "preset", "backend", "threads", "device")},
+    "settings": "set",
+}
+"""Parameters of a run and their options, which are refused if parts are given."""
 COMMAND = "jetpy.cli.report.command"
 
 
@@ -99,8 +103,9 @@ class _Report(Command):
     type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
-    help="Trade-off between running time and cut, or the algorithm G-kway.",
+    help="Trade-off between running time and cut, or the algorithm of a paper.",
 )
+@set_option
 @backend_option
 @threads_option
 @device_option
@@ -122,6 +127,7 @@ def report_command(
     connected: bool,
     seed: int,
     preset: choices.Preset,
+    settings: dict[str, Any],
     backend: choices.Backend,
     threads: int | None,
     device: int | None,
@@ -147,7 +153,9 @@ def report_command(
     if is_run and k is None:
         raise click.UsageError("-k is missing; give the number of parts, or PARTS")
     of_a_run = [
-        name for name in OF_A_RUN if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        option
+        for name, option in OF_A_RUN.items()
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if of_a_run and parts is not None:
         raise click.UsageError(
@@ -163,10 +171,12 @@ def report_command(
     from jetpy.evaluation import metis_baseline
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.partition_page import partition_page
+    from jetpy.problem.presets import choose
     from jetpy.problem.problem import RunOptions
 
     # refuse wrong numbers before reading
     RunOptions(k or 1, imbalance, large_imbalance, seed, preset, None, None)
+    choose(preset, options=settings)
     if is_run:
         check_backend(backend, threads, device)
 
@@ -185,6 +195,7 @@ def report_command(
                 "connected": connected,
                 "seed": seed,
                 "preset": preset,
+                "options": settings,
                 "backend": backend,
                 "threads": threads,
                 "device": device,

@@ -24,6 +24,8 @@ from jetpy.pages.subject import (
     verdict,
     versions,
 )
+from jetpy.problem.checked import value_text
+from jetpy.problem.presets import differences
 from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def partition_page(subject: Subject) -> str:
         levels=_levels(subject.run),
         time=_time(subject),
         command=subject.command,
+        options=_options(subject.run),
         versions=versions(subject),
     )
 
@@ -110,6 +113,15 @@ def _matrix(found: Evaluation) -> Drawn | None:
     several = -(-found.k // between.MAX_CELLS)
     sharing = f"; each row and column stands for {several} parts" if several > 1 else ""
     return drawn(figure, "Cut matrix", f"Weight of the edges between each pair of parts{sharing}.")
+
+
+def _options(run: Partition | None) -> Table | None:
+    if run is None:
+        return None
+    changed = differences(run.options, "default")
+    rows = [(name, value_text(value)) for name, value in run.options.values().items()]
+    marked = [number for number, (name, _) in enumerate(rows) if name in changed]
+    return Table(("option", "value"), rows, 1, marked)
 
 
 def _levels(run: Partition | None) -> tuple[Drawn, Table] | None:

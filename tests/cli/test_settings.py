@@ -47,3 +47,19 @@ def test_set_on_the_command_line(run: Run, tmp_path: Path) -> None:
 def test_bad_settings_are_refused(run: Run, setting: str, message: str) -> None:
     result = run("partition", "--set", setting, "--show-options", code=2)
     assert message in result.stderr
+
+
+def test_report_lists_the_options_of_its_run(run: Run, tmp_path: Path) -> None:
+    graph, page, parts = (tmp_path / name for name in ("d.graph", "page.html", "parts"))
+    jetpy.write_graph(graph, delaunay(300, 1))
+    run(
+        *("report", str(graph), "-k", "4", "-o", str(page), "--backend", "cpu"),
+        *("--preset", "jet", "--set", "refine.locks=false"),
+    )
+    text = page.read_text()
+    assert '<tr class="marked">\n<td class="text">refine.locks</td>\n<td>false</td>' in text
+    jetpy.write_parts(parts, [0, 1] * 150)
+    refused = run(
+        "report", str(graph), str(parts), "-o", str(page), "--set", "refine.locks=false", code=2
+    )
+    assert "--set cannot be combined with PARTS" in refused.stderr
