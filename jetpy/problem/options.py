@@ -122,6 +122,12 @@ class RefineOptions(Checked):
         Number of consecutive weak rebalancing iterations before strong ones; 0: all iterations are
         strong; None: all are weak. If `patience` is not larger, strong iterations follow label
         propagation only while the patience is doubled.
+    strong_fill : {'limit', 'average'}
+        Whether strong rebalancing fills parts until just below their limit, or until their average
+        weight, as the program of Jet's authors does.
+    check_room : bool
+        Whether weak rebalancing only moves a vertex to parts that have room for it, if it moved
+        alone; otherwise to any part well below its limit, as in Jet.
     rebalance_by : {'cost', 'cut'}
         For process mapping: whether rebalancing rates moves by their communication cost or by their
         cut, as GPU-IM does.
@@ -148,6 +154,8 @@ class RefineOptions(Checked):
     extra_patience: bool = True
     tolerance: float = option(0.999, most=1)
     weak_rounds: int | None = option(8)
+    strong_fill: choices.StrongFill = "limit"
+    check_room: bool = True
     rebalance_by: choices.RebalanceBy = "cost"
     coarse_slack: float = option(0.5)
     overfill: int | None = option(2)

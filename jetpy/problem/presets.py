@@ -22,13 +22,21 @@ AS_PUBLISHED = RefineOptions(
     patience=12,
     extra_patience=False,
     weak_rounds=2,
+    strong_fill="average",
+    check_room=False,
     coarse_slack=0.0,
     overfill=None,
     flow_sweeps=0,
 )
 """Options of refinement as in the paper on Jet (`jet`)."""
 INDEPENDENT_SET = AS_PUBLISHED.changed(
-    {"method": "independent-set", "tolerance": 1.0, "extra_patience": True}
+    {
+        "method": "independent-set",
+        "tolerance": 1.0,
+        "extra_patience": True,
+        "strong_fill": "limit",
+        "check_room": True,
+    }
 )
 """Options of independent-set refinement: each move lowers the cut and respects the limits."""
 IGKWAY_UPDATES = IncrementalOptions(

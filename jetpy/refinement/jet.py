@@ -131,6 +131,7 @@ class Refinement:
             ),
             Control.LOCKED_FOR: int(options.locks),
             Control.EXTRA_PATIENCE: int(options.extra_patience),
+            Control.CHECKS_ROOM: int(options.check_room),
             Control.REBALANCES_BY_CUT: int(options.rebalance_by == "cut"),
             Control.GHOSTS: state.graph.n_owned,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,

@@ -31,6 +31,8 @@ class Plan:
     limit, threshold : int
         Limit of all parts, and weight below which they are usually open; `DIFFERENT` if the parts
         have limits of their own.
+    strong_threshold, strong_thresholds
+        Threshold and thresholds in strong rebalancing.
     shares, thresholds : int64, shape (k,), or empty
         Relative target weight of each part, and its threshold, if the parts have their own limits.
     all_shares : int
@@ -58,13 +60,24 @@ class Plan:
         """Read the limits of the parts from a problem."""
         backend = self._backend
         self.limit, self.threshold = problem.limit, int(destination_below(problem.limit))
-        self.shares = self.thresholds = backend.empty(0, np.int64)
+        self.shares = self.thresholds = self.strong_thresholds = backend.empty(0, np.int64)
+        self.strong_threshold = self.threshold
+        by_average = problem.options.refine.strong_fill == "average" and problem.groups == 1
+        self.fills_to_average = by_average
+        if by_average:
+            self.strong_threshold = min(problem.ideal_in_units + 1, problem.limit)
         self.all_shares = problem.group_size
         if problem.part_limits is not None:
             self.limit = self.threshold = DIFFERENT
             self.shares = backend.from_host(problem.shares)
             self.all_shares = int(problem.shares[: problem.group_size].sum())
             self.thresholds = backend.from_host(destination_below(problem.part_limits))
+            self.strong_threshold, self.strong_thresholds = DIFFERENT, self.thresholds
+            if by_average:
+                averages = -(-problem.ideals // problem.unit) + 1
+                self.strong_thresholds = backend.from_host(
+                    np.minimum(averages, problem.part_limits)
+                )
 
     def draw_up(self, state: RefinementState, best_weights: Array) -> None:
         """Launch the kernels that compute the plan, if the iteration that begins needs one.

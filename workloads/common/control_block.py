@@ -87,6 +87,8 @@ class Control(IntEnum):
     """Number of iterations of label propagation in which a vertex that has moved stays: 1 or 0."""
     EXTRA_PATIENCE = 35
     """Whether the patience doubles while only the balance is missing."""
+    CHECKS_ROOM = 37
+    """Whether weak rebalancing only moves a vertex to parts with room for it."""
     REBALANCES_BY_CUT = 36
     """Whether weak rebalancing rates moves by their cut, whatever the metric."""
 

@@ -54,6 +54,9 @@ class Plan:
     shares: pk.View1D[pk.int64]  # of each part: what it should weigh relative to the others
     all_shares: pk.int64  # of a group
     thresholds: pk.View1D[pk.int64]  # the weight for each part, where limits are different
+    strong_threshold: pk.int64  # as threshold, in strong rebalancing
+    strong_thresholds: pk.View1D[pk.int64]
+    fills_to_average: bool  # whether strong rebalancing fills parts to the average alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +110,12 @@ def limit_of(p: int, plan: Plan, partition: Partition) -> pk.int64:
 
 
 @pk.function
-def usual_threshold(p: int, plan: Plan) -> pk.int64:
+def usual_threshold(p: int, plan: Plan, iteration: Iteration) -> pk.int64:
     """Return the weight below which a part is usually open."""
+    if iteration.control[Control.NEXT_TASK] == Task.REBALANCE_STRONGLY:
+        if plan.limit != DIFFERENT:
+            return plan.strong_threshold
+        return plan.strong_thresholds[p]
     if plan.limit != DIFFERENT:
         return plan.threshold
     return plan.thresholds[p]
@@ -124,11 +131,11 @@ def share_of(p: int, plan: Plan) -> pk.int64:
 
 
 @pk.function
-def threshold_of(p: int, at_limit: bool, plan: Plan, partition: Partition) -> pk.int64:
+def threshold_of(p: int, at_limit: bool, plan: Plan, state: Progress) -> pk.int64:
     """Return the weight below which a part is open."""
     if at_limit:
-        return limit_of(p, plan, partition)
-    return usual_threshold(p, plan)
+        return limit_of(p, plan, state)
+    return usual_threshold(p, plan, state)
 
 
 @pk.function
@@ -158,7 +165,7 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Progress):
     for q in range(start, end):
         weight: pk.int64 = state.part_weights[q]
         limit: pk.int64 = limit_of(q, plan, state)
-        threshold: pk.int64 = usual_threshold(q, plan)
+        threshold: pk.int64 = usual_threshold(q, plan, state)
         all_weight += weight
         if weight > limit:
             overload += weight - limit
@@ -275,7 +282,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
             most: pk.int64 = limit_of(q, plan, state)
             if weight > most:
                 overload += weight - most
-            if weight < usual_threshold(q, plan):
+            if weight < usual_threshold(q, plan, state):
                 at_limit = False
         for q in range(first, end):
             bound: pk.int64 = threshold_of(q, at_limit, plan, state)

@@ -217,7 +217,10 @@ def rate_losses(
         if strong:
             found = mean_connection(v, graph, table, plan, state)
         else:
-            found = best_slot(v, Wanted.OPEN, graph, table, state, plan.numbers, plan.numbers)
+            wanted: int = Wanted.OPEN
+            if state.control[Control.CHECKS_ROOM] == 0:
+                wanted = Wanted.VALID
+            found = best_slot(v, wanted, graph, table, state, plan.numbers, plan.numbers)
     if found == NOT_ADJACENT:
         state.targets[v] = NO_PART
         limit: pk.int64 = plan.numbers[Row.TIE_LIMIT * state.k + p]
@@ -473,7 +476,9 @@ def deal_evicted(
 ):
     """Strong: move an evicted vertex to its share of the room of the open parts.
 
-    All of a group in ascending order are cut into pieces, one for each open part.
+    All of a group in ascending order are cut into pieces, one for each open part. If parts are
+    filled to the average, each piece weighs as nearly as possible what its part has room for, and
+    the rest of the vertices stay (Jet, section 4.2.2).
     """
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
@@ -486,6 +491,10 @@ def deal_evicted(
     before: pk.int64 = evicted_before(v, group, graph, plan, evicted, state)
     low: int = group * plan.group_size
     high: int = low + plan.numbers[Row.OPEN_COUNT * state.k + low] - 1
+    if plan.fills_to_average:
+        before += graph.vertex_weights[v] // 2
+        if before >= plan.numbers[Row.ROOM * state.k + high]:
+            return
     while low < high:
         middle: int = (low + high) >> 1
         if before < plan.numbers[Row.ROOM * state.k + middle]:

@@ -34,6 +34,8 @@ class Wanted(IntEnum):
     OPEN = 2
     """Those that rebalancing may fill and that have room for the vertex: their load is minus what
     they have room for (`plan`)."""
+    VALID = 3
+    """Those that rebalancing may fill (Jet, section 4.2.2: valid destinations)."""
 
 
 @pk.function
@@ -73,6 +75,8 @@ def qualifies(
         return loads[q] + weight <= limits[q]
     if wanted == Wanted.OPEN:
         return loads[q] + weight <= 0
+    if wanted == Wanted.VALID:
+        return loads[q] < 0
     return True
 
 
@@ -92,7 +96,7 @@ def best_slot(
     `internal`. `loads` and `limits` say which parts qualify (`Wanted`).
     """
     seed: int = state.control[Control.ITERATION_SEED]
-    by_cut: bool = wanted == Wanted.OPEN and rebalances_by_cut(state)
+    by_cut: bool = wanted >= Wanted.OPEN and rebalances_by_cut(state)
     home: int = state.parts[v]
     row: int = table.rows[v]
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
