@@ -158,7 +158,7 @@ def map_command(
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    make_mapping_problem(0, target, method, imbalance, seed, changes=settings)
+    make_mapping_problem(0, target, method, imbalance, seed, options=settings)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:

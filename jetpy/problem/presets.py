@@ -190,9 +190,20 @@ def preset(name: str) -> Options:
     return PRESETS[name]()
 
 
-def incremental_options(name: choices.Preset) -> IncrementalOptions:
-    """Return the options of incremental partitioning of a preset."""
-    return IGKWAY_UPDATES if name == "igkway" else IncrementalOptions()
+def incremental_options(
+    name: choices.Preset, options: IncrementalOptions | Mapping[str, Any] | None = None
+) -> IncrementalOptions:
+    """Return the options of incremental partitioning of a preset, with changes, or all `options`.
+
+    Raises
+    ------
+    OptionError
+        If `options` is of another type, a name is unknown, or a value is out of range.
+    """
+    if isinstance(options, IncrementalOptions):
+        return options
+    own = IGKWAY_UPDATES if name == "igkway" else IncrementalOptions()
+    return own if options is None else own.changed(options)
 
 
 def choose(
