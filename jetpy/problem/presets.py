@@ -113,9 +113,10 @@ def jet() -> Options:
 def jet_ultra() -> Options:
     """Return the options of Jet's configuration ULTRA: `jet` with 18 refinement loops on a level.
 
-    Source: Samoldekin, Schulz, Woydt, "GPU-accelerated process mapping", 2025, section 6: ULTRA
-    "executes the complete refinement algorithm 18 times". Their program varies the filter ratio in
-    steps of 5 %, as here: from 90 % down to 5 %.
+    Source: Samoldekin, Schulz, Woydt, "GPU-Accelerated Algorithms for Process Mapping", 2025,
+    section 5.1: ULTRA "executes the complete refinement algorithm 18 times". The filter ratios are
+    not in the paper. The programs of Jet and of that paper have 17, from 85 % down to 5 % in steps
+    of 5 %; here, 90 % is the first of 18.
     """
     ratios = tuple(range(90, 0, -5))
     return jet().changed({"refine.finest_ratios": ratios, "refine.coarse_ratios": ratios})
@@ -153,8 +154,9 @@ def igkway() -> Options:
     """Return the options of the full partitions of iG-kway: groups of six, coarsening to 35 k.
 
     Source: Lee et al., "iG-kway: Incremental k-way Graph Partitioning on GPU", DAC 2025, sections
-    IV (constrained coarsening) and VI (group size six; coarsening ends below 35 k vertices, or once
-    a level has more than 90 % of the vertices of the one before).
+    IV (constrained coarsening) and VI (group size six; coarsening ends below 35 k vertices, or when
+    "fewer than 90% of the vertices could be coarsened": here, before a level with more than 90 % of
+    the vertices of the previous one).
     """
     return gkway().changed(
         {"coarsen.method": "constrained", "coarsen.coarsest": "per-part", "coarsen.per_part": 35}
