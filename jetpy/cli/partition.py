@@ -191,7 +191,7 @@ def partition_command(
         )
     if session is not None and settings:
         raise click.UsageError(
-            "--session cannot be combined with --set: a session keeps its preset, not single options"
+            "--session cannot be combined with --set: a session keeps a preset, not single options"
         )
     if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--migration needs --home")
