@@ -17,11 +17,12 @@ from jetpy.graph.csr import common_divisor
 from jetpy.graph.validate import check_small
 from jetpy.io.graphs import as_graph
 from jetpy.mapping.one_each import place_one_each
-from jetpy.mapping.problem import METHODS, make_mapping_problem
+from jetpy.mapping.problem import make_mapping_problem
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.problem.machine import Levels, machine
 from jetpy.problem.options import Options
+from jetpy.problem.presets import MAPPING_METHODS
 from jetpy.problem.problem import checked_imbalance
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.mapping import Mapping as ProcessMapping
@@ -132,6 +133,6 @@ def map_processes(
             return place_one_each(engine, checked, target, method, problem.seed)
         return partition_multilevel(engine, checked, steps, tell)
 
-    request = Request(checked, problem, METHODS[method])
+    request = Request(checked, problem, MAPPING_METHODS[method])
     found, cost = run(work, request, Execution(backend, threads, device, progress, profile))
     return ProcessMapping(found, target, method, 2 * cost)

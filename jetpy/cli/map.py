@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 def _options(settings: dict[str, Any], method: str) -> Options:
     """Return the options of a run."""
-    from jetpy.mapping.problem import options_of
+    from jetpy.problem.presets import mapping_options
 
-    return options_of(method, settings)
+    return mapping_options(method, settings)
 
 
 @click.command(

@@ -36,6 +36,12 @@ IGKWAY_UPDATES = IncrementalOptions(
 )
 """Options of updates as in iG-kway (DAC 2025, section V): every vertex may move, and the whole
 partition is refined only if a part is above its limit."""
+MAPPING_METHODS: dict[str, choices.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
+"""Preset of each mapping method."""
+MAPPING_OVERFILL, MAPPING_PATIENCE = 5, 12
+"""Values for mapping that differ from partitioning."""
+INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
+"""Further values for integrated mapping. Both `im` and `hm` have no V-cycles and branches."""
 CUSTOM = "custom"
 """Name of options that are not those of a preset."""
 REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
@@ -208,6 +214,25 @@ def incremental_options(
     return own if options is None else own.changed(options)
 
 
+def mapping_options(method: str, options: Options | Mapping[str, Any] | None = None) -> Options:
+    """Return the options of a mapping method, with changes by name, or all `options`.
+
+    Raises
+    ------
+    OptionError
+        If the method or an option is unknown, or a value is out of range.
+    """
+    one_of(MAPPING_METHODS, "method", method)
+    if isinstance(options, Options):
+        return options
+    own: dict[str, Any] = {"refine.overfill": MAPPING_OVERFILL, "refine.patience": MAPPING_PATIENCE}
+    if method != "hm-ultra":
+        own |= {"branches": (), "cycles": 0}
+    if method == "im":
+        own |= {"refine.patience": INTEGRATED_PATIENCE, "cut_share": CUT_SHARE}
+    return preset(MAPPING_METHODS[method]).changed(own).changed({} if options is None else options)
+
+
 def choose(
     name: choices.Preset,
     coarsening: choices.Coarsening | None = None,
@@ -256,9 +281,9 @@ def name_of(name: choices.Preset, options: Options | Mapping[str, Any] | None) -
     return next((known for known, make in PRESETS.items() if make() == options), CUSTOM)
 
 
-def differences(options: Options, name: str) -> dict[str, Any]:
-    """Return the options that differ from those of a preset; all options if it is `CUSTOM`."""
-    own = {} if name == CUSTOM else preset(name).values()
+def differences(options: Options, base: Options | None) -> dict[str, Any]:
+    """Return the options that differ from `base`; all options if it is None."""
+    own = {} if base is None else base.values()
     return {
         option: value
         for option, value in options.values().items()

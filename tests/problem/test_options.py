@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.errors import OptionError
+from jetpy.evaluation.rows import mapping_rows
 from jetpy.graph.generators import delaunay
 from jetpy.problem.checked import read_value, value_text
 from jetpy.problem.options import Options, RefineOptions
@@ -119,6 +120,10 @@ def test_mapping_takes_all_options() -> None:
     )
     assert whole.partition.options == single.partition.options == jet
     assert whole.pe.tolist() == single.pe.tolist()
+    assert dict(mapping_rows(whole))["run"].startswith("hm, seed 0, 12 other options, cpu, ")
+    change = {"refine.rebalance_by": "cut"}
+    one = jetpy.map_processes(graph, "2:4", "1:10", options=change, backend="cpu")
+    assert dict(mapping_rows(one))["run"].startswith("im, seed 0, refine.rebalance_by cut, ")
 
 
 def test_groups_are_not_mixed_up() -> None:
@@ -149,5 +154,6 @@ def repr_of_run(partition: jetpy.Partition) -> str:
 @pytest.mark.parametrize("name", PRESETS)
 def test_names_of_presets(name: str) -> None:
     assert name_of("default", preset(name)) == name
-    assert differences(preset(name), name) == {}
+    assert differences(preset(name), preset(name)) == {}
+    assert differences(preset(name), None) == preset(name).values()
     assert choose(name) is preset(name)  # type: ignore[arg-type]
