@@ -50,10 +50,11 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 
 @cache
 def default() -> Options:
-    """Return options for small cuts at good speed: the paper's, with less patience.
+    """Return options for small cuts at good speed.
 
-    Parts may exceed their limits by 2 % in label propagation. A second hierarchy starts at a coarse
-    level, one coarse level has a V-cycle, and every third level has flows.
+    They differ from Jet's (`jet`) in all stages, with less patience. Parts may exceed their limits
+    by 2 % in label propagation. A second hierarchy starts at a coarse level, one coarse level has a
+    V-cycle, and every third level has flows.
     """
     return Options()
 
