@@ -19,9 +19,8 @@ import jetpy
 from jetpy import choices
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.device.backends import BACKENDS
-from jetpy.mapping.problem import METHODS
 from jetpy.problem.options import CoarsenOptions, RefineOptions
-from jetpy.problem.presets import PRESETS
+from jetpy.problem.presets import MAPPING_METHODS, PRESETS
 from jetpy.refinement.methods import REFINEMENTS
 
 HEAVY = ("llvmlite", "scipy", "pymetis", "click", "rich", "numpy")
@@ -146,7 +145,7 @@ def test_choices_equal_the_tables() -> None:
         (choices.Preset, PRESETS),
         (choices.Coarsening, COARSENINGS),
         (choices.Refinement, REFINEMENTS),
-        (choices.Method, METHODS),
+        (choices.Method, MAPPING_METHODS),
         (choices.Backend, ["auto", *BACKENDS]),
     ):
         assert list(get_args(kind)) == list(table)

@@ -17,10 +17,12 @@ from jetpy.graph.csr import common_divisor
 from jetpy.graph.validate import check_small
 from jetpy.io.graphs import as_graph
 from jetpy.mapping.one_each import place_one_each
-from jetpy.mapping.problem import METHODS, make_mapping_problem
+from jetpy.mapping.problem import make_mapping_problem
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.problem.machine import Levels, machine
+from jetpy.problem.options import Options
+from jetpy.problem.presets import MAPPING_METHODS
 from jetpy.problem.problem import checked_imbalance
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.mapping import Mapping as ProcessMapping
@@ -40,7 +42,7 @@ def map_processes(
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
-    options: Mapping[str, Any] | None = None,
+    options: Options | Mapping[str, Any] | None = None,
     backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | bool | None = None,
@@ -80,9 +82,9 @@ def map_processes(
         hierarchical multisection: it partitions along the hierarchy, from the top. It is slower
         and finds mappings of smaller cost, in particular `hm-ultra`, which uses the preset
         `ultra`. If each PE gets at most one task, `im` is the same as `hm`.
-    options : mapping, optional
-        Values of single options by name, instead of the method's, such as
-        ``{"refine.rebalance_by": "cut"}`` (`jetpy.Options`).
+    options : Options or mapping, optional
+        All options instead of the method's, or values of single options by name, such as
+        ``{"refine.rebalance_by": "cut"}``. They have no effect if there are at most k tasks.
     imbalance : float
         A PE may get at most ceil((1 + imbalance) * W / k), where W is the total vertex weight and k
         the number of PEs. If there are at most k tasks, a PE may always get one.
@@ -131,6 +133,6 @@ def map_processes(
             return place_one_each(engine, checked, target, method, problem.seed)
         return partition_multilevel(engine, checked, steps, tell)
 
-    request = Request(checked, problem, METHODS[method])
+    request = Request(checked, problem, MAPPING_METHODS[method])
     found, cost = run(work, request, Execution(backend, threads, device, progress, profile))
     return ProcessMapping(found, target, method, 2 * cost)

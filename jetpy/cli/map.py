@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 def _options(settings: dict[str, Any], method: str) -> Options:
     """Return the options of a run."""
-    from jetpy.mapping.problem import options_of
+    from jetpy.problem.presets import mapping_options
 
-    return options_of(method, settings)
+    return mapping_options(method, settings)
 
 
 @click.command(
@@ -158,7 +158,7 @@ def map_command(
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    make_mapping_problem(0, target, method, imbalance, seed, changes=settings)
+    make_mapping_problem(0, target, method, imbalance, seed, options=settings)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:

@@ -63,7 +63,7 @@ NO_OUTPUT = (
     type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
-    help="Trade-off between running time and cut, or the algorithm G-kway.",
+    help="Trade-off between running time and cut, or the algorithm of a paper.",
 )
 @backend_option
 @threads_option

@@ -190,7 +190,9 @@ def partition_command(
             "--session cannot be combined with --connected: updates do not keep parts connected"
         )
     if session is not None and settings:
-        raise click.UsageError("--session cannot be combined with --set")
+        raise click.UsageError(
+            "--session cannot be combined with --set: a session keeps a preset, not single options"
+        )
     if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--migration needs --home")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jetpy.errors import count
 from jetpy.problem.checked import value_text
-from jetpy.problem.presets import differences
+from jetpy.problem.presets import CUSTOM, differences, mapping_options, preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph.csr import Graph
     from jetpy.multilevel.outcome import Level
+    from jetpy.problem.options import Options
     from jetpy.result.mapping import Mapping
     from jetpy.result.partition import Partition
 
@@ -73,15 +74,16 @@ def together_rows(result: DistributedPartition, name: str) -> Rows:
 def run_text(partition: Partition) -> str:
     """Return the options and the back end of a run."""
     run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
-    run += _changes(partition)
+    base = None if partition.preset == CUSTOM else preset(partition.preset)
+    run += _changes(partition.options, base)
     if partition.generations > 1:
         run += f", {count(partition.generations, 'generation')}"
     return f"{run}, {_engine_text(partition)}"
 
 
-def _changes(partition: Partition) -> str:
-    """Return the options that differ from the preset's."""
-    changes = differences(partition.options, partition.preset)
+def _changes(options: Options, base: Options | None) -> str:
+    """Return the options that differ from `base`, each after a comma."""
+    changes = differences(options, base)
     text = ""
     for name in ("coarsening", "refinement"):
         group = "coarsen" if name == "coarsening" else "refine"
@@ -95,11 +97,12 @@ def _changes(partition: Partition) -> str:
 
 def mapping_rows(mapping: Mapping) -> Rows:
     """Describe a mapping run: graph, machine, options, cost and balance."""
-    partition = mapping.partition
+    partition, method = mapping.partition, mapping.method
+    changes = _changes(partition.options, mapping_options(method))
     return [
         ("graph", graph_text(partition.graph)),
         ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
-        ("run", f"{mapping.method}, seed {partition.seed}, {_engine_text(partition)}"),
+        ("run", f"{method}, seed {partition.seed}{changes}, {_engine_text(partition)}"),
         *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
         ("cut", cut_text(mapping.cut, partition.graph)),
         *_balance(partition, "PE"),

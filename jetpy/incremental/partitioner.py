@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
@@ -128,8 +128,9 @@ class IncrementalPartitioner:
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         The first partition, instead of a computed one.
-    options : IncrementalOptions, optional
-        By default, those of the preset.
+    options : IncrementalOptions or mapping, optional
+        All options of incremental partitioning instead of the preset's, or values of single options
+        by name, such as ``{"extra_buckets": 2}``.
 
     Raises
     ------
@@ -166,12 +167,12 @@ class IncrementalPartitioner:
         repair: bool = False,
         progress: ProgressOption = None,
         parts: npt.ArrayLike | None = None,
-        options: IncrementalOptions | None = None,
+        options: IncrementalOptions | Mapping[str, Any] | None = None,
     ) -> None:
         checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
-        follow = options or incremental_options(preset)
+        follow = incremental_options(preset, options)
         goal = SessionOptions(
             k, imbalance, large_imbalance, seed, preset, coarsening, refinement, follow
         )

@@ -19,12 +19,13 @@ from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.mapping.greedy import place_greedily
-from jetpy.mapping.problem import make_mapping_problem, options_of
+from jetpy.mapping.problem import make_mapping_problem
 from jetpy.mapping.swaps import swap_all, swap_near
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
 from jetpy.problem.machine import MAX_PES_IN_MATRIX, Machine
 from jetpy.problem.metrics import mapped_cut
+from jetpy.problem.presets import mapping_options
 from jetpy.problem.problem import SEEDS, Problem, make_problem
 
 TRIES = 4
@@ -128,7 +129,7 @@ def _starts(
         outcome = partition_multilevel(backend, tasks, steps)
         found.append((outcome.parts[: graph.n], outcome.seconds))
     if machine.matrix is not None:
-        problem = make_problem(machine.k, machine.k, 0.0, seed, options_of(multisection))
+        problem = make_problem(machine.k, machine.k, 0.0, seed, mapping_options(multisection))
         bisected = partition_multilevel(backend, tasks, [problem])
         order, seconds = _bisected(backend, machine.matrix, problem)
         seconds = all_seconds([bisected.seconds, seconds])

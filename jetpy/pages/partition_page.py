@@ -25,7 +25,7 @@ from jetpy.pages.subject import (
     versions,
 )
 from jetpy.problem.checked import value_text
-from jetpy.problem.presets import differences
+from jetpy.problem.presets import default, differences
 from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _matrix(found: Evaluation) -> Drawn | None:
 def _options(run: Partition | None) -> Table | None:
     if run is None:
         return None
-    changed = differences(run.options, "default")
+    changed = differences(run.options, default())
     rows = [(name, value_text(value)) for name, value in run.options.values().items()]
     marked = [number for number, (name, _) in enumerate(rows) if name in changed]
     return Table(("option", "value"), rows, 1, marked)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from jetpy.errors import OptionError
-from jetpy.graph.checks import finite_number, flag, one_of, whole_number
+from jetpy.graph.checks import finite_number, flag, integer, one_of
+from jetpy.graph.csr import INT32_MAX
 
 
 def option(default: Any, least: float = 0, most: float | None = None) -> Any:
@@ -23,16 +24,24 @@ def option(default: Any, least: float = 0, most: float | None = None) -> Any:
 class Checked:
     """Base class of options: dataclasses of int, float, bool, named choices and other options.
 
+    Attributes
+    ----------
+    prefix : str
+        Text before the names of the options in messages.
+
     Raises
     ------
     OptionError
         If a value does not have the type of its field, or is out of range.
     """
 
+    prefix: ClassVar[str] = ""
+
     def __post_init__(self) -> None:
         hints = _hints(type(self))  # type: ignore[arg-type]
         for own in fields(self):
-            value = _check(own.name, hints[own.name], getattr(self, own.name), own.metadata)
+            value, name = getattr(self, own.name), self.prefix + own.name
+            value = _check(name, hints[own.name], value, own.metadata)
             object.__setattr__(self, own.name, value)
 
     def values(self) -> dict[str, Any]:
@@ -61,8 +70,12 @@ class Checked:
         Raises
         ------
         OptionError
-            If a name is unknown, or a value is out of range.
+            If `changes` is not a mapping, a name is unknown, or a value is out of range.
         """
+        if not isinstance(changes, Mapping):
+            raise OptionError(
+                f"options is {changes!r:.40}; it must be a mapping from names of options to values"
+            )
         for name in changes:
             _check_name(self, name)
         groups: dict[str, dict[str, Any]] = {}
@@ -89,7 +102,12 @@ def value_text(value: Any) -> str:
 def read_value(options: type[Checked], name: str, text: str) -> Any:
     """Return the value of an option of a class, given its name in `Checked.values` and text.
 
-    The value is not checked; text that does not look like the option's type stays text.
+    True, False and None may be in upper and lower case. The value is not checked; text that does
+    not look like the option's type stays text.
+
+    >>> from jetpy import Options
+    >>> read_value(Options, "refine.locks", "False"), read_value(Options, "cycle_limit", "none")
+    (False, None)
 
     Raises
     ------
@@ -107,20 +125,29 @@ def _check_name(options: Checked, name: str) -> None:
     known = options.values()
     if name in known:
         return
-    close = get_close_matches(name, known, 1)
-    hint = f"; did you mean {close[0]}?" if close else "; --show-options lists all"
+    has_groups = any("." in one for one in known)
+    inside = [one for one in known if one.startswith(f"{name}.")]
+    close = get_close_matches(str(name), known, 1)
+    if inside:
+        hint = f"; it is a group, so change its options, such as {inside[0]}"
+    elif close:
+        hint = f"; did you mean {close[0]}?"
+    elif has_groups:
+        hint = "; --show-options lists all"
+    else:
+        hint = f"; choose one of {', '.join(known)}"
     raise OptionError(f"unknown option {name!r:.40}{hint}")
 
 
 def _read(kind: Any, text: str) -> Any:
     if get_origin(kind) is UnionType:
-        if text == "none":
+        if text.lower() == "none":
             return None
         kind = _not_none(kind)
     if get_origin(kind) is tuple:
         return tuple(_read(get_args(kind)[0], one) for one in text.split(",")) if text else ()
     if kind is bool:
-        return {"true": True, "false": False}.get(text, text)
+        return {"true": True, "false": False}.get(text.lower(), text)
     if kind in (int, float):
         with suppress(ValueError):
             return kind(text)
@@ -139,13 +166,14 @@ def _hints(options: type[Checked]) -> dict[str, Any]:
 
 def _check(name: str, kind: Any, value: Any, limits: Mapping[str, Any]) -> Any:
     """Return a value of a type within limits."""
+    or_none = ""
     if get_origin(kind) is UnionType:
         if value is None:
             return None
-        kind = _not_none(kind)
+        kind, or_none = _not_none(kind), "None or "
     if get_origin(kind) is tuple:
         if not isinstance(value, tuple | list):
-            raise OptionError(f"{name} is {value!r:.40}; it must be a tuple")
+            raise OptionError(f"{name} is {value!r:.40}; it must be a tuple or a list")
         return tuple(_check(name, get_args(kind)[0], one, limits) for one in value)
     if get_origin(kind) is Literal:
         one_of(get_args(kind), name, value)
@@ -156,11 +184,27 @@ def _check(name: str, kind: Any, value: Any, limits: Mapping[str, Any]) -> Any:
         if not isinstance(value, kind):
             raise OptionError(f"{name} is {value!r:.40}; it must be {kind.__name__}")
         return value
-    most = limits.get("most")
+    return _check_number(name, kind, value, limits, or_none)
+
+
+def _check_number(
+    name: str, kind: type, value: Any, limits: Mapping[str, Any], or_none: str
+) -> int | float:
+    """Return an int or a float within limits; `or_none` begins the rule in the message."""
+    least, most = limits.get("least", 0), limits.get("most")
+    with suppress(OptionError):
+        if kind is int:
+            whole = integer(name, value)
+            if least <= whole <= (INT32_MAX if most is None else most):
+                return whole
+        else:
+            number = finite_number(name, value)
+            if least <= number and (most is None or number <= most):
+                return number
     if kind is int:
-        number: float = whole_number(name, value, int(limits.get("least", 0)))
+        rule = f"an integer in {least}..{INT32_MAX if most is None else most}"
+    elif most is None:
+        rule = f"a finite number of at least {least}"
     else:
-        number = finite_number(name, value)
-    if most is not None and number > most:
-        raise OptionError(f"{name} is {value!r:.40}; it must be at most {most}")
-    return number
+        rule = f"a number in {least}..{most}"
+    raise OptionError(f"{name} is {value!r:.40}; it must be {or_none}{rule}")

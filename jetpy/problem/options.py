@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from jetpy import choices
 from jetpy.errors import OptionError
@@ -20,6 +21,8 @@ class CoarsenOptions(Checked):
     Attributes
     ----------
     method : {'two-hop', 'union-find', 'constrained'}
+        Pairs of vertices (Jet), subsets of any size (G-kway), or subsets that are split into groups
+        of `group_size` vertices (iG-kway).
     rating : {'expansion', 'weight'}
         Two-hop: a vertex prefers the edge of the largest w(u,v)^2 / (c(u) c(v)), where w are edge
         weights and c vertex weights ("expansion*2": Holtgrewe, Sanders, Schulz, "Engineering a
@@ -29,10 +32,12 @@ class CoarsenOptions(Checked):
         heaviest edge of each of its vertices.
     bounded : bool
         Whether a coarse vertex weighs at most the limit of a part; otherwise any weight.
+        Union-find, constrained: heavier subsets are split.
     rounds : int
         Two-hop: maximum number of handshake rounds per level.
     two_hop_share : float
-        Two-hop: fraction of unmatched vertices above which the next kind of match is tried.
+        Two-hop: fraction of unmatched vertices above which the next kind of match is tried: leaves,
+        then twins, then relatives.
     max_matchmaker : int
         Two-hop: vertices of larger degree do not match their neighbours and have no twins.
     score : bool
@@ -45,12 +50,15 @@ class CoarsenOptions(Checked):
         and leads to smaller cuts. 'jet': 8 k, or if that is above 1024, max(1024, 2 k) (Jet,
         section 3, and its program). 'per-part': `per_part` * k (iG-kway, section VI: 35 k; the
         journal version of G-kway, section 5.7: 160 k). 'finest-share': n / (20 log2 k) for a graph
-        of n vertices (G-kway, DAC 2024, section 4.1).
+        of n vertices, but at least k (G-kway, DAC 2024, section 4.1). A level with less than an
+        eighth of this number is discarded, and coarsening ends.
     per_part : int
         Number of vertices per part at which coarsening ends by the rule 'per-part'.
     min_shrink : float
         Stop when a level has more than this fraction of the vertices of the previous level.
     """
+
+    prefix: ClassVar[str] = "coarsen."
 
     method: choices.Coarsening = "two-hop"
     rating: choices.Rating = "expansion"
@@ -84,6 +92,8 @@ class InitialOptions(Checked):
         continues for some levels if four tries would exceed it. None: any number.
     """
 
+    prefix: ClassVar[str] = "initial."
+
     method: choices.Initial = "bisection"
     max_tries: int = option(8, 1)
     parts_tried: int = option(96)
@@ -94,8 +104,10 @@ class InitialOptions(Checked):
 class RefineOptions(Checked):
     """Options of refinement on a level (Jet, section 4; G-kway, section 3.2).
 
-    Refinement by independent sets continues until no move is left, whatever the patience, which
-    then applies to rebalancing. It requires the tolerance 1, as in the preset `gkway`.
+    Refinement by independent sets ends with the first iteration that does not lower the cut by the
+    tolerance, whatever the patience, which then applies to rebalancing. It should have the
+    tolerance 1, so that it continues until no move is left. A change of `method` alone keeps all
+    other options; the argument `refinement` of `jetpy.partition` also sets the options of G-kway.
 
     Attributes
     ----------
@@ -145,6 +157,8 @@ class RefineOptions(Checked):
         Flows run on levels with at most this number of vertices and directed edges together.
     """
 
+    prefix: ClassVar[str] = "refine."
+
     method: choices.Refinement = "jet"
     finest_ratios: tuple[int, ...] = option((25,), most=100)
     coarse_ratios: tuple[int, ...] = option((75,), most=100)
@@ -168,11 +182,12 @@ class RefineOptions(Checked):
         super().__post_init__()
         if round(TOLERANCE_UNITS * self.tolerance) / TOLERANCE_UNITS != self.tolerance:
             raise OptionError(
-                f"tolerance is {self.tolerance}; it must have at most six decimal places"
+                f"{self.prefix}tolerance is {self.tolerance}; it must have at most six decimal "
+                "places"
             )
         for name in ("finest_ratios", "coarse_ratios"):
             if not getattr(self, name):
-                raise OptionError(f"{name} is empty; it must have at least one ratio")
+                raise OptionError(f"{self.prefix}{name} is empty; it must have at least one ratio")
 
     def has_flows(self, depth: int) -> bool:
         """Return whether flows may run on the level of this depth; the finest has depth 0."""

@@ -44,6 +44,12 @@ IGKWAY_UPDATES = IncrementalOptions(
 )
 """Options of updates as in iG-kway (DAC 2025, section V): every vertex may move, and the whole
 partition is refined only if a part is above its limit."""
+MAPPING_METHODS: dict[str, choices.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
+"""Preset of each mapping method."""
+MAPPING_OVERFILL, MAPPING_PATIENCE = 5, 12
+"""Values for mapping that differ from partitioning."""
+INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
+"""Further values for integrated mapping. Both `im` and `hm` have no V-cycles and branches."""
 CUSTOM = "custom"
 """Name of options that are not those of a preset."""
 REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
@@ -52,10 +58,11 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 
 @cache
 def default() -> Options:
-    """Return options for small cuts at good speed: the paper's, with less patience.
+    """Return options for small cuts at good speed.
 
-    Parts may exceed their limits by 2 % in label propagation. A second hierarchy starts at a coarse
-    level, one coarse level has a V-cycle, and every third level has flows.
+    They differ from Jet's (`jet`) in all stages, with less patience. Parts may exceed their limits
+    by 2 % in label propagation. A second hierarchy starts at a coarse level, one coarse level has a
+    V-cycle, and every third level has flows.
     """
     return Options()
 
@@ -121,9 +128,10 @@ def jet() -> Options:
 def jet_ultra() -> Options:
     """Return the options of Jet's configuration ULTRA: `jet` with 18 refinement loops on a level.
 
-    Source: Samoldekin, Schulz, Woydt, "GPU-accelerated process mapping", 2025, section 6: ULTRA
-    "executes the complete refinement algorithm 18 times". Their program varies the filter ratio in
-    steps of 5 %, as here: from 90 % down to 5 %.
+    Source: Samoldekin, Schulz, Woydt, "GPU-Accelerated Algorithms for Process Mapping", 2025,
+    section 5.1: ULTRA "executes the complete refinement algorithm 18 times". The filter ratios are
+    not in the paper. The programs of Jet and of that paper have 17, from 85 % down to 5 % in steps
+    of 5 %; here, 90 % is the first of 18.
     """
     ratios = tuple(range(90, 0, -5))
     return jet().changed({"refine.finest_ratios": ratios, "refine.coarse_ratios": ratios})
@@ -161,8 +169,9 @@ def igkway() -> Options:
     """Return the options of the full partitions of iG-kway: groups of six, coarsening to 35 k.
 
     Source: Lee et al., "iG-kway: Incremental k-way Graph Partitioning on GPU", DAC 2025, sections
-    IV (constrained coarsening) and VI (group size six; coarsening ends below 35 k vertices, or once
-    a level has more than 90 % of the vertices of the one before).
+    IV (constrained coarsening) and VI (group size six; coarsening ends below 35 k vertices, or when
+    "fewer than 90% of the vertices could be coarsened": here, before a level with more than 90 % of
+    the vertices of the previous one).
     """
     return gkway().changed(
         {"coarsen.method": "constrained", "coarsen.coarsest": "per-part", "coarsen.per_part": 35}
@@ -198,9 +207,39 @@ def preset(name: str) -> Options:
     return PRESETS[name]()
 
 
-def incremental_options(name: choices.Preset) -> IncrementalOptions:
-    """Return the options of incremental partitioning of a preset."""
-    return IGKWAY_UPDATES if name == "igkway" else IncrementalOptions()
+def incremental_options(
+    name: choices.Preset, options: IncrementalOptions | Mapping[str, Any] | None = None
+) -> IncrementalOptions:
+    """Return the options of incremental partitioning of a preset, with changes, or all `options`.
+
+    Raises
+    ------
+    OptionError
+        If `options` is of another type, a name is unknown, or a value is out of range.
+    """
+    if isinstance(options, IncrementalOptions):
+        return options
+    own = IGKWAY_UPDATES if name == "igkway" else IncrementalOptions()
+    return own if options is None else own.changed(options)
+
+
+def mapping_options(method: str, options: Options | Mapping[str, Any] | None = None) -> Options:
+    """Return the options of a mapping method, with changes by name, or all `options`.
+
+    Raises
+    ------
+    OptionError
+        If the method or an option is unknown, or a value is out of range.
+    """
+    one_of(MAPPING_METHODS, "method", method)
+    if isinstance(options, Options):
+        return options
+    own: dict[str, Any] = {"refine.overfill": MAPPING_OVERFILL, "refine.patience": MAPPING_PATIENCE}
+    if method != "hm-ultra":
+        own |= {"branches": (), "cycles": 0}
+    if method == "im":
+        own |= {"refine.patience": INTEGRATED_PATIENCE, "cut_share": CUT_SHARE}
+    return preset(MAPPING_METHODS[method]).changed(own).changed({} if options is None else options)
 
 
 def choose(
@@ -251,9 +290,9 @@ def name_of(name: choices.Preset, options: Options | Mapping[str, Any] | None) -
     return next((known for known, make in PRESETS.items() if make() == options), CUSTOM)
 
 
-def differences(options: Options, name: str) -> dict[str, Any]:
-    """Return the options that differ from those of a preset; all options if it is `CUSTOM`."""
-    own = {} if name == CUSTOM else preset(name).values()
+def differences(options: Options, base: Options | None) -> dict[str, Any]:
+    """Return the options that differ from `base`; all options if it is None."""
+    own = {} if base is None else base.values()
     return {
         option: value
         for option, value in options.values().items()

@@ -383,7 +383,7 @@ def test_refuses_wrong_arguments(case: str) -> None:
         ({"seed": 2**31}, "seed is"),
         ({"preset": "best"}, "unknown preset"),
         ({"coarsening": "greedy"}, "unknown coarsening"),
-        ({"options": {"coarsen.method": 1}}, "unknown method"),
+        ({"options": {"coarsen.method": 1}}, "unknown coarsen.method"),
         ({"device": False}, "device is False"),
         ({"progress": 3}, "progress is 3"),
     ],

@@ -14,7 +14,7 @@ import pytest
 import jetpy
 from jetpy.graph.generators import grid
 from jetpy.io import read_graph, read_parts, write_graph
-from jetpy.mapping.problem import METHODS
+from jetpy.problem.presets import MAPPING_METHODS
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import heavy_vertex, isolated
 from tests.mapping.oracle import cost_of, cut_of, dense
@@ -49,7 +49,7 @@ def report_of(run: Run, *arguments: object) -> dict[str, Any]:
     return dict(json.loads(run(*arguments, "--json", "-").stdout))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_mapping_equals_that_of_the_library(run: Run, method: str) -> None:
     options = ("--method", method, "--seed", 5, "--imbalance", 0.1)
     result = run("map", "mesh.graph", *MACHINE, *options, "-o", "out.pe", *ENGINE)

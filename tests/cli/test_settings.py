@@ -36,12 +36,26 @@ def test_set_on_the_command_line(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ("refine.locks=False", "refine.locks=false"),
+        ("coarsen.bounded=TRUE", "coarsen.bounded=true"),
+        ("refine.weak_rounds=None", "refine.weak_rounds=none"),
+    ],
+)
+def test_values_as_python_writes_them(run: Run, setting: str, shown: str) -> None:
+    lines = run("partition", "--set", setting, "--show-options").stdout.splitlines()
+    assert shown in lines
+
+
+@pytest.mark.parametrize(
     ("setting", "message"),
     [
         ("refine.patience", "has no '='; write NAME=VALUE"),
         ("refine.patence=3", "did you mean refine.patience?"),
-        ("refine.patience=many", "patience is 'many'; it must be an integer"),
-        ("refine.locks=maybe", "locks is 'maybe'; it must be True or False"),
+        ("refine.patience=many", "refine.patience is 'many'; it must be an integer"),
+        ("refine.locks=maybe", "refine.locks is 'maybe'; it must be True or False"),
+        ("refine.weak_rounds=all", "weak_rounds is 'all'; it must be None or an integer"),
     ],
 )
 def test_bad_settings_are_refused(run: Run, setting: str, message: str) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import jetpy
 from jetpy.graph.csr import INT32_MAX, Graph
-from jetpy.mapping.problem import METHODS
+from jetpy.problem.presets import MAPPING_METHODS
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
@@ -23,7 +23,7 @@ from tests.mapping.oracle import cost_of, dense
 
 Distances = list[int] | npt.NDArray[np.int64]
 CHOICES: Choices = {
-    "method": list(METHODS),
+    "method": list(MAPPING_METHODS),
     "distances": [*("growing", "any", "equal", "far", "matrix"), *("growing", "any", "matrix")],
     "levels of a machine": [1, 2, 3, 4],
     "hierarchy of a matrix": [True, False],

@@ -17,8 +17,9 @@ import scipy.sparse as sp
 import jetpy
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, random_geometric, rmat
-from jetpy.mapping.problem import METHODS, make_mapping_problem
+from jetpy.mapping.problem import make_mapping_problem
 from jetpy.problem.machine import machine
+from jetpy.problem.presets import MAPPING_METHODS
 from jetpy.problem.problem import EDGE_CUT, within
 from jetpy.result.mapping import Mapping
 from tests.graphs import (
@@ -46,7 +47,12 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "star": lambda: star(500),
 }
 MACHINES = {"2:3:2": "1:10:100", "4:8:2": "1:5:7", "6": "3", "1:4:1": "2:30:4", "3:1:2": "1:50:9"}
-RUNS = [(h, method) for h in MACHINES for method in METHODS if method != "hm-ultra" or h == "2:3:2"]
+RUNS = [
+    (h, method)
+    for h in MACHINES
+    for method in MAPPING_METHODS
+    if method != "hm-ultra" or h == "2:3:2"
+]
 
 
 @cache
@@ -121,7 +127,7 @@ def test_small_graphs_are_mapped(name: str, method: str) -> None:
     check(result, graph, matrix_of("2:2", "1:10"))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_fewer_tasks_than_pes_leave_pes_empty(n: int, method: str) -> None:
     graph = path(n)
@@ -130,7 +136,7 @@ def test_fewer_tasks_than_pes_leave_pes_empty(n: int, method: str) -> None:
     assert result.empty_pes == 12 - n
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 @pytest.mark.parametrize("hierarchy", ["1", "1:1"])
 def test_one_pe_has_no_cost(hierarchy: str, method: str) -> None:
     graph = graph_of("two_cliques")
@@ -139,7 +145,7 @@ def test_one_pe_has_no_cost(hierarchy: str, method: str) -> None:
     assert (result.pe.max(), result.cost, result.cut) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_task_heavier_than_the_limit_is_infeasible(method: str) -> None:
     result = map_processes(heavy_vertex(), "2:2", "1:10", method=method)
     assert not result.feasible
@@ -179,7 +185,7 @@ def test_neighbours_get_the_small_distances() -> None:
     assert result.cost_by_level[0] > 0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_large_machine_computes_its_distances(method: str) -> None:
     """2048 PEs are too many for a matrix."""
     graph = graph_of("delaunay")
@@ -191,7 +197,7 @@ def test_large_machine_computes_its_distances(method: str) -> None:
 # quality of mappings
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_known_clusters_are_found(method: str) -> None:
     """Each clique gets a PE; cliques joined by heavy edges share a processor."""
     edges, weights = [], []
@@ -223,7 +229,7 @@ def test_slower_methods_cost_less() -> None:
     graphs = [graph_of("delaunay"), grid(50, 60), random_geometric(3000)]
     costs = {
         method: sum(map_processes(g, "4:4:4", "1:10:100", method=method).cost for g in graphs)
-        for method in METHODS
+        for method in MAPPING_METHODS
     }
     assert costs["hm-ultra"] < costs["hm"]
     assert costs["hm-ultra"] < costs["im"]
@@ -256,7 +262,7 @@ def test_multisection_needs_a_hierarchy(method: str) -> None:
         map_processes(path(10), None, ring(4), method=method)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_matrix_may_contradict_its_hierarchy(method: str) -> None:
     """Nodes with four PEs each form a ring, and so do the PEs of each node."""
     distances = np.kron(10 * ring(6), np.ones((4, 4), int)) + np.kron(np.eye(6, dtype=int), ring(4))
@@ -376,7 +382,7 @@ def test_bad_graph_is_refused_unless_repaired() -> None:
 # the steps
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_steps_follow_the_hierarchy(method: str) -> None:
     steps = make_mapping_problem(10_000, machine("4:1:8:2", "1:2:3:4"), method, 0.03, 5)
     assert [step.k for step in steps] == [2, 16, 64]

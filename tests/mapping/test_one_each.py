@@ -18,9 +18,9 @@ from jetpy.graph.generators import cube, delaunay, grid, rmat
 from jetpy.mapping import one_each, problem, swaps
 from jetpy.mapping.greedy import place_greedily
 from jetpy.mapping.one_each import in_order, used_part
-from jetpy.mapping.problem import METHODS
 from jetpy.mapping.swaps import swap_all, swap_near
 from jetpy.problem.machine import machine
+from jetpy.problem.presets import MAPPING_METHODS
 from tests.graphs import clique, from_edges, isolated, random_graph, star
 from tests.mapping.oracle import Levels, cost_of, dense, levels, numbers
 from tests.strategies import weighted_graphs
@@ -102,7 +102,7 @@ def test_cost_never_exceeds_that_of_simple_placements(
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_halo_exchange_on_a_cube_is_optimal(method: str) -> None:
     """Nodes get 4 x 4 x 2 ranks and processors 2 x 2 x 1."""
     result = jetpy.map_processes(cube(8, 8, 8), "4:8:16", "1:10:100", method=method, **ENGINE)
