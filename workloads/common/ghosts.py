@@ -1,8 +1,8 @@
-"""Ghosts: vertices of other processes that are adjacent to those of a piece of a graph.
+"""Ghosts: vertices of other processes that are adjacent to vertices of a piece of a graph.
 
 A kernel works on the vertices that its process owns, and reads the owners' values for ghosts.
-Kernels break ties by hashes and global ids. The row of a ghost has its edges to owned vertices
-only.
+Kernels break ties by hashes and global ids. The row of a ghost contains only its edges to owned
+vertices.
 """
 
 import pykokkos as pk
@@ -19,7 +19,7 @@ from jetpy.workloads.common.striped_counters import stripe_of
 
 @pk.function
 def is_ghost(v: int, graph: Graph) -> bool:
-    """Whether a vertex belongs to another process."""
+    """Whether another process owns a vertex."""
     return v >= graph.n_owned
 
 
@@ -85,7 +85,7 @@ def place_outward(
     indptr: pk.View1D[Offset],
     places: pk.View1D[Offset],
 ):
-    """Put the row of a ghost after those of owned vertices, which have `entries` entries."""
+    """Place the row of a ghost after the rows of owned vertices, which have `entries` entries."""
     if last_pass:
         places[g] = entries + acc
     acc += lengths[g]
@@ -119,7 +119,7 @@ def find_degrees(v: int, graph: Graph, degrees: pk.View1D[Offset]):
 
 @pk.workunit
 def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
-    """List a ghost that has moved among the moved vertices of its stripe."""
+    """Append a ghost that has moved to the list of moved vertices of its stripe."""
     v: int = graph.n_owned + g
     if state.parts[v] != state.previous[v]:
         one: pk.int64 = 1
