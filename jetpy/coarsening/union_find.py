@@ -100,7 +100,7 @@ def _split(
     count = backend.scan(n, kernels.list_oversized, subsets=subsets, oversized=unsorted, **limits)
     if count == 0:
         return
-    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes  # which has served
+    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes  # reused memory
     oversized = Oversized(keys, firsts, backend.empty(count, np.int64), unsorted.bits)
     backend.parallel_for(count, kernels.find_first, oversized=oversized)
     backend.scan(count, kernels.add_up, graph=graph, oversized=oversized)

@@ -70,7 +70,7 @@ class Tree:
 
 @pk.function
 def halvings(parts: int) -> int:
-    """Return the number of bisections in a row that lead to `parts` parts."""
+    """Return the depth of recursive bisection into `parts` parts."""
     depth: int = 0
     count: int = 1
     while count < parts:

@@ -1,4 +1,4 @@
-"""The plan of a rebalancing iteration: the valid destinations, and who may leave which part.
+"""The plan of a rebalancing iteration: valid destinations, and vertices that may leave a part.
 
 Each group of consecutive parts has its own plan. A part is open, a valid destination (Jet, 4.2.2),
 if it weighs less than max(0.99 limit, limit - 100). If no part of the group does, every part below
