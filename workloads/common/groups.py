@@ -84,7 +84,7 @@ class Metric:
     distances: pk.View1D[pk.int32]
     k: int
     unit: pk.int64  # the unit of stored gains
-    scale: int  # loss from which losses are sorted into buckets
+    scale: int  # scale of the loss buckets (`losses`)
 
 
 @dataclass(frozen=True, eq=False)

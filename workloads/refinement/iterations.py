@@ -60,8 +60,8 @@ def is_better(cut: pk.int64, overload: pk.int64, iteration: Iteration) -> bool:
 def is_clearly_better(cut: pk.int64, iteration: Iteration) -> bool:
     """Whether a better partition resets the patience (Jet, Algorithm 4.1, tolerance factor phi).
 
-    It does if it is the first balanced one, or if its cut is below tolerance * best cut, rounded
-    up. The product is computed in two summands because it may overflow.
+    It does if the best partition so far is unbalanced, or if its cut is below tolerance * best cut,
+    rounded up. The product is computed in two summands because it may overflow.
     """
     if iteration.control[Control.BEST_OVERLOAD] > 0:
         return True

@@ -41,7 +41,7 @@ from jetpy.workloads.refinement.connectivity import (
 
 @pk.function
 def begin_vertex(v: int, state: Progress):
-    """Begin an iteration for a vertex: set its previous part, and store its part if it is the best.
+    """Set the previous part of a vertex, and its best part if the partition is the best so far.
 
     Every active vertex must call it before any vertex moves.
     """

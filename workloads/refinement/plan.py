@@ -42,7 +42,7 @@ class Row(IntEnum):
     """By position: the open part."""
     ROOM = 5
     """By position: total spare weight of the open parts of the group up to this one. Spare weight
-    is below the threshold if the sum suffices for the group, otherwise below the limit."""
+    counts up to the threshold if that suffices for the group, otherwise up to the limit."""
 
 
 class Plan:
@@ -127,7 +127,7 @@ def share_of(p: int, plan: Plan) -> pk.int64:
 
 @pk.function
 def threshold_of(p: int, at_limit: bool, plan: Plan, partition: Partition) -> pk.int64:
-    """Return the weight below which a part is open, with or without a part below its threshold."""
+    """Return the weight below which a part is open: usual threshold or, `at_limit`, its limit."""
     if at_limit:
         return limit_of(p, plan, partition)
     return usual_threshold(p, plan)

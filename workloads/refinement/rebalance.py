@@ -473,8 +473,8 @@ def deal_evicted(
 ):
     """Strong: move an evicted vertex to an open part with spare weight.
 
-    The evicted vertices of a group, in ascending order, are cut into one segment per open part, as
-    long as its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
+    The evicted vertices of a group, in ascending order, are cut into one segment per open part, of
+    the same weight as its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
     """
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return

@@ -21,7 +21,7 @@ from jetpy.workloads.common.metric import MetricKind, distance_of
 from jetpy.workloads.refinement.connectivity import capacity, ends_row
 
 NO_SLOT, NOT_ADJACENT = -1, -2
-"""Replace a slot: no part qualifies; no other part is adjacent."""
+"""Stand for a slot: no part qualifies; no other part is adjacent."""
 MAX_GAIN = INT32_MAX - 1
 
 
