@@ -137,11 +137,11 @@ def has_chosen(u: int, handshakes: Handshakes) -> bool:
 
 
 @pk.function
-def entry_at(place: int, of_lanes: bool, handshakes: Handshakes) -> int:
-    """Return `place`, or the entry that lane `place` has found, possibly `NO_ENTRY`."""
+def entry_at(index: int, of_lanes: bool, handshakes: Handshakes) -> int:
+    """Return `index`, or the entry that lane `index` has found, possibly `NO_ENTRY`."""
     if of_lanes:
-        return handshakes.lane_best[place]
-    return place
+        return handshakes.lane_best[index]
+    return index
 
 
 @pk.function
@@ -164,8 +164,8 @@ def best_entry(
     best: int = NO_ENTRY
     best_rating: pk.double = 0.0
     is_tied: bool = False
-    for place in range(first, end, step):
-        e: int = entry_at(place, of_lanes, handshakes)
+    for index in range(first, end, step):
+        e: int = entry_at(index, of_lanes, handshakes)
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
@@ -176,8 +176,8 @@ def best_entry(
             best_rating = rating
     if not is_tied:
         return best
-    for place in range(first, end, step):
-        e: int = entry_at(place, of_lanes, handshakes)
+    for index in range(first, end, step):
+        e: int = entry_at(index, of_lanes, handshakes)
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)

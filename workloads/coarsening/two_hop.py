@@ -137,11 +137,11 @@ def key_relatives(
     else:
         for e in edges(v, graph):
             u: int = graph.indices[e]
-            number: int = global_id(u, graph)
+            u_id: int = global_id(u, graph)
             degree: int = degree_of(u, graph)
-            if degree < lowest or (degree == lowest and number < matchmaker):
+            if degree < lowest or (degree == lowest and u_id < matchmaker):
                 lowest = degree
-                matchmaker = number
+                matchmaker = u_id
     keys[i] = key_of(matchmaker, v)
 
 

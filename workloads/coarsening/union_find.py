@@ -278,12 +278,12 @@ def bin_of(i: int, first: int, graph: Graph, oversized: Oversized, heaviest: int
     Vertices fill one bin after the other, in the order of the keys, from index `first` on.
     """
     before: pk.int64 = oversized.sums[i] - oversized.sums[first]
-    number: pk.int64 = before
-    number //= heaviest
+    vertex_bin: pk.int64 = before
+    vertex_bin //= heaviest
     weight: int = graph.vertex_weights[vertex_in(oversized.keys[i], oversized.bits)]
-    if before + weight > (number + 1) * heaviest:
+    if before + weight > (vertex_bin + 1) * heaviest:
         return BETWEEN
-    return number
+    return vertex_bin
 
 
 @pk.workunit
@@ -306,9 +306,9 @@ def split_subsets(
     first += (i - first) // most * most
     begins: bool = True
     if i > first:
-        number: pk.int64 = bin_of(i, first, graph, oversized, heaviest)
-        if number != BETWEEN:
-            if bin_of(i - 1, first, graph, oversized, heaviest) == number:
+        vertex_bin: pk.int64 = bin_of(i, first, graph, oversized, heaviest)
+        if vertex_bin != BETWEEN:
+            if bin_of(i - 1, first, graph, oversized, heaviest) == vertex_bin:
                 begins = False
     acc += begins
     if last_pass:

@@ -32,10 +32,10 @@ def global_id(v: int, graph: Graph) -> int:
     g: int = v - graph.n_owned
     if g < 0:
         g = 0
-    number: int = graph.ghost_ids[g]
+    v_id: int = graph.ghost_ids[g]
     if v < graph.n_owned:
-        number = graph.first_global_id + v
-    return number
+        v_id = graph.first_global_id + v
+    return v_id
 
 
 @pk.function
@@ -106,9 +106,9 @@ def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Of
     for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         if is_ghost(u, graph):
-            place: int = pk.atomic_fetch_add(places, [u - graph.n_owned], one)
-            graph.indices[place] = v
-            graph.edge_weights[place] = graph.edge_weights[e]
+            index: int = pk.atomic_fetch_add(places, [u - graph.n_owned], one)
+            graph.indices[index] = v
+            graph.edge_weights[index] = graph.edge_weights[e]
 
 
 @pk.workunit
@@ -124,5 +124,5 @@ def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
     if state.parts[v] != state.previous[v]:
         one: pk.int64 = 1
         stripe: int = stripe_of(v, state)
-        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
-        state.moved[stripe * state.list_size + place] = v
+        index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+        state.moved[stripe * state.list_size + index] = v

@@ -30,16 +30,16 @@ def mix(x: pk.uint32) -> pk.uint32:
 def spread(key: int, size: int) -> int:
     """Return the index of a key in a hash table of `size` slots: faster than `mix`, less random."""
     h: pk.uint32 = key
-    return place_of(h * ODD, size)
+    return index_of_hash(h * ODD, size)
 
 
 @pk.function
-def place_of(h: pk.uint32, count: int) -> int:
+def index_of_hash(h: pk.uint32, count: int) -> int:
     """Map a hash to an index below `count`: hash times count over 2^32."""
-    place: pk.uint64 = h
+    index: pk.uint64 = h
     wide: pk.uint64 = count
-    place = (place * wide) >> HASH_BITS
-    return place
+    index = (index * wide) >> HASH_BITS
+    return index
 
 
 @pk.function

@@ -4,7 +4,7 @@ import pykokkos as pk
 
 
 @pk.function
-def place_in(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int:
+def count_below(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int:
     """Return how many of `count` ascending integers are below a value."""
     low: int = 0
     high: int = count
@@ -60,7 +60,7 @@ def find_bounds(
     found: pk.View1D[pk.int64],
 ):
     """Find how many of `count` ascending integers are below each bound."""
-    found[i] = place_in(bounds[i], ascending, count)
+    found[i] = count_below(bounds[i], ascending, count)
 
 
 @pk.workunit

@@ -30,8 +30,8 @@ def distance_of(p: int, q: int, metric: Metric) -> int:
     if metric.metric_kind == MetricKind.EDGE_CUT:
         return 1
     if metric.metric_kind == MetricKind.MATRIX:
-        place: pk.int64 = p
-        return metric.distances[place * metric.k + q]
+        index: pk.int64 = p
+        return metric.distances[index * metric.k + q]
     level: int = 0
     while p // metric.distances[level] != q // metric.distances[level]:
         level += 2

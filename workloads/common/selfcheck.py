@@ -19,12 +19,12 @@ class Tallies:
 def tally(i: int, numbers: pk.View1D[pk.int32], tallies: Tallies, buckets: int):
     """Double each integer, and update the sum, minimum and maximum of its bucket."""
     bucket: int = i % buckets
-    number: int = numbers[i]
-    wide: pk.int64 = number
-    tallies.doubled[i] = 2 * number
+    value: int = numbers[i]
+    wide: pk.int64 = value
+    tallies.doubled[i] = 2 * value
     pk.atomic_fetch_add(tallies.sums, [bucket], wide)
-    pk.atomic_fetch_min(tallies.least, [bucket], number)
-    pk.atomic_fetch_max(tallies.most, [bucket], number)
+    pk.atomic_fetch_min(tallies.least, [bucket], value)
+    pk.atomic_fetch_max(tallies.most, [bucket], value)
 
 
 @pk.workunit

@@ -28,6 +28,6 @@ def tally_stripe(i: int, count: pk.int64, stripes: int) -> int:
 
 
 @pk.function
-def stripe_place(stripe: int, p: int, k: int) -> int:
+def stripe_index(stripe: int, p: int, k: int) -> int:
     """Return the index of a stripe's counter for part p."""
     return stripe * (k + APART) + p

@@ -12,7 +12,7 @@ from jetpy.workloads.common.groups import (
     Graph,
     edges,
 )
-from jetpy.workloads.common.hashing import part_hash, place_of
+from jetpy.workloads.common.hashing import index_of_hash, part_hash
 from jetpy.workloads.common.heaps import NOT_QUEUED, Field, insert, rekey
 from jetpy.workloads.common.packing import pack
 from jetpy.workloads.constraints.components import (
@@ -50,7 +50,7 @@ class FailedPairs(ConnectedParts):
 @pk.function
 def slot_of_pair(p: int, q: int, state: FailedPairs) -> int:
     """Return the slot of a pair of parts in `failed_pairs`."""
-    return place_of(part_hash(p, q, state.seed), state.pair_slots) << 1
+    return index_of_hash(part_hash(p, q, state.seed), state.pair_slots) << 1
 
 
 @pk.function

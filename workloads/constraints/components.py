@@ -196,11 +196,11 @@ def grow_tree(p: int, graph: Graph, state: ConnectedParts):
     state.labels[root] = 1
     adopt(NO_VERTEX, root, state)
     last: int = 1
-    place: int = 0
+    index: int = 0
     cost: pk.int64 = 1
-    while place < last:
-        u: int = state.found[place]
-        place += 1
+    while index < last:
+        u: int = state.found[index]
+        index += 1
         cost += graph.indptr[u + 1] - graph.indptr[u]
         for e in edges(u, graph):
             w: int = graph.indices[e]
@@ -221,11 +221,11 @@ def grow_tree(p: int, graph: Graph, state: ConnectedParts):
 
 
 @pk.function
-def is_due(degree: int, place: int, passed: int) -> bool:
-    """Whether to expand ``found[place]``: low degrees first, and after `passed` vertices all."""
+def is_due(degree: int, index: int, passed: int) -> bool:
+    """Whether to expand ``found[index]``: low degrees first, and after `passed` vertices all."""
     if passed == NO_PLACE:
         return degree <= FEW_EDGES
-    return place >= passed or degree > FEW_EDGES
+    return index >= passed or degree > FEW_EDGES
 
 
 @pk.function
@@ -271,23 +271,23 @@ def detach(v: int, graph: Graph, state: ConnectedParts) -> int:
         return 1
     last: int = begin_searches(v, graph, state)
     state.numbers[SEARCHES] = last
-    place: int = 0
+    index: int = 0
     passed: int = NO_PLACE
     steps: int = -last * STEPS_PER_SEARCH
     while state.numbers[SEARCHES] > 1 and steps <= state.max_steps:
-        if place == last:
+        if index == last:
             passed = last
-            place = 0
-        u: int = state.found[place]
+            index = 0
+        u: int = state.found[index]
         degree: int = graph.indptr[u + 1] - graph.indptr[u]
-        if is_due(degree, place, passed):
+        if is_due(degree, index, passed):
             last = expand(u, v, last, graph, state)
             steps += degree
             state.part_rows[row + Part.SEARCH_COST] += degree
             state.numbers[EFFORT] -= degree
             if state.numbers[SEARCHES] > 1:
                 end_if_exhausted(root_of(state.labels[u] - 1, state), state)
-        place += 1
+        index += 1
     return end_searches(last, state)
 
 

@@ -9,7 +9,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.ghosts import global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph
-from jetpy.workloads.common.lists import place_in
+from jetpy.workloads.common.lists import count_below
 
 
 @pk.function
@@ -104,4 +104,4 @@ def global_to_local_listed(
     if is_in(u, first, end):
         local[i] = u - first
     else:
-        local[i] = end - first + place_in(u, ghosts, count)
+        local[i] = end - first + count_below(u, ghosts, count)

@@ -41,7 +41,7 @@ def is_before(node: int, by_sources: bool, trees: Trees) -> bool:
 
 
 @pk.function
-def place_of(node: int, row: int, pairs: Pairs) -> int:
+def order_index(node: int, row: int, pairs: Pairs) -> int:
     """Return the index in the order of the vertex that a node stands for."""
     return pairs.rows[row + Pair.FIRST] - TERMINALS + node - pairs.rows[row + Pair.NODE]
 
@@ -51,7 +51,7 @@ def moved_weight(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: 
     """Return the net weight that a minimum cut would move from the first part to the second."""
     moved: pk.int64 = 0
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        v: int = pairs.order[place_of(node, row, pairs)]
+        v: int = pairs.order[order_index(node, row, pairs)]
         is_first: bool = moves.parts[v] == pairs.rows[row + Pair.PARTS]
         if is_before(node, by_sources, trees) != is_first:
             if is_first:
@@ -97,9 +97,9 @@ def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees
     Nodes in neither tree come first, because piercing them opens no augmenting path. Ties go to
     nodes in the side's part, far from the cut before near it.
     """
-    place: int = place_of(node, row, pairs)
-    wanted: int = pairs.hops[place]
-    is_first: bool = moves.parts[pairs.order[place]] == pairs.rows[row + Pair.PARTS]
+    index: int = order_index(node, row, pairs)
+    wanted: int = pairs.hops[index]
+    is_first: bool = moves.parts[pairs.order[index]] == pairs.rows[row + Pair.PARTS]
     if is_first != (side == Side.SOURCE):
         wanted = -1 - wanted
     if trees.settled[node] == Side.NEITHER:
@@ -179,7 +179,7 @@ def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Tree
     q: int = pairs.rows[row + Pair.PARTS + 1]
     pairs.rows[row + Pair.GAIN] = pairs.rows[row + Pair.CUT] - pairs.rows[row + Pair.FLOW]
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        v: int = pairs.order[place_of(node, row, pairs)]
+        v: int = pairs.order[order_index(node, row, pairs)]
         if is_before(node, by_sources, trees):
             if moves.parts[v] == q:
                 moves.parts[v] = p

@@ -104,8 +104,8 @@ def take_edges(
     sink: int = source + 1
     first: int = pairs.rows[row + Pair.FIRST]
     last: int = first + pairs.rows[row + Pair.SIZE]
-    for place in range(first, last):
-        v: int = pairs.order[place]
+    for index in range(first, last):
+        v: int = pairs.order[index]
         a: int = node_of(v, row, pairs, parts)
         to_source: int = 0
         to_sink: int = 0
@@ -151,5 +151,5 @@ def build_network(
     take_edges(True, row, graph, pairs, parts, next_arcs, arcs)
     first: int = pairs.rows[row + Pair.FIRST]
     last: int = first + pairs.rows[row + Pair.SIZE]
-    for place in range(first, last):
-        pairs.places[pairs.order[place]] = OUTSIDE
+    for index in range(first, last):
+        pairs.places[pairs.order[index]] = OUTSIDE

@@ -111,9 +111,9 @@ def admit(v: int, hop: int, row: int, graph: Graph, pairs: Pairs, parts: pk.View
     if weight > pairs.rows[row + Pair.ROOMS + side]:
         return
     pairs.rows[row + Pair.ROOMS + side] -= weight
-    place: int = pairs.rows[row + Pair.FIRST] + pairs.rows[row + Pair.SIZE]
-    pairs.order[place] = v
-    pairs.hops[place] = hop
+    index: int = pairs.rows[row + Pair.FIRST] + pairs.rows[row + Pair.SIZE]
+    pairs.order[index] = v
+    pairs.hops[index] = hop
     pairs.places[v] = pairs.rows[row + Pair.SIZE]
     pairs.rows[row + Pair.SIZE] += 1
 
@@ -125,11 +125,11 @@ def sort_vertices(first: int, count: int, vertices: pk.View1D[pk.int32]):
     while gap > 0:
         for i in range(first + gap, first + count):
             v: int = vertices[i]
-            place: int = i
-            while place >= first + gap and vertices[place - gap] > v:
-                vertices[place] = vertices[place - gap]
-                place -= gap
-            vertices[place] = v
+            index: int = i
+            while index >= first + gap and vertices[index - gap] > v:
+                vertices[index] = vertices[index - gap]
+                index -= gap
+            vertices[index] = v
         gap = gap // 2
 
 
@@ -149,8 +149,8 @@ def admit_neighbours(
             pairs.order[begin + count] = u
             count += 1
     sort_vertices(begin, count, pairs.order)
-    for place in range(begin, begin + count):
-        admit(pairs.order[place], hop, row, graph, pairs, parts)
+    for index in range(begin, begin + count):
+        admit(pairs.order[index], hop, row, graph, pairs, parts)
 
 
 @pk.workunit
@@ -170,13 +170,13 @@ def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
             admit(tail, 0, row, graph, pairs, parts)
             admit(head, 0, row, graph, pairs, parts)
     first: int = pairs.rows[row + Pair.FIRST]
-    place: int = first
-    while place < first + pairs.rows[row + Pair.SIZE]:
-        v: int = pairs.order[place]
-        hop: int = pairs.hops[place] + 1
+    index: int = first
+    while index < first + pairs.rows[row + Pair.SIZE]:
+        v: int = pairs.order[index]
+        hop: int = pairs.hops[index] + 1
         if hop <= max_hops:
             admit_neighbours(v, hop, row, graph, pairs, parts)
-        place += 1
+        index += 1
     measure_region(row, graph, pairs, parts)
 
 
@@ -187,8 +187,8 @@ def measure_region(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int
     cut: pk.int64 = 0
     first: int = pairs.rows[row + Pair.FIRST]
     last: int = first + pairs.rows[row + Pair.SIZE]
-    for place in range(first, last):
-        v: int = pairs.order[place]
+    for index in range(first, last):
+        v: int = pairs.order[index]
         for e in edges(v, graph):
             u: int = graph.indices[e]
             if is_in_pair(parts[u], row, pairs) and pairs.places[u] < pairs.places[v]:

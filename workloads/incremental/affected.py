@@ -86,8 +86,8 @@ def find_neighbours(
         if affected.marks[u] == Mark.NONE:
             before: int = pk.atomic_fetch_max(affected.marks, [u], Mark.FOUND)
             if before == Mark.NONE:
-                place: int = pk.atomic_fetch_add(length, [0], 1)
-                found[place] = u
+                index: int = pk.atomic_fetch_add(length, [0], 1)
+                found[index] = u
 
 
 @pk.workunit

@@ -138,17 +138,17 @@ def modify_rows(j: int, acc: pk.Acc[pk.int64], modifiers: EdgeModifiers, graph: 
     degree: int = graph.degrees[v]
     for c in range(modifiers.starts[j], modifiers.starts[j + 1]):
         u: int = modifiers.targets[c]
-        place: int = modifiers.places[c]
+        index: int = modifiers.places[c]
         change: int = modifiers.weights[c]
-        if place == NO_PLACE:
+        if index == NO_PLACE:
             graph.slots[row + degree] = u
             graph.edge_weights[row + degree] = change
             degree += 1
         else:
             degree -= 1
-            change = -graph.edge_weights[row + place]
-            graph.slots[row + place] = graph.slots[row + degree]
-            graph.edge_weights[row + place] = graph.edge_weights[row + degree]
+            change = -graph.edge_weights[row + index]
+            graph.slots[row + index] = graph.slots[row + degree]
+            graph.edge_weights[row + index] = graph.edge_weights[row + degree]
         if graph.parts[v] != graph.parts[u]:
             acc += change
     graph.degrees[v] = degree

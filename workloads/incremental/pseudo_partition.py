@@ -55,10 +55,10 @@ def gather_rows(
     degree: int = pseudo.indptr[j + 1] - begin
     for s in range(i % graph.lanes, degree, graph.lanes):
         u: int = graph.slots[row + s]
-        number: int = numbers[u]
-        if number == NO_NUMBER:
-            number = end_in(graph.parts[u])
-        pseudo.ends[begin + s] = number
+        end: int = numbers[u]
+        if end == NO_NUMBER:
+            end = end_in(graph.parts[u])
+        pseudo.ends[begin + s] = end
         pseudo.edge_weights[begin + s] = graph.edge_weights[row + s]
 
 

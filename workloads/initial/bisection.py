@@ -226,12 +226,12 @@ def grow_nodes(
     set_level(begin, end, here, levels)
     overload: pk.int64 = 0
     cut: pk.int64 = 0
-    for number in range(growings):
-        grow(number, here, levels)
+    for growing in range(growings):
+        grow(growing, here, levels)
         improve(here, levels)
         now: pk.int64 = overload_of(here, levels)
         new_cut: pk.int64 = levels.numbers[here + Field.CUT]
-        if number == 0 or now < overload or (now == overload and new_cut < cut):
+        if growing == 0 or now < overload or (now == overload and new_cut < cut):
             overload = now
             cut = new_cut
             for v in range(begin, end):

@@ -10,7 +10,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.fm import KEY_BITS
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.two_way import Sides
 
@@ -29,7 +29,7 @@ class Levels(Sides):
 def shuffle(begin: int, end: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
     """Write a random permutation of begin..end - 1 (Fisher and Yates)."""
     for v in range(begin, end):
-        j: int = begin + place_of(mix(v ^ seed), v - begin + 1)
+        j: int = begin + index_of_hash(mix(v ^ seed), v - begin + 1)
         order[v] = order[j]
         order[j] = v
 

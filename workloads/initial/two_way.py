@@ -20,7 +20,7 @@ from jetpy.workloads.common.fm import (
     to_undo,
 )
 from jetpy.workloads.common.groups import NO_VERTEX
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field
 
 MIN_TRIED, MAX_TRIED = 14, 150
@@ -241,7 +241,7 @@ def grow(salt: int, here: int, state: Sides):
         for v in range(begin, end):
             queue(v, here, state)
     seed: pk.uint32 = state.numbers[here + Field.SEED]
-    next_seed: int = begin + place_of(mix(mix(seed + salt)), end - begin)
+    next_seed: int = begin + index_of_hash(mix(mix(seed + salt)), end - begin)
     left: int = end - begin
     target: pk.int64 = state.numbers[here + Field.TARGET]
     while state.numbers[here + Field.WEIGHTS] < target:

@@ -32,8 +32,8 @@ def activate(v: int, state: Refinement):
     """Append a vertex to the active ones, unless it is active or another thread appends it."""
     if pk.atomic_compare_exchange(state.targets, [v], INACTIVE, UNKNOWN) == INACTIVE:
         one: pk.int64 = 1
-        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.ACTIVE], one)
-        state.active[place] = v
+        index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.ACTIVE], one)
+        state.active[index] = v
 
 
 @pk.workunit

@@ -168,8 +168,8 @@ def collect_moves(i: int, state: Refinement, legal: Legal):
     if v < 0:
         return
     if legal.targets[v] != NO_PART:
-        place: int = pk.atomic_fetch_add(legal.counts, [Count.MOVES], 1)
-        legal.keys[place] = key_of(v, state)
+        index: int = pk.atomic_fetch_add(legal.counts, [Count.MOVES], 1)
+        legal.keys[index] = key_of(v, state)
 
 
 @pk.workunit
@@ -308,9 +308,9 @@ def list_events(
 ):
     """List the two events of move j of the sequence."""
     v: int = vertex_of_key(sequence.keys[j])
-    place: pk.int64 = j
-    listed[2 * place] = event_of(state.parts[v], place, False)
-    listed[2 * place + 1] = event_of(legal.targets[v], place, True)
+    index: pk.int64 = j
+    listed[2 * index] = event_of(state.parts[v], index, False)
+    listed[2 * index + 1] = event_of(legal.targets[v], index, True)
 
 
 @pk.function

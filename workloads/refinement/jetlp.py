@@ -19,7 +19,7 @@ from jetpy.workloads.common.groups import (
     Refinement,
     Weight,
 )
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.long_rows import (
     is_lane,
     is_left_to_lanes,
@@ -27,9 +27,9 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.striped_counters import stripe_place, tally_stripe
+from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
 from jetpy.workloads.refinement.iterations import propagates
-from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_place
+from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.targets import update_target
 
@@ -216,9 +216,9 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
     stripe: int = tally_stripe(i, state.control[Control.LISTED], cap.stripes)
-    place: int = tally_place(stripe, state.targets[v], rank, state.k)
-    pk.atomic_fetch_add(cap.incoming, [place], weight)
-    pk.atomic_fetch_add(cap.outgoing, [stripe_place(stripe, state.parts[v], state.k)], weight)
+    index: int = tally_index(stripe, state.targets[v], rank, state.k)
+    pk.atomic_fetch_add(cap.incoming, [index], weight)
+    pk.atomic_fetch_add(cap.outgoing, [stripe_index(stripe, state.parts[v], state.k)], weight)
 
 
 @pk.workunit
@@ -233,7 +233,7 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
     for stripe in range(cap.stripes):
-        counter: int = stripe_place(stripe, p, state.k)
+        counter: int = stripe_index(stripe, p, state.k)
         room += cap.outgoing[counter]
         cap.outgoing[counter] = 0
     if room < 0:
@@ -244,9 +244,9 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     while rank >= 0:
         wanted: pk.int64 = 0
         for stripe in range(cap.stripes):
-            place: int = tally_place(stripe, p, rank, state.k)
-            wanted += cap.incoming[place]
-            cap.incoming[place] = 0
+            index: int = tally_index(stripe, p, rank, state.k)
+            wanted += cap.incoming[index]
+            cap.incoming[index] = 0
         if wanted > room and room >= 0:
             cap.lowest_ranks[p] = rank
             cap.shares[p] = room * ALL // wanted
@@ -272,6 +272,6 @@ def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: In
         return
     if rank == cap.lowest_ranks[p]:
         seed: int = state.control[Control.ITERATION_SEED]
-        if place_of(mix(owned_global_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
+        if index_of_hash(mix(owned_global_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
             return
     accept(v, graph, state)

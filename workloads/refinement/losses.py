@@ -37,6 +37,6 @@ def loss_bucket(loss: pk.int64, weight: int, scale: int) -> int:
 
 
 @pk.function
-def tally_place(stripe: int, p: int, bucket: int, k: int) -> int:
+def tally_index(stripe: int, p: int, bucket: int, k: int) -> int:
     """Return the index of a stripe's counter for part p and a bucket."""
     return (stripe * k + p) * BUCKETS + bucket

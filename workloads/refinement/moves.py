@@ -61,8 +61,8 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     pk.atomic_fetch_add(state.part_weights, [p], -weight)
     pk.atomic_fetch_add(state.part_weights, [q], weight)
     stripe: int = stripe_of(v, state)
-    place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
-    state.moved[stripe * state.list_size + place] = v
+    index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+    state.moved[stripe * state.list_size + index] = v
 
 
 @pk.workunit
@@ -201,9 +201,9 @@ def update_rows(
     j: int = i - long_rows.lanes
     width: int = count // (COUNTER_STRIPES * state.share)
     stripe: int = j // (width * state.share)
-    place: int = j // state.share - stripe * width
-    while place < state.counters[Counter.MOVED + stripe]:
-        v = state.moved[stripe * state.list_size + place]
+    index: int = j // state.share - stripe * width
+    while index < state.counters[Counter.MOVED + stripe]:
+        v = state.moved[stripe * state.list_size + index]
         e = graph.indptr[v]
         end = graph.indptr[v + 1]
         if not is_adding:
@@ -214,7 +214,7 @@ def update_rows(
                 add_edges(v, e, end, state.share, graph, table, state)
             else:
                 subtract_edges(i, v, e, end, state.share, graph, table, state)
-        place += width
+        index += width
 
 
 @pk.workunit

@@ -248,7 +248,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
     overload: pk.int64 = 0
     destination_count: int = 0
     room: pk.int64 = 0
-    place: int = first
+    index: int = first
     room_before: pk.int64 = 0
     above: pk.int64 = 0
     if plan.group_size > blocks.span:
@@ -258,15 +258,15 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
         overload = groups.overload[g]
         destination_count = groups.destination_count[g]
         room = groups.room[g]
-        number: int = (p - first) // blocks.span
-        b: int = g * blocks_per_group(plan.group_size, blocks.span) + number
-        place += blocks.destination_count[b]
+        chunk: int = (p - first) // blocks.span
+        b: int = g * blocks_per_group(plan.group_size, blocks.span) + chunk
+        index += blocks.destination_count[b]
         room_before = blocks.room[b]
         above = blocks.above[b]
-        for q in range(first + number * blocks.span, p):
+        for q in range(first + chunk * blocks.span, p):
             below: pk.int64 = threshold_of(q, at_limit, plan, state)
             if state.part_weights[q] < below:
-                place += 1
+                index += 1
                 room_before += below - state.part_weights[q]
                 above += limit_of(q, plan, state) - below
     else:
@@ -284,7 +284,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
             room_there: pk.int64 = bound - state.part_weights[q]
             if room_there > 0:
                 if q < p:
-                    place += 1
+                    index += 1
                     room_before += room_there
                     above += limit_of(q, plan, state) - bound
                 destination_count += 1
@@ -304,8 +304,8 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
         if room >= overload:
             above = 0
         plan.numbers[Row.HEAVIEST * state.k + p] = own - limit
-        plan.numbers[Row.OPEN_PART * state.k + place] = p
-        plan.numbers[Row.ROOM * state.k + place] = room_before + threshold - own + above
+        plan.numbers[Row.OPEN_PART * state.k + index] = p
+        plan.numbers[Row.ROOM * state.k + index] = room_before + threshold - own + above
 
 
 @pk.workunit

@@ -19,12 +19,12 @@ from jetpy.workloads.common.groups import (
     Refinement,
     Weight,
 )
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row
 from jetpy.workloads.refinement.iterations import rebalances
-from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
+from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row, is_open
 from jetpy.workloads.refinement.targets import (
@@ -71,8 +71,8 @@ class EvictedSums:
 @pk.function
 def region_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
     """Return the index of a group's sum over the region of a vertex."""
-    place: pk.int64 = group
-    return (place * evicted.regions + (v >> REGION_BITS)) * REGION_SUMS
+    index: pk.int64 = group
+    return (index * evicted.regions + (v >> REGION_BITS)) * REGION_SUMS
 
 
 @pk.function
@@ -142,8 +142,8 @@ def mean_connection(
 def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Progress):
     """Add the weight of a candidate, which index i processes, to its part and bucket."""
     stripe: int = tally_stripe(i, state.control[Control.REBALANCING], eviction.stripes)
-    place: int = tally_place(stripe, p, bucket, state.k)
-    pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
+    index: int = tally_index(stripe, p, bucket, state.k)
+    pk.atomic_fetch_add(eviction.histogram, [index], graph.vertex_weights[v])
 
 
 @pk.function
@@ -164,8 +164,8 @@ def lose_weakly(
         seed: int = state.control[Control.ITERATION_SEED]
         first: int = p // plan.group_size * plan.group_size
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
-        place: int = first + place_of(mix(owned_global_id(v, graph) ^ seed), count)
-        q = plan.numbers[Row.OPEN_PART * state.k + place]
+        index: int = first + index_of_hash(mix(owned_global_id(v, graph) ^ seed), count)
+        q = plan.numbers[Row.OPEN_PART * state.k + index]
     state.destinations[v] = candidate_for(q)
     if rebalances_by_cut(state):
         return state.internal[v] - weight
@@ -266,11 +266,11 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
             eviction.last_buckets[p] = bucket
             eviction.needed[p] = needed
         for stripe in range(eviction.stripes):
-            needed -= eviction.histogram[tally_place(stripe, p, bucket, state.k)]
+            needed -= eviction.histogram[tally_index(stripe, p, bucket, state.k)]
     eviction.last_vertices[p] = 0
     for stripe in range(eviction.stripes):
         for bucket in range(BUCKETS):
-            eviction.histogram[tally_place(stripe, p, bucket, state.k)] = 0
+            eviction.histogram[tally_index(stripe, p, bucket, state.k)] = 0
     if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
         plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
         state.counters[Counter.TOO_FEW] = 1
@@ -318,14 +318,14 @@ def tally_digits(
     if not is_candidate(v, eviction):
         return
     p: int = state.parts[v]
-    number: pk.int64 = owned_global_id(v, graph)
-    number = number >> shift
+    v_id: pk.int64 = owned_global_id(v, graph)
+    v_id = v_id >> shift
     if eviction.buckets[v] == eviction.last_buckets[p] and (
-        (number >> 2 * eviction.half_bits) == eviction.last_vertices[p]
+        (v_id >> 2 * eviction.half_bits) == eviction.last_vertices[p]
     ):
         base: int = 1 << eviction.half_bits
-        upper: pk.int64 = p * base + ((number >> eviction.half_bits) & base - 1)
-        lower: pk.int64 = upper * base + (number & base - 1)
+        upper: pk.int64 = p * base + ((v_id >> eviction.half_bits) & base - 1)
+        lower: pk.int64 = upper * base + (v_id & base - 1)
         pk.atomic_fetch_add(eviction.upper_digits, [upper], graph.vertex_weights[v])
         pk.atomic_fetch_add(eviction.lower_digits, [lower], graph.vertex_weights[v])
 
@@ -381,9 +381,9 @@ def is_evicted(
     last: int = eviction.last_buckets[p]
     if eviction.buckets[v] != last:
         return eviction.buckets[v] < last
-    number: pk.int64 = owned_global_id(v, graph) >> shift
-    if number != eviction.last_vertices[p]:
-        return number < eviction.last_vertices[p]
+    v_id: pk.int64 = owned_global_id(v, graph) >> shift
+    if v_id != eviction.last_vertices[p]:
+        return v_id < eviction.last_vertices[p]
     before: pk.int64 = 0
     for u in range(v - (owned_global_id(v, graph) & (1 << shift) - 1), v):
         if (
@@ -436,8 +436,8 @@ def sum_regions(i: int, evicted: EvictedSums, state: Progress):
     """Strong: sum the weights of the evicted vertices of a group, one index per region."""
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
-    place: pk.int64 = i
-    weight: pk.int64 = evicted.sums[place * REGION_SUMS]
+    index: pk.int64 = i
+    weight: pk.int64 = evicted.sums[index * REGION_SUMS]
     if weight > 0:
         pk.atomic_fetch_add(evicted.here, [i // evicted.regions], weight)
 
@@ -448,14 +448,14 @@ def evicted_before(
 ) -> pk.int64:
     """Return the weight of the evicted vertices of a group that precede vertex v."""
     before: pk.int64 = evicted.elsewhere[group]
-    place: pk.int64 = region_of(0, group, evicted)
-    while place < region_of(v, group, evicted):
-        before += evicted.sums[place]
-        place += REGION_SUMS
-    place += 1
-    while place < block_of(v, group, evicted):
-        before += evicted.sums[place]
-        place += 1
+    index: pk.int64 = region_of(0, group, evicted)
+    while index < region_of(v, group, evicted):
+        before += evicted.sums[index]
+        index += REGION_SUMS
+    index += 1
+    while index < block_of(v, group, evicted):
+        before += evicted.sums[index]
+        index += 1
     for u in range((v >> BLOCK_BITS) << BLOCK_BITS, v):
         if is_marked(u, state) and state.previous[u] // plan.group_size == group:
             before += graph.vertex_weights[u]
