@@ -1,4 +1,4 @@
-"""Affected vertices, and the ones that enter the pseudo-partition (iG-kway, Algorithm 3).
+"""Affected vertices, and their entry into the pseudo-partition (iG-kway, Algorithm 3).
 
 A vertex is affected if it is new, its edges have changed, or a neighbour has entered the
 pseudo-partition. It enters if it is new, or if its external weight exceeds its internal weight. The

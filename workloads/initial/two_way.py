@@ -139,9 +139,9 @@ def has_room(v: int, here: int, state: Sides) -> bool:
 def first_to_move(here: int, state: Sides) -> int:
     """Return the vertex to move next, the first of a queue, or `NO_VERTEX`.
 
-    If both first vertices fit, it is the one with the higher gain. If one fits, it is that one. In
-    all other cases (equal gains, none fits, a side is too heavy, a queue is empty) it is the first
-    vertex of the side that is above its target.
+    If both first vertices fit, the one with the higher gain moves. If only one fits, it moves. If
+    gains are equal, none fits, a side is too heavy or a queue is empty, the first vertex of the
+    side above its target moves.
     """
     side: int = 1
     if state.numbers[here + Field.WEIGHTS] > state.numbers[here + Field.TARGET]:

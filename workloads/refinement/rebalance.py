@@ -375,8 +375,8 @@ def is_evicted(
 ) -> bool:
     """Whether a candidate is among the first of its part, by bucket and id, that weigh enough.
 
-    If its id, without the `shift` lowest bits, is that of the last vertex, the candidates with
-    these bits and a lower id must weigh less than needed.
+    If its id equals the last vertex's without the `shift` lowest bits, the preceding candidates
+    with these bits must weigh less than needed.
     """
     last: int = eviction.last_buckets[p]
     if eviction.buckets[v] != last:
@@ -473,8 +473,8 @@ def deal_evicted(
 ):
     """Strong: move an evicted vertex to an open part with spare weight.
 
-    The evicted vertices of a group, in ascending order, are cut into one segment per open part, of
-    the same weight as its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
+    The evicted vertices of a group, in ascending order, are cut into segments. Each open part gets
+    one that fills its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
     """
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
