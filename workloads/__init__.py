@@ -1,7 +1,7 @@
-"""The kernels: PyKokkos workunits and device functions only, a folder a stage.
+"""The kernels: PyKokkos workunits and device functions, one folder per stage.
 
-Importing this package needs no PyKokkos: its decorators are the identity and every back end
-reads the source of the workunits, so the modules are imported against empty stand-in names.
+Importing this package does not need PyKokkos. Every engine reads the source of the workunits, so
+the modules are imported with a stand-in whose decorators return the function unchanged.
 """
 
 import importlib

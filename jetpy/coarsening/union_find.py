@@ -12,8 +12,8 @@ from jetpy.workloads.coarsening import union_find as kernels
 from jetpy.workloads.coarsening.union_find import (
     NO_CHOICE,
     NO_SCORE,
-    Crowded,
     Groups,
+    Oversized,
     Selection,
     Subsets,
 )
@@ -96,14 +96,14 @@ def _split(
     n, limits = graph.n, {"most": most, "heaviest": heaviest}
     backend.parallel_for(n, kernels.weigh_subsets, graph=graph, subsets=subsets)
     none = backend.empty(0)
-    unsorted = Crowded(backend.empty(n, np.int64), none, none, n.bit_length())
-    count = backend.scan(n, kernels.list_crowded, subsets=subsets, crowded=unsorted, **limits)
+    unsorted = Oversized(backend.empty(n, np.int64), none, none, n.bit_length())
+    count = backend.scan(n, kernels.list_oversized, subsets=subsets, oversized=unsorted, **limits)
     if count == 0:
         return
-    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes  # which has served
-    crowded = Crowded(keys, firsts, backend.empty(count, np.int64), unsorted.bits)
-    backend.parallel_for(count, kernels.find_first, crowded=crowded)
-    backend.scan(count, kernels.add_up, graph=graph, crowded=crowded)
-    split = {"crowded": crowded, "groups": Groups(backend.empty(count), backend.empty(count))}
+    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes  # reused memory
+    oversized = Oversized(keys, firsts, backend.empty(count, np.int64), unsorted.bits)
+    backend.parallel_for(count, kernels.find_first, oversized=oversized)
+    backend.scan(count, kernels.add_up, graph=graph, oversized=oversized)
+    split = {"oversized": oversized, "groups": Groups(backend.empty(count), backend.empty(count))}
     backend.scan(count, kernels.split_subsets, graph=graph, **split, **limits)
     backend.parallel_for(count, kernels.name_groups, names=subsets.names, **split)

@@ -77,10 +77,10 @@ def bisect(
 ) -> list[npt.NDArray[np.int32]]:
     """Return `partitions` partitions (int32, shape (n,)) in which each root is divided into parts.
 
-    Bisections of the last depth are tried `tries` times, those of each depth before once less: the
-    more bisections follow, the less a small cut predicts. `parts` (int32, shape (n,)) has the parts
-    of vertices outside all roots, `pinned` (int32, shape (n,)) the required parts, -1 for other
-    vertices.
+    Bisections of the last depth are tried `tries` times, and bisections of each earlier depth one
+    time less, because a small cut predicts less if more bisections follow. `parts` (int32, shape
+    (n,)) has the parts of vertices outside all roots, and `pinned` (int32, shape (n,)) the required
+    parts, -1 for other vertices.
     """
     if not roots or not partitions:
         return [parts] * partitions

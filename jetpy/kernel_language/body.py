@@ -1,8 +1,8 @@
 """Reads the body of a function: gives every expression its C type and makes conversions explicit.
 
-The language is the part of PyKokkos's that its own translator gets right: typed locals,
-`if`/`while`/`for range`, `break`, `continue`, `return`, views of one dimension, atomics, and calls
-of `@pk.function`s. Beyond it, names of a module may stand for numbers, and groups for parameters.
+The language is the subset of PyKokkos that its own translator compiles correctly: typed locals,
+`if`/`while`/`for range`, `break`, `continue`, `return`, 1-D views, atomics, and calls of
+`@pk.function`s. In addition, module names may stand for numbers, and groups for parameters.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ATOMICS = {
     "atomic_fetch_or": 1,
     "atomic_compare_exchange": 2,
 }
-"""Atomic operations and how many operands each takes."""
+"""Atomic operations and their numbers of operands."""
 RANGE_PARTS = ("_start", "_stop", "_step")
-"""Ends of the names of functions that stand for one that returns a range."""
+"""Suffixes of the three functions that replace a function that returns a range."""
 _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -54,20 +54,20 @@ _FLOATS = {"float32", "float64"}
 
 
 class Body:
-    """Reads one function's statements.
+    """Reads the statements of a function.
 
     Parameters
     ----------
     module : module
-        Where names that are no parameters and no locals are looked up.
+        Scope of names that are neither parameters nor locals.
     declared : mapping of str to (str or View or Group)
         The function's parameters.
     fixed : set of str
-        Those that must not be assigned to.
+        Parameters that must not be assigned to.
     returns : str or None
     callee : callable
-        Returns the definition of a device function, given what its name stands for in `module`,
-        and which of `RANGE_PARTS` it is to return if that returns a range; None if there is none.
+        Returns the definition of a device function, or None. It takes the object that a name in
+        `module` stands for, and one of `RANGE_PARTS` if the function returns a range.
     width : Width
     may_exchange : bool
         Whether `atomic_compare_exchange` is allowed.
@@ -75,7 +75,7 @@ class Body:
     Attributes
     ----------
     used : dict of (str, str or None) to None
-        The groups' fields that are used.
+        The fields of groups that the function uses.
     callees : dict of Definition to None
     """
 
@@ -107,7 +107,7 @@ class Body:
     # statements
 
     def block(self, statements: list[ast.stmt]) -> tuple[tree.Statement, ...]:
-        """Read statements; what they declare cannot be seen after them."""
+        """Read statements; their declarations end with the block."""
         outside = dict(self._visible)
         read = tuple(s for node in statements for s in self._statement(node))
         self._visible = outside
@@ -154,7 +154,7 @@ class Body:
         raise _fail(node, "workunits do not support this statement")
 
     def _loop(self, node: ast.For, name: str, call: ast.Call) -> list[tree.Statement]:
-        """Read a loop over a range; where that ends, and its step, are computed once, before it."""
+        """Read a loop over a range; its stop and step are computed once, before the loop."""
         bounds = self._bounds(node, call)
         if any(bound.type not in ("int32", self._int) for bound in bounds):
             raise _fail(node, f"the bounds of a range must be {self._int}; write a while loop")
@@ -173,7 +173,7 @@ class Body:
     def _keep(
         self, name: str, bound: tree.Expression, before: list[tree.Statement]
     ) -> tree.Expression:
-        """Return a bound that the loop cannot change: itself, or a new local, declared before."""
+        """Return a bound that the loop cannot change: itself, or a new local declared before it."""
         match bound:
             case tree.Literal():
                 return bound
@@ -187,7 +187,7 @@ class Body:
         return tree.Name(name, bound.type)
 
     def _bounds(self, node: ast.For, call: ast.Call) -> list[tree.Expression]:
-        """Return start, stop and step of a range, or of the one that a function returns."""
+        """Return start, stop and step of a range, or of the range that a function returns."""
         one = tree.Literal(1, self._int)
         name = ast.unparse(call.func)
         if name == "range" and len(call.args) in (1, 2, 3) and not call.keywords:
@@ -293,7 +293,7 @@ class Body:
     def _operation(
         self, node: ast.AST, symbol: str, left: tree.Expression, right: tree.Expression
     ) -> tree.Operation:
-        """Compute as C does; also the division is C's, in the type of both sides."""
+        """Build an arithmetic operation of C, including its division, in the common type."""
         kind = common(left.type, right.type)
         if symbol in _OF_INTEGERS and kind in _FLOATS:
             raise _fail(node, f"{symbol} is for integers")
@@ -313,7 +313,7 @@ class Body:
         return tree.Element(name, self._expression(node.slice), view.element)
 
     def _view(self, node: ast.expr) -> tuple[str, View | None]:
-        """Return the name and the type of a view; None in place of this if it is none."""
+        """Return the name of a view and its type, or None as type if it is not a view."""
         match node:
             case ast.Name(id=name):
                 kind: Any = self._declared.get(name)
@@ -324,7 +324,7 @@ class Body:
         return name, kind if isinstance(kind, View) else None
 
     def _field(self, node: ast.expr, name: str, attribute: str) -> tuple[str, str | View]:
-        """Return the name and the type of a group's field, which is used from now on."""
+        """Return the name and type of a group's field, and record that it is used."""
         group = self._declared[name]
         if not isinstance(group, Group) or attribute not in group.fields:
             raise _fail(node, f"{name} has no field {attribute}")
@@ -334,7 +334,7 @@ class Body:
     # calls
 
     def _call(self, node: ast.Call, part: str = "") -> tree.Call | tree.Atomic:
-        """Read a call of a function, or of a part of one that returns a range."""
+        """Read a call of a function, or of one part of a function that returns a range."""
         name = ast.unparse(node.func).removeprefix("pk.")
         if node.keywords:
             raise _fail(node, "calls must not have keyword arguments")
@@ -409,7 +409,7 @@ def _literal(node: ast.expr, value: Any) -> tree.Literal:
     if isinstance(value, float):
         return tree.Literal(value, "float64")
     if isinstance(value, int) and -(2**63) <= value < 2**63:
-        number = int(value)  # also of an enumeration's member, which a range looks for at length
+        number = int(value)  # not an enumeration member, whose lookup in a range is slow
         return tree.Literal(number, "int32" if number in INT32 else "int64")
     if isinstance(node, ast.Constant):
         raise _fail(node, "expression outside the language of workunits")

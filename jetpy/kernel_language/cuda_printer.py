@@ -1,7 +1,7 @@
-"""Prints definitions as functions of CUDA C, with every conversion written out.
+"""Prints definitions as functions of CUDA C, with explicit conversions.
 
-Views are pointers, an accumulator is a reference. Atomics are functions of the same names, which
-the compiling engine adds (`ATOMICS` in `jetpy.engines.cuda`).
+Views are pointers, and an accumulator is a reference. Atomics are functions of the same names,
+which the engine adds (`ATOMICS` in `jetpy.engines.cuda`).
 """
 
 from __future__ import annotations

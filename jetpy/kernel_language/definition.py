@@ -1,4 +1,4 @@
-"""What reading a workunit or device function gives: its parameters and its typed tree."""
+"""The definition of a workunit or device function: its parameters and its typed tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jetpy.kernel_language.types import Group, View
 from jetpy.lazy import cached_property
 
 LEADING = {Kind.FUNCTION: 0, Kind.FOR: 1, Kind.REDUCE: 2, Kind.SCAN: 3}
-"""Parameters that a launch does not pass: the index, an accumulator and whether to write."""
+"""Parameters that a launch does not pass: the index, an accumulator, and whether to write."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +23,12 @@ class Definition:
     name : str
     kind : Kind
     declared : mapping of str to (str or View or Group)
-        The parameters as they are written, by name.
+        The parameters in the source, by name.
     places : tuple of (str, str or None)
-        The parameters as engines see them: a declared one, and the field if that is a group. Of
-        groups there is what the kernel uses.
+        The parameters that engines see: a declared name and, for a group, one of the fields that
+        the kernel uses.
     parameters : mapping of str to (str or View)
-        The types of these, by name.
+        The types of these parameters, by name.
     returns : str or None
     body : tuple of Statement
     callees : tuple of Definition
@@ -46,12 +46,12 @@ class Definition:
 
     @property
     def arguments(self) -> dict[str, str | View]:
-        """The parameters that a launch passes."""
+        """Return the types of the parameters that a launch passes, by name."""
         return self.signature.arguments
 
     @cached_property
     def signature(self) -> Signature:
-        """What a launch has to know."""
+        """Return the part of the definition that a launch needs."""
         leading = LEADING[self.kind]
         types = tuple(self.parameters.values())
         places = tuple((name, self._path(name, field)) for name, field in self.places[leading:])
@@ -65,7 +65,7 @@ class Definition:
 
 
 def with_callees(definitions: Iterable[Definition]) -> list[Definition]:
-    """Return definitions and all device functions that they call, these first and each once."""
+    """Return definitions and all device functions that they call, callees first, each once."""
     found: dict[Definition, None] = {}
 
     def add(definition: Definition) -> None:

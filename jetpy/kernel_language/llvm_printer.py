@@ -1,8 +1,8 @@
 """Prints definitions as functions of LLVM's intermediate representation (IR).
 
-Views are pointers; functions that add up return the accumulator. Names that are assigned once are
-values, others are slots on the stack, which LLVM turns into values. Every value has its type, and
-every conversion is an instruction. Integers wrap.
+Views are pointers. Functions that reduce or scan return the accumulator. Names that are assigned
+once are values, other names are stack slots, which LLVM promotes to values. Every value has a type,
+and every conversion is an instruction. Integers wrap.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ATOMICS = {
 
 
 def print_function(definition: Definition, *, exported: bool = False) -> str:
-    """Return the IR of one definition: inlined wherever it is called, unless it is exported."""
+    """Return the IR of one definition; callers inline it unless it is exported."""
     return _Function(definition).text(exported=exported)
 
 
 def type_of(kind: str | View) -> str:
-    """Return the type of a parameter."""
+    """Return the LLVM type of a parameter."""
     return "ptr" if isinstance(kind, View) else TYPES[kind]
 
 
@@ -60,7 +60,7 @@ class _Function:
         self._values: dict[str, str] = {}
         self._slots: dict[str, str] = {}
         self._loops: list[tuple[str, str]] = []
-        """Labels where ``continue`` and ``break`` go, of the loops around a statement."""
+        """Targets of ``continue`` and ``break`` in the enclosing loops."""
         self._sums_up = definition.kind in (Kind.REDUCE, Kind.SCAN)
         self._result = "int64" if self._sums_up else definition.returns or "none"
 
@@ -75,7 +75,7 @@ class _Function:
         return "\n".join([f"define {before}{signature} {after} {{", "entry:", *self._lines, "}\n"])
 
     def _keep_parameters(self) -> None:
-        """Make slots of what is assigned to, and values of the other parameters."""
+        """Create stack slots for parameters that are assigned to, and values for the others."""
         parameters = self._definition.parameters
         slots = dict(_assigned(self._definition.body)) | ({"acc": "int64"} if self._sums_up else {})
         for name, kind in slots.items():
@@ -107,11 +107,11 @@ class _Function:
     # statements
 
     def _block(self, statements: tuple[tree.Statement, ...]) -> bool:
-        """Print statements, up to the first that nothing follows; return whether there is none."""
+        """Print statements up to the first jump; return whether the end of the block is reached."""
         return all(self._statement(statement) for statement in statements)
 
     def _statement(self, node: tree.Statement) -> bool:
-        """Print a statement; return whether what follows it can be reached."""
+        """Print a statement; return whether control reaches the next statement."""
         match node:
             case tree.Declaration(tree.Name(name), value) if name not in self._slots:
                 self._values[name] = self._value(value)
@@ -187,7 +187,7 @@ class _Function:
         self._begin(end)
 
     def _body(self, body: tuple[tree.Statement, ...], following: str, end: str) -> None:
-        """Print what a loop repeats, and go on at a label."""
+        """Print the body of a loop, and branch to a label."""
         self._loops.append((following, end))
         if self._block(body):
             self._jump(following)
@@ -204,7 +204,7 @@ class _Function:
             self._lines.append("ret void" if kind == "void" else "unreachable")
 
     def _branch(self, test: tree.Expression, yes: str, no: str) -> None:
-        """Go on at one of two labels."""
+        """Print a conditional branch."""
         match test:
             case tree.Negation(operand):
                 self._branch(operand, no, yes)
@@ -295,7 +295,7 @@ class _Function:
         return self._new(f"phi i1 [true, %{yes}], [false, %{no}]")
 
     def _atomic(self, node: tree.Atomic) -> str:
-        """Print an atomic operation; it is relaxed, as a launch ends with a barrier."""
+        """Print an atomic operation; it is relaxed, because a launch ends with a barrier."""
         place, kind = self._place(node.element), TYPES[node.type]
         given = [f"{kind} {self._value(operand)}" for operand in node.operands]
         if node.operation == "atomic_compare_exchange":
@@ -305,7 +305,7 @@ class _Function:
         return self._new(f"atomicrmw {name} ptr {place}, {given[0]} monotonic")
 
     def _converted(self, value: str, source: str, kind: str) -> str:
-        """Convert a value from one type to another, as C does."""
+        """Convert a value from one type to another by the rules of C."""
         a, b = TYPES[source], TYPES[kind]
         if a == b:
             return value
@@ -316,7 +316,7 @@ class _Function:
 
 
 def _conversion(source: str, kind: str) -> str:
-    """Return the instruction that converts a number to another type than a boolean."""
+    """Return the instruction that converts a number to a type other than boolean."""
     if source in _BITS_OF_FLOATS and kind in _BITS_OF_FLOATS:
         return "fpext" if _BITS_OF_FLOATS[kind] > _BITS_OF_FLOATS[source] else "fptrunc"
     if source in _BITS_OF_FLOATS:

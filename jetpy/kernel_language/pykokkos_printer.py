@@ -1,7 +1,7 @@
-"""Prints a workunit, and all that it calls, as one module that PyKokkos translates rightly.
+"""Prints a workunit and all its callees as one module that PyKokkos translates correctly.
 
-PyKokkos finds device functions in the workunit's own file only. C++ makes the conversions. What
-PyKokkos would write as C++ that means something else is printed in a way that it writes rightly.
+PyKokkos finds device functions only in the file of the workunit. C++ makes the conversions. Code
+that PyKokkos would translate to C++ with another meaning is printed in an equivalent form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORKUNIT = "@pk.workunit\ndef {name}({parameters}):\n{body}\n"
 
 class _Printer(TextPrinter):
     def _operand(self, node: tree.Statement | tree.Expression, part: tree.Expression | str) -> str:
-        """Negate a logical expression twice: the operand of `not` is written in parentheses.
+        """Negate a logical expression twice, because PyKokkos parenthesises the operand of `not`.
 
         PyKokkos writes ``(a or b) and c`` as ``a || b && c``, ``(a and b) == c`` as
         ``a && b == c``, and the bounds of a range end up in a comparison.
@@ -69,14 +69,14 @@ _PRINTER = _Printer(
         "Call": "{name}({arguments})",
         "Atomic": "pk.{operation}({view}, [{index}], {operands})",
     },
-    words={"acc": "acc", "last_pass": "last_pass"},  # by these workunits are known to sum or scan
+    words={"acc": "acc", "last_pass": "last_pass"},  # PyKokkos detects reductions and scans by them
     indent="    ",
     empty="pass",
 )
 
 
 def print_module(definition: Definition) -> str:
-    """Return the source of a module that holds a workunit and the device functions it needs."""
+    """Return the source of a module with a workunit and the device functions that it calls."""
     functions = [
         _PRINTER.function(used, FUNCTION if used.kind is Kind.FUNCTION else WORKUNIT)
         for used in with_callees([definition])

@@ -1,7 +1,7 @@
-"""The names of PyKokkos that workunit modules mention, for machines without PyKokkos.
+"""Stand-ins for the names of PyKokkos in workunit modules, for machines without PyKokkos.
 
-PyKokkos's decorators return the function unchanged and its translators read the source, so
-these empty names are all that importing a module of workunits takes, on every back end.
+PyKokkos's decorators return the function unchanged, and its translators read the source. These
+empty names therefore suffice to import a module of workunits, on every back end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads modules of workunits, once for all engines, and refuses what one of these cannot do."""
+"""Reads modules of workunits, once for all engines, and refuses code that an engine lacks."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from jetpy.kernel_language.signature import Kind, place_name
 from jetpy.kernel_language.types import Group, Refusal, View, Width, group_type, named_type
 
 _reading: Any = RLock()
-"""Engines may compile at the same time, and a definition is there once."""
+"""Engines may compile concurrently, and each definition must exist once."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reading._at_fork_reinit)
 
 
 def read_module(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Definition]:
-    """Return the workunits and device functions of a module by name, in their order.
+    """Return the workunits and device functions of a module by name, in source order.
 
-    The same each time: changes of the file do not count.
+    The result is cached, so later changes of the file do not count.
 
     Raises
     ------
     BackendError
-        If something in them is outside the language; the message names function and line.
+        If a function is outside the language; the message names the function and the line.
     """
     with _reading:
         return _read_module(module, width)
@@ -46,7 +46,7 @@ def _read_module(module: ModuleType, width: Width) -> dict[str, Definition]:
 
 
 def read_workunits(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Definition]:
-    """Return the workunits of a module by name, in their order."""
+    """Return the workunits of a module by name, in source order."""
     return {
         name: definition
         for name, definition in read_module(module, width).items()
@@ -55,13 +55,13 @@ def read_workunits(module: ModuleType, width: Width = Width.NARROW) -> dict[str,
 
 
 def read_workunit(module: ModuleType, name: str, width: Width = Width.NARROW) -> Definition:
-    """Return one workunit of a module, without reading the others."""
+    """Return one workunit of a module without reading the others."""
     with _reading:
         return _read(module, name, width)
 
 
 def workunit_names(module: ModuleType) -> list[str]:
-    """Return the names of a module's workunits, in their order, without reading them."""
+    """Return the names of a module's workunits in source order, without reading them."""
     with _reading:
         functions = _functions(module).items()
     return [name for name, node in functions if "workunit" in _decorators(node)]
@@ -80,7 +80,7 @@ def _functions(module: ModuleType) -> Mapping[str, ast.FunctionDef]:
 
 
 def _parts(node: ast.FunctionDef) -> list[ast.FunctionDef]:
-    """Return a function; in place of one that returns a range, one for each bound and the step."""
+    """Return a function, or three functions for the start, stop and step of a returned range."""
     match node:
         case ast.FunctionDef(
             body=[*before, ast.Return(ast.Call(ast.Name("range"), [_, _, *_] as bounds))],
@@ -106,7 +106,7 @@ def _read(module: ModuleType, name: str, width: Width) -> Definition:
     kind = _kind(node)
     try:
         definition = _define(module, node, kind, width)
-        if width is Width.NARROW:  # wide ones are not for PyKokkos
+        if width is Width.NARROW:  # PyKokkos does not get wide kernels
             refuse(definition)
     except Refusal as why:
         what = "function" if kind is Kind.FUNCTION else "workunit"
@@ -154,7 +154,7 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind, width: Width)
 def _places(
     declared: Mapping[str, str | View | Group], used: Mapping[tuple[str, str], None]
 ) -> dict[tuple[str, str | None], str | View]:
-    """Return the types of the parameters, groups taken apart into the fields that are used."""
+    """Return the types of the parameters, with groups expanded into the fields that are used."""
     places: dict[tuple[str, str | None], str | View] = {}
     for name, kind in declared.items():
         if isinstance(kind, Group):
@@ -179,7 +179,7 @@ def _type(
 
 
 def _callee(function: Any, part: str, width: Width) -> Definition | None:
-    """Return the definition of a device function, or of part of a range; None of anything else."""
+    """Return the definition of a device function, or of part of a range, or None."""
     if not isinstance(function, FunctionType):
         return None
     module = sys.modules.get(function.__module__)

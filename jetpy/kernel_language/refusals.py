@@ -1,4 +1,4 @@
-"""What one engine cannot do is refused for all, by name."""
+"""Refusals: code that one engine cannot compile is refused for all engines."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from jetpy.kernel_language.signature import Kind
 from jetpy.kernel_language.types import Refusal, View
 
 VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
-"""Size of a view of Kokkos, and of numbers that have more than 4 bytes."""
+"""Bytes of a Kokkos view, and of the scalars that take more than 4 bytes."""
 MAX_BYTES = 464
-"""Kokkos passes what is larger than 512 bytes with its own part through constant memory, which no
-CUDA graph can."""
+"""Largest size of the arguments. Kokkos adds its own, and passes more than 512 bytes in total
+through constant memory, which a CUDA graph cannot capture."""
 
 
 def refuse(definition: Definition) -> None:
-    """Refuse a definition that PyKokkos would translate into something else, or not at all.
+    """Refuse a definition that PyKokkos would translate wrongly, or not at all.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def _refuse_many_arguments(definition: Definition) -> None:
 
 
 def _refuse_conflicting_names(used: list[Definition]) -> None:
-    """Refuse functions of one name, and views of one name and two types.
+    """Refuse two functions with the same name, and two views with the same name and other types.
 
     PyKokkos would give both views the first type.
     """

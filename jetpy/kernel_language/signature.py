@@ -1,4 +1,4 @@
-"""What a launch has to know of a workunit: how it is launched, and what it takes."""
+"""The signature of a workunit: its kind and its arguments, which is all that a launch needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jetpy.lazy import cached_property
 
 
 class Kind(Enum):
-    """How a workunit is launched; a `FUNCTION` is called by workunits only."""
+    """The launch pattern of a workunit; only workunits call a `FUNCTION`."""
 
     FUNCTION = "function"
     FOR = "for"
@@ -26,19 +26,19 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """A workunit without its body: what launches need.
+    """A workunit without its body, as launches need it.
 
     Attributes
     ----------
     name : str
     kind : Kind
     keywords : sequence of str
-        The parameters that a launch passes by keyword, groups among them, as they are written.
+        The parameters in the source, including groups, which a launch passes by keyword.
     places : sequence of (str, str or None)
-        What engines are passed: one of `keywords`, and the field's path (`Group.paths`) if that is
-        a group. Of groups there is what the kernel uses.
+        The arguments that engines get: one of `keywords` and, for a group, the path
+        (`Group.paths`) of one of the fields that the kernel uses.
     types : sequence of (str or View)
-        The types of these.
+        The types of these arguments.
     """
 
     name: str
@@ -49,16 +49,16 @@ class Signature:
 
     @cached_property
     def arguments(self) -> dict[str, str | View]:
-        """The types of what engines are passed, by name."""
+        """Return the types of the arguments that engines get, by name."""
         names = (place_name(*place) for place in self.places)
         return dict(zip(names, self.types, strict=True))
 
     @cached_property
     def bind(self) -> Callable[..., list[Any]]:
-        """Return what a launch passes, in the order of `arguments`, given the `keywords`.
+        """Return a function that takes the `keywords` and returns the values of `arguments`.
 
-        Takes keyword arguments; of a group's, the attributes that the kernel uses. Integers come
-        as Python's, so that a member of an enumeration is as good as its number.
+        For a group, it reads the attributes that the kernel uses. Integers become Python ints, so
+        members of enumerations are accepted.
         """
         return self.taking("return [{values}]", lambda value, _: value)
 
@@ -74,13 +74,13 @@ class Signature:
         Parameters
         ----------
         body : str
-            Its body, a line in which ``{values}`` stands for what a launch passes.
+            Its body: a line in which ``{values}`` stands for the arguments.
         write : callable
-            Returns the expression of one of these, given that of its value, and its type.
+            Returns the expression of an argument, given the expression of its value, and its type.
         first : str
-            Parameters before the others, given by position.
+            Positional parameters before the keywords.
         **scope : object
-            Names that the body and these expressions have.
+            Names that the body and these expressions use.
         """
         values = ", ".join(
             write(_value(*place, kind), kind)
@@ -95,7 +95,7 @@ class Signature:
 
 
 def place_name(name: str, field: str | None) -> str:
-    """Return what engines call a parameter, or a field of one that is a group, or its path."""
+    """Return the name of an argument: the parameter, or the field of a group or its path."""
     return name if field is None else f"{name}_{field.rpartition('.')[2]}"
 
 
@@ -116,7 +116,7 @@ def signatures_as_text(signatures: Iterable[Signature]) -> str:
 
 
 def signatures_from(text: str | bytes) -> list[Signature]:
-    """Return what `signatures_as_text` has been given."""
+    """Return the signatures in the result of `signatures_as_text`."""
     return [
         Signature(
             name,
@@ -130,7 +130,7 @@ def signatures_from(text: str | bytes) -> list[Signature]:
 
 
 def _value(name: str, field: str | None, kind: str | View) -> str:
-    """Return the expression of what is passed for a parameter."""
+    """Return the expression of an argument's value."""
     if field is not None:
         return f"{name}.{field}"
     return f"_index({name})" if kind in INTEGERS else name

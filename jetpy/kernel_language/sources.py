@@ -1,7 +1,7 @@
-"""A digest of source files, by which compiled kernels are found without reading these.
+"""A digest of the source files, which identifies compiled kernels without parsing the sources.
 
-It has to be of the text that this process imports. So this module is imported before all others
-whose files it reads (`jetpy.kernel_language`); an engine asks for the digest when it is imported.
+It must cover the text that this process imports. This module is therefore imported before all
+modules whose files it reads (`jetpy.kernel_language`); an engine computes the digest on import.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _digest_of_language = _digest_of(*_FOLDERS)
 
 @cache
 def digest_of_kernels(engine: str) -> str:
-    """Return a digest of all kernels, of the kernel language, and of an engine's own folder."""
+    """Return a digest of all kernels, the kernel language and the engine's own folder."""
     return _combined(_digest_of_language, engine)
 
 
@@ -45,11 +45,11 @@ def _combined(digest: str, engine: str) -> str:
 
 
 def are_unchanged(engine: str) -> bool:
-    """Return whether the files still have that digest, so that what has been imported has it."""
+    """Return whether the files still have that digest, so that the imported modules match it."""
     return _combined(_digest_of(*_FOLDERS), engine) == digest_of_kernels(engine)
 
 
 def is_in_digest(module: ModuleType, engine: str) -> bool:
-    """Return whether a module's file is one of those."""
+    """Return whether the digest covers a module's file."""
     folders = [_PACKAGE / folder for folder in (*_FOLDERS, f"engines/{engine}")]
     return module.__file__ is not None and not {*folders}.isdisjoint(Path(module.__file__).parents)

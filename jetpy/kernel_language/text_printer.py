@@ -1,4 +1,4 @@
-"""Prints functions as text of a language with the statements of the tree, by a table of forms."""
+"""Prints functions as text of a language with the same statements, by a table of forms."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from jetpy.kernel_language.types import View
 
 @dataclass(frozen=True)
 class TextPrinter:
-    """A language, and functions in it.
+    """A language, and a printer of functions in it.
 
     Attributes
     ----------
     types, elements : mapping of str to str
-        Names of types: of numbers and results, and of the elements of views.
+        Names of scalar and result types, and of the element types of views.
     forms : mapping of str to str
-        How nodes are written: by class, a format of the node's parts. ``IfElse`` and
-        ``ReturnNothing`` are forms of their own; parameters are of the forms ``Number``, ``View``
-        and ``Sum``.
+        Format of each node class, with the node's parts as fields. ``IfElse`` and
+        ``ReturnNothing`` have separate forms. Parameters have the forms ``Number``, ``View`` and
+        ``Sum``.
     words : mapping of str to str
-        Operators, literals and variables that are written in another way than usual.
+        Operators, literals and variables with another spelling than in Python.
     suffixes : mapping of str to str
-        How literals end, by type.
+        Suffixes of literals, by type.
     indent, empty : str
-        Before the lines of a block; a block without statements.
+        Indentation of a block, and text of an empty block.
     """
 
     types: Mapping[str, str]
@@ -42,7 +42,7 @@ class TextPrinter:
     empty: str = ""
 
     def function(self, definition: Definition, form: str) -> str:
-        """Return a function, written as a form of its name, parameters, result and body."""
+        """Print a function in a form with its name, parameters, result type and body."""
         sums_up = definition.kind in (Kind.REDUCE, Kind.SCAN)
         return form.format(
             name=definition.name,
@@ -61,7 +61,7 @@ class TextPrinter:
         return form.format(self._variable(name), self.types[kind])
 
     def _variable(self, name: str) -> str:
-        """Return a name that is no keyword of the language."""
+        """Return a name that is not a keyword of the language."""
         return self.words.get(name, f"{name}_")
 
     def _block(self, statements: tuple[tree.Statement, ...]) -> str:
@@ -104,5 +104,5 @@ class TextPrinter:
         return "" if part is None else self._operand(node, part)
 
     def _operand(self, node: tree.Statement | tree.Expression, part: tree.Expression | str) -> str:
-        """Return an expression that is part of a node; of a view its name is passed."""
+        """Print an operand of a node; a view becomes its name."""
         return self._variable(part) if isinstance(part, str) else self._text(part)

@@ -1,7 +1,7 @@
-"""The typed tree of a kernel: what a printer prints.
+"""The typed tree of a kernel, which the printers print.
 
-Every subexpression has the type that C++ would give it, and every conversion, implicit in C++,
-is a node of its own. Groups are taken apart and constants are numbers.
+Every subexpression has its C++ type, and every implicit conversion of C++ is a separate node.
+Groups are expanded, and constants are numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Name:
-    """A parameter or local variable that is no view."""
+    """A parameter or local variable that is not a view."""
 
     name: str
     type: str
@@ -44,7 +44,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Sign:
-    """``-``, ``+`` or ``~`` of an operand of the same type."""
+    """``-``, ``+`` or ``~`` of an operand, with the type of the operand."""
 
     symbol: str
     operand: Expression
@@ -53,9 +53,9 @@ class Sign:
 
 @dataclass(frozen=True)
 class Operation:
-    """An arithmetic operation of two operands; they have its type, but for the right one of shifts.
+    """An arithmetic operation; both operands have its type, except the right operand of a shift.
 
-    ``//`` is C's division of integers, which truncates.
+    ``//`` is C's integer division, which truncates.
     """
 
     symbol: str
@@ -66,7 +66,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of two operands of one type."""
+    """A comparison of two operands of the same type."""
 
     symbol: str
     left: Expression
@@ -76,7 +76,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Logic:
-    """``and`` or ``or`` of booleans: stops at the first that decides."""
+    """``and`` or ``or`` of booleans, with short-circuit evaluation."""
 
     word: str
     operands: tuple[Expression, ...]
@@ -93,7 +93,7 @@ class Negation:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a device function; of a view its name is passed. The type of none is ``none``."""
+    """A call of a device function; views are passed by name. Without a result, type is ``none``."""
 
     name: str
     arguments: tuple[Expression | str, ...]
@@ -102,7 +102,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Atomic:
-    """An atomic operation on an element; its value is the element's from before."""
+    """An atomic operation on an element; its value is the old value of the element."""
 
     operation: str
     element: Element
@@ -153,7 +153,7 @@ class Update:
 
 @dataclass(frozen=True)
 class If:
-    """Statements that depend on a boolean."""
+    """Statements with a condition."""
 
     test: Expression
     body: tuple[Statement, ...]
@@ -162,7 +162,7 @@ class If:
 
 @dataclass(frozen=True)
 class While:
-    """A loop for as long as a boolean is true."""
+    """A loop with a condition."""
 
     test: Expression
     body: tuple[Statement, ...]
@@ -170,9 +170,9 @@ class While:
 
 @dataclass(frozen=True)
 class For:
-    """A loop from `start` to before `stop` by a positive `step`, all of the counter's type.
+    """A loop from `start` to `stop` (exclusive) by a positive `step`, all of the counter's type.
 
-    `stop` and `step` are literals, or variables that nothing assigns to.
+    `stop` and `step` are literals, or variables that are never assigned to.
     """
 
     counter: Name
@@ -184,14 +184,14 @@ class For:
 
 @dataclass(frozen=True)
 class Return:
-    """The end of a function, and its value if it has one."""
+    """The end of a function, with its value if it has one."""
 
     value: Expression | None
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A call that is made for what it does."""
+    """A call whose value is not used."""
 
     call: Call | Atomic
 

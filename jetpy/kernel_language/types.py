@@ -1,4 +1,4 @@
-"""Types of the kernel language: C's, under the names that NumPy has for them."""
+"""Types of the kernel language: the types of C, with the names of NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, get_args, get_origin
 
 RANK = {"boolean": 0, "int32": 1, "uint32": 2, "int64": 3, "uint64": 4, "float32": 5, "float64": 6}
-"""Scalar types; of two, the usual arithmetic conversions choose that of higher rank."""
+"""Scalar types by rank; the usual arithmetic conversions choose the higher rank of two."""
 INTEGERS = {"int32", "uint32", "int64", "uint64"}
 SCALARS = {
     "int32": "int32",
@@ -19,15 +19,15 @@ SCALARS = {
     "double": "float64",
     "bool": "boolean",
 }
-"""Scalar types by what annotations call them."""
+"""Scalar types, by their names in annotations."""
 INT32 = range(1 - 2**31, 2**31)
-"""Literals that are int32; in C++ the lowest int32 is none."""
+"""Values of int32 literals; C++ has no literal for the lowest int32."""
 
 
 class Width(Enum):
-    """What kernels are compiled for: the type of `int`, `Offset` and `Weight` in them.
+    """The width of kernels: the type of `int`, `Offset` and `Weight` in them.
 
-    `WIDE` is for graphs with more edges, or weights of a larger sum, than 32 bits hold.
+    `WIDE` is for graphs whose number of edges or sum of weights does not fit into 32 bits.
     """
 
     NARROW = "int32"
@@ -35,32 +35,32 @@ class Width(Enum):
 
 
 OF_WIDTH = {"int", "Offset", "Weight"}
-"""What annotations call the type that depends on the width (`jetpy.workloads.common.groups`)."""
+"""Names of the type that depends on the width (`jetpy.workloads.common.groups`)."""
 
 
 class Refusal(Exception):
-    """Why a function is outside the language; `reading` names the function."""
+    """The reason why a function is outside the language; `reading` adds its name."""
 
 
 @dataclass(frozen=True)
 class View:
-    """Type of an array parameter: its elements' type."""
+    """Type of an array parameter, given by the type of its elements."""
 
     element: str
 
 
 @dataclass(frozen=True)
 class Group:
-    """Type of a parameter that stands for several: its fields, by name, and its classes.
+    """Type of a parameter group.
 
     Attributes
     ----------
     fields : mapping of str to (str or View)
     paths : mapping of str to str
-        The attribute of the host's object that has each field: ``partition.parts`` if the group has
-        a group `partition`.
+        The attribute of the host's object for each field: ``partition.parts`` if the group has a
+        group `partition`.
     kinds : tuple of type
-        The class that declares it, those that this one extends, and those of its groups.
+        The class of the group, its base classes, and the classes of nested groups.
     """
 
     fields: Mapping[str, str | View]
@@ -69,13 +69,13 @@ class Group:
 
 
 def common(left: str, right: str) -> str:
-    """Return the type in which C computes with two others; small ones promote to int32."""
+    """Return the common type of two operands in C; small types promote to int32."""
     winner = left if RANK[left] >= RANK[right] else right
     return "int32" if winner == "boolean" else winner
 
 
 def named_type(text: str, width: Width = Width.NARROW) -> str | View | None:
-    """Return the type that an annotation's text names; None if it names no scalar and no view.
+    """Return the type that an annotation's text names, or None if it is not a scalar or view.
 
     >>> named_type("pk.View1D[pk.int64]"), named_type("int"), named_type("Graph")
     (View(element='int64'), 'int32', None)
@@ -92,14 +92,14 @@ def named_type(text: str, width: Width = Width.NARROW) -> str | View | None:
 
 
 def group_type(declared: type, width: Width = Width.NARROW) -> Group:
-    """Return the type that a class declares by the annotations of its attributes.
+    """Return the type of a class, given by the annotations of its attributes.
 
-    The fields of a group in the group count as its own; if several have one name, the first counts.
+    Fields of nested groups count as fields of the class; of two with one name, the first counts.
 
     Raises
     ------
     Refusal
-        If an attribute is no scalar, no view and no group.
+        If an attribute is neither a scalar, nor a view, nor a group.
     """
     kinds = tuple(kind for kind in declared.__mro__ if kind is not object)
     fields: dict[str, str | View] = {}

@@ -20,7 +20,7 @@ from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows import flow_cuts, flow_networks, regions
 from jetpy.workloads.flows.flow_cuts import Moves
-from jetpy.workloads.flows.flow_networks import NODES_BESIDE
+from jetpy.workloads.flows.flow_networks import EXTRA_NODES
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 
 MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
@@ -100,7 +100,7 @@ class Flows:
     @cached_property
     def trees(self) -> Trees:
         """Storage for the networks of the pairs of a turn, which share no vertex and no edge."""
-        nodes = self.graph.n + NODES_BESIDE * (self.problem.k // 2)
+        nodes = self.graph.n + EXTRA_NODES * (self.problem.k // 2)
         return Trees.with_room(self.backend, nodes, self.graph.nnz)
 
     def are_due(self, measures: Measures, *, finest: bool) -> bool:
@@ -246,7 +246,7 @@ def region_rows(
     rows[:, Pair.EDGES_END] = edges.starts[chosen + 1]
     both = sizes[pairs].sum(axis=1)
     rows[:, Pair.FIRST] = np.cumsum(both) - both
-    rows[:, Pair.NODE] = rows[:, Pair.FIRST] + NODES_BESIDE * np.arange(len(chosen))
+    rows[:, Pair.NODE] = rows[:, Pair.FIRST] + EXTRA_NODES * np.arange(len(chosen))
     rows[:, Pair.MAX_EDGES] = both
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]

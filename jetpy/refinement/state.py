@@ -38,9 +38,9 @@ class DualViews:
 class RefinementState:
     """The current partition of a level and the data derived from it, updated in place.
 
-    An iteration visits only the active vertices: those that have had an adjacent part since the
-    start, and those whose edges to their own part are few. An iteration is a sequence of launches
-    whose results the host does not read (`CapturedLaunches`); `launches` has their index ranges.
+    An iteration visits only the active vertices: vertices that have had an adjacent part since the
+    start, and vertices with little internal weight. It is a sequence of launches whose results the
+    host does not read (`CapturedLaunches`); `launches` has their index ranges.
 
     Kernels take it as the group `Refinement` of `jetpy.workloads.common.groups`, or one of the
     groups in it.

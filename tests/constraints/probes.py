@@ -4,8 +4,8 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph
 from jetpy.workloads.constraints.components import (
+    ConnectedParts,
     Part,
-    Pieces,
     connect_group,
     detach,
     forget_connections,
@@ -24,7 +24,7 @@ def detach_each(
     weights: pk.View1D[pk.int64],
     connections: pk.View1D[pk.int64],
     graph: Graph,
-    state: Pieces,
+    state: ConnectedParts,
 ):
     """Find the group of each vertex, its weight, and the weight of its edges to each part."""
     for v in range(n):

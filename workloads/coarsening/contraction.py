@@ -1,7 +1,7 @@
-"""Contraction: pairs or groups become coarse vertices; parallel edges merge in per-row tables.
+"""Contraction of pairs or groups of vertices (Jet, Algorithm 3.1).
 
-The members of a group are first put together, edges and all, in one row; merging rows is then the
-same as for pairs of one vertex each.
+One hash table per coarse row merges parallel edges. A group is first gathered into one row with all
+edges of its vertices. Merging then treats that row as a pair with a single vertex.
 """
 
 from dataclasses import dataclass
@@ -26,37 +26,37 @@ from jetpy.workloads.common.long_rows import (
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 LONGEST_LIST = 24
-"""Maximum number of slots of a coarse row that is a list, searched from the front, which is quicker
-than a hash table; a longer row is a hash table."""
+"""Slots of the longest coarse row that is a list. A search from the front of a short list is faster
+than a hash table; longer rows are hash tables."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Fine vertices that become coarse ones, two at most."""
+    """A matching: each coarse vertex consists of one or two fine vertices."""
 
-    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
-    coarse_of: pk.View1D[pk.int32]  # its coarse vertex
-    representatives: pk.View1D[pk.int32]  # the lower vertex of each coarse one
+    match: pk.View1D[pk.int32]  # partner of each vertex, or NO_VERTEX
+    coarse_of: pk.View1D[pk.int32]  # coarse vertex of each vertex
+    representatives: pk.View1D[pk.int32]  # lower fine vertex of each coarse vertex
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Fine vertices that become coarse ones, any number of them."""
+    """A clustering: each coarse vertex consists of any number of fine vertices."""
 
-    group_of: pk.View1D[pk.int32]  # the vertex that names each one's group
-    coarse_of: pk.View1D[pk.int32]  # its coarse vertex
-    places: pk.View1D[Offset]  # where its edges begin in the row of its group
-    lengths: pk.View1D[Offset]  # of the rows of groups
+    group_of: pk.View1D[pk.int32]  # the vertex that names the group of each vertex
+    coarse_of: pk.View1D[pk.int32]  # coarse vertex of each vertex
+    places: pk.View1D[Offset]  # position of each vertex's edges in the row of its group
+    lengths: pk.View1D[Offset]  # length of the row of each group
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Coarse rows while edges merge: that of c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
+    """Coarse rows during the merge: row c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
 
     offsets: pk.View1D[Offset]
     keys: pk.View1D[pk.int32]  # coarse neighbours
-    sums: pk.View1D[Weight]  # summed weights of the edges to them
-    counts: pk.View1D[Offset]  # slots in use, of each row
+    sums: pk.View1D[Weight]  # total weight of the edges to each coarse neighbour
+    counts: pk.View1D[Offset]  # number of used slots of each row
 
 
 @pk.workunit
@@ -68,9 +68,9 @@ def number_pairs(
     pairs: Pairs,
     offsets: pk.View1D[Offset],
 ):
-    """Do at once what `number_lower` and `reserve_rows` do, where 32 bits hold all sums.
+    """Fuse `number_lower` and `reserve_rows`, if the number of directed edges fits into 32 bits.
 
-    Numbers and room add up in one sum.
+    The scan packs the coarse index and the row offset into one sum.
     """
     partner: int = pairs.match[v]
     if partner == NO_VERTEX or v < partner:
@@ -89,7 +89,7 @@ def number_pairs(
 
 @pk.workunit
 def number_lower(v: int, acc: pk.Acc[pk.int64], last_pass: bool, pairs: Pairs):
-    """Number the coarse vertices by the lower vertex of each pair."""
+    """Number the coarse vertices in the order of the lower vertices of the pairs."""
     partner: int = pairs.match[v]
     if partner == NO_VERTEX or v < partner:
         if last_pass:
@@ -107,7 +107,7 @@ def reserve_rows(
     pairs: Pairs,
     offsets: pk.View1D[Offset],
 ):
-    """Reserve the rows of coarse vertices, each with room for all edges of its vertices."""
+    """Reserve a row for each coarse vertex, with one slot per edge of its fine vertices."""
     u: int = pairs.representatives[c]
     v: int = pairs.match[u]
     if last_pass:
@@ -121,7 +121,7 @@ def reserve_rows(
 
 @pk.workunit
 def join_pairs(c: int, graph: Graph, pairs: Pairs, coarse_weights: pk.View1D[Weight]):
-    """Give the second vertex of a pair its number, and sum the weights."""
+    """Give the second vertex of a pair its coarse index, and sum the weights of the pair."""
     u: int = pairs.representatives[c]
     v: int = pairs.match[u]
     weight: int = graph.vertex_weights[u]
@@ -139,7 +139,7 @@ def number_groups(
     group_of: pk.View1D[pk.int32],
     coarse_of: pk.View1D[pk.int32],
 ):
-    """Number the coarse vertices by the vertices that name groups."""
+    """Number the coarse vertices in the order of the vertices that name groups."""
     if group_of[v] == v:
         if last_pass:
             coarse_of[v] = acc
@@ -148,10 +148,10 @@ def number_groups(
 
 @pk.workunit
 def join_groups(v: int, graph: Graph, grouping: Grouping, coarse_weights: pk.View1D[Weight]):
-    """Give a vertex its group's number, and a place for its edges in the group's row.
+    """Give a vertex the coarse index of its group and a position for its edges in the group's row.
 
-    Weights and lengths of rows add up. Who comes first gets the first place: the order of a row's
-    entries is left to chance; nothing may depend on it.
+    Sums the weights and row lengths of the group. The order of the entries in a row varies between
+    runs, so no result may depend on it.
     """
     c: int = grouping.coarse_of[grouping.group_of[v]]
     if grouping.group_of[v] != v:
@@ -163,7 +163,7 @@ def join_groups(v: int, graph: Graph, grouping: Grouping, coarse_weights: pk.Vie
 
 @pk.workunit
 def gather_rows(i: int, graph: Graph, grouping: Grouping, gathered: Graph, long_rows: LongRows):
-    """Copy a vertex's edges, to coarse vertices, into the row of its group."""
+    """Copy the edges of a vertex into the row of its group, with coarse heads."""
     v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     if is_left_to_lanes(i, degree, long_rows):
@@ -184,7 +184,7 @@ def clear_table(start: int, size: int, tables: Tables):
 
 @pk.function
 def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Tables) -> int:
-    """Add an edge to d to a coarse row with `used` slots in use; return their new number.
+    """Add an edge to d to a coarse row with `used` used slots, and return the new number.
 
     Lists are filled from the front.
     """
@@ -210,7 +210,7 @@ def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Ta
 
 @pk.function
 def close_gaps(start: int, used: int, tables: Tables):
-    """Move what a hash table holds to the front of its slots."""
+    """Move the entries of a hash table to the front of its slots."""
     slot: int = start
     for target in range(start, start + used):
         while tables.keys[slot] == FREE:
@@ -222,9 +222,9 @@ def close_gaps(start: int, used: int, tables: Tables):
 
 @pk.workunit
 def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, longest: int):
-    """Merge the edges of a pair into a coarse row; its entries end up at the front of its slots.
+    """Merge the edges of a pair into a coarse row, whose entries end up at the front of its slots.
 
-    Rows longer than `longest` are left to lanes (`merge_long_rows`).
+    Lanes merge rows longer than `longest` (`merge_long_rows`).
     """
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
@@ -249,7 +249,7 @@ def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, longest: int)
 
 @pk.workunit
 def clear_long_rows(i: int, tables: Tables, long_rows: LongRows):
-    """Empty the tables of coarse rows that are left to lanes."""
+    """Empty the tables of the long coarse rows."""
     c: int = row_of(i, long_rows)
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
@@ -261,9 +261,9 @@ def clear_long_rows(i: int, tables: Tables, long_rows: LongRows):
 
 @pk.workunit
 def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_rows: LongRows):
-    """Let a lane merge its share of the edges of a pair into the coarse row's hash table.
+    """Merge a lane's share of the edges of a pair into the hash table of a long coarse row.
 
-    The order of a row's entries is left to chance; nothing may depend on it.
+    The order of the entries in a row varies between runs, so no result may depend on it.
     """
     c: int = row_of(i, long_rows)
     u: int = pairs.representatives[c]
@@ -288,7 +288,7 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_row
 
 @pk.workunit
 def copy_long_rows(i: int, tables: Tables, coarse: Graph, long_rows: LongRows):
-    """Let a lane copy its share of a merged row out of the table; uses up `counts`."""
+    """Copy a lane's share of a merged row out of the table, and reduce `counts` to 0."""
     c: int = row_of(i, long_rows)
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
@@ -325,7 +325,7 @@ def offset_rows(
 
 @pk.workunit
 def copy_rows(c: int, tables: Tables, coarse: Graph, longest: int):
-    """Copy the merged rows out of the tables, but for those longer than `longest`."""
+    """Copy the merged rows out of the tables, except rows longer than `longest`."""
     source: int = tables.offsets[c]
     if tables.offsets[c + 1] - source > longest:
         return

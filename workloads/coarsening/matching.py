@@ -1,21 +1,20 @@
-"""Heavy-edge matching by rounds of handshakes: two vertices match when each prefers the other.
+"""Heavy-edge matching by rounds of handshakes: two vertices match if each prefers the other.
 
-The rating of an edge is w(u,v)^2 / (c(u) c(v)) or, by option, its weight w(u,v) alone. It is
-multiplied by one plus a hash of less than a millionth, which decides between equal ratings; the
-lower neighbour wins any remaining tie. Both ends of an edge see the same order of edges, so each
-round matches at least the best remaining edge, and the result does not depend on the order of
-execution.
+The rating of an edge is w(u,v)^2 / (c(u) c(v)) or, by option, its weight w(u,v). It is multiplied
+by one plus a hash below one millionth, which breaks ties between equal ratings. The lower neighbour
+wins any remaining tie. Both ends of an edge see the same order of edges. Each round therefore
+matches at least the best remaining edge, and the result does not depend on the order of execution.
 
-Unless an option allows it, an edge is not matched if it is light: it weighs less than half of the
-heaviest edge of each of its ends. A vertex whose heavy neighbours are matched then stays single,
-because a good cut would separate it from its light neighbours.
+Unless an option allows it, a light edge is not matched: an edge below half the weight of the
+heaviest edge of either end. A vertex whose heavy neighbours are matched then stays single, because
+a good cut would separate it from its light neighbours.
 """
 
 from dataclasses import dataclass
 
 import pykokkos as pk
 
-from jetpy.workloads.coarsening.constraints import is_pinned, room_beside
+from jetpy.workloads.coarsening.constraints import is_pinned, max_partner_weight
 from jetpy.workloads.common.ghosts import global_id, owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.common.hashing import ODD, mix, stir
@@ -33,19 +32,19 @@ NO_ENTRY = -1
 NOT_CHOSEN = -2
 NO_RATING = -1.0
 STRETCH_BITS = 52
-"""Ratings are multiplied by 2^52 plus a hash of 32 bits."""
+"""Ratings are multiplied by 2^52 plus a 32-bit hash."""
 COMPARERS = 16
-"""Indices that compare what the lanes of a row have found, before one compares what they find."""
+"""Number of indices that reduce the lanes of a row in a first step; one index does the second."""
 COMPARED = LANES // COMPARERS
 
 
 @dataclass(frozen=True, eq=False)
 class Handshakes:
-    """Rounds of handshakes."""
+    """The state of the rounds."""
 
-    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
-    preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
-    lane_best: pk.View1D[Offset]  # the entry of the best edge that each lane has found
+    match: pk.View1D[pk.int32]  # partner of each vertex, or NO_VERTEX
+    preferred: pk.View1D[pk.int32]  # preferred neighbour of each vertex; NO_VERTEX, NOT_CHOSEN
+    lane_best: pk.View1D[Offset]  # the best edge that each lane has found
     least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
     bans_light_edges: bool
     by_weight: bool  # whether the rating of an edge is its weight
@@ -60,9 +59,9 @@ def find_least(
     constraints: Constraints,
     least: pk.View1D[Weight],
 ):
-    """Find what an edge of a vertex should weigh at least; zero before.
+    """Find the weight below which an edge of a vertex is light; `least` must be 0 before.
 
-    Edges to pinned vertices do not count, as none of them can be taken.
+    Edges to pinned vertices do not count, because they cannot be matched.
     """
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
@@ -79,7 +78,7 @@ def find_least(
 
 @pk.function
 def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
-    """Return the hash of an edge, the same from both ends."""
+    """Return the hash of an edge, equal from both ends."""
     return stir(mix(u ^ seed) + mix(v ^ seed), ODD)
 
 
@@ -93,10 +92,10 @@ def rate(
     handshakes: Handshakes,
     constraints: Constraints,
 ) -> pk.double:
-    """Return the rating of an edge, or `NO_RATING` if it leads to none that the vertex may join.
+    """Return the rating of an edge, or `NO_RATING` if its ends may not match.
 
-    Conditions one by one, and nothing left out: that compiles to code without jumps, and a jump
-    that nobody can foresee costs more than all of it.
+    The conditions are separate and all evaluated, so that they compile to code without branches: a
+    mispredicted branch would cost more than all of them.
     """
     v: int = graph.indices[e]
     w: pk.double = graph.edge_weights[e]
@@ -127,9 +126,9 @@ def rate(
 
 @pk.function
 def has_chosen(u: int, handshakes: Handshakes) -> bool:
-    """Whether a vertex is matched, finds no partner, or prefers one that is still unmatched.
+    """Whether a vertex is matched, has no candidate, or prefers one that is still unmatched.
 
-    Candidates only disappear, so a choice that is still unmatched is still the best.
+    Candidates only disappear, so a preferred vertex that is still unmatched is still the best.
     """
     v: int = handshakes.preferred[u]
     if handshakes.match[u] != NO_VERTEX or v == NO_VERTEX:
@@ -138,11 +137,11 @@ def has_chosen(u: int, handshakes: Handshakes) -> bool:
 
 
 @pk.function
-def entry_at(place: int, of_lanes: bool, handshakes: Handshakes) -> int:
-    """Return the entry at a place: that one, or what a lane has noted there, maybe `NO_ENTRY`."""
+def entry_at(index: int, of_lanes: bool, handshakes: Handshakes) -> int:
+    """Return `index`, or the entry that lane `index` has found, possibly `NO_ENTRY`."""
     if of_lanes:
-        return handshakes.lane_best[place]
-    return place
+        return handshakes.lane_best[index]
+    return index
 
 
 @pk.function
@@ -156,17 +155,17 @@ def best_entry(
     handshakes: Handshakes,
     constraints: Constraints,
 ) -> int:
-    """Return the best edge of a vertex to an unmatched one that it may join, or `NO_ENTRY`.
+    """Return the best edge of a vertex to an unmatched one that it may match, or `NO_ENTRY`.
 
-    Looks at every `step`-th entry or, if `of_lanes`, at every `step`-th place in `lane_best`.
+    Examines every `step`-th entry or, if `of_lanes`, every `step`-th element of `lane_best`.
     """
-    room: int = room_beside(u, graph, constraints)
+    room: int = max_partner_weight(u, graph, constraints)
     part: int = constraints.parts[u]
     best: int = NO_ENTRY
     best_rating: pk.double = 0.0
     is_tied: bool = False
-    for place in range(first, end, step):
-        e: int = entry_at(place, of_lanes, handshakes)
+    for index in range(first, end, step):
+        e: int = entry_at(index, of_lanes, handshakes)
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
@@ -177,8 +176,8 @@ def best_entry(
             best_rating = rating
     if not is_tied:
         return best
-    for place in range(first, end, step):
-        e: int = entry_at(place, of_lanes, handshakes)
+    for index in range(first, end, step):
+        e: int = entry_at(index, of_lanes, handshakes)
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
@@ -190,7 +189,7 @@ def best_entry(
 
 @pk.function
 def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
-    """Let a vertex prefer the neighbour that an edge leads to, or none."""
+    """Make the head of an edge the preferred neighbour of a vertex; `NO_ENTRY` means none."""
     handshakes.preferred[u] = NO_VERTEX
     if e != NO_ENTRY:
         handshakes.preferred[u] = graph.indices[e]
@@ -205,9 +204,9 @@ def prefer_heaviest(
     constraints: Constraints,
     long_rows: LongRows,
 ):
-    """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
+    """Choose the best unmatched neighbour of an unmatched vertex, or keep its valid choice.
 
-    A lane notes the best edge that it finds; here a long row is one chunk.
+    A lane stores the best edge that it finds. A long row is one chunk here.
     """
     u: int = vertex_of(i, vertices, long_rows)
     if has_chosen(u, handshakes):
@@ -229,7 +228,7 @@ def prefer_heaviest(
 def compare_lanes(
     j: int, graph: Graph, handshakes: Handshakes, constraints: Constraints, long_rows: LongRows
 ):
-    """Leave the best of a few edges that lanes have found in the first one's place."""
+    """Reduce `COMPARED` edges that lanes have found to the best one, in the first element."""
     u: int = long_rows.vertices[j // COMPARERS]
     if not has_chosen(u, handshakes):
         first: int = j * COMPARED
@@ -242,7 +241,7 @@ def compare_lanes(
 def prefer_lane_best(
     r: int, graph: Graph, handshakes: Handshakes, constraints: Constraints, long_rows: LongRows
 ):
-    """Let the vertex of a long row choose by the best edge that `compare_lanes` has left."""
+    """Choose for the vertex of a long row by the best edges that `compare_lanes` has left."""
     u: int = long_rows.vertices[r]
     if not has_chosen(u, handshakes):
         first: int = r * LANES
@@ -252,7 +251,7 @@ def prefer_lane_best(
 
 @pk.workunit
 def match_mutual(i: int, active: pk.View1D[pk.int32], handshakes: Handshakes):
-    """Match a vertex with the one it prefers if that one prefers it, too."""
+    """Match a vertex with the neighbour that it prefers if the preference is mutual."""
     u: int = active[i]
     v: int = handshakes.preferred[u]
     if v != NO_VERTEX:
@@ -269,7 +268,7 @@ def match_and_list(
     handshakes: Handshakes,
     remaining: pk.View1D[pk.int32],
 ):
-    """Do what `match_mutual` does, and list the vertices that may still find a partner later."""
+    """Match mutual preferences as `match_mutual` does, and list the vertices to try again."""
     u: int = active[i]
     v: int = handshakes.preferred[u]
     if v == NO_VERTEX:

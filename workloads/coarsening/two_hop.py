@@ -1,15 +1,15 @@
-"""Two-hop matching: partners that are not adjacent but share neighbours.
+"""Two-hop matching of vertices that are not adjacent but share neighbours (Jet, section 3.1).
 
-Each kind (leaves, twins, relatives) names a group for every unmatched vertex; vertices of one
-group are then paired in ascending order. Groups are found by sorting keys, group and vertex in
-one number, which leaves no room for races.
+Each kind of match (leaves, twins, relatives) assigns a group to every unmatched vertex and pairs
+the vertices of a group in ascending order. Sorting keys (group, vertex) forms the groups, without
+race conditions.
 """
 
 from dataclasses import dataclass
 
 import pykokkos as pk
 
-from jetpy.workloads.coarsening.constraints import may_join, room_beside
+from jetpy.workloads.coarsening.constraints import max_partner_weight, may_join
 from jetpy.workloads.common.ghosts import degree_of, global_id
 from jetpy.workloads.common.groups import (
     NO_VERTEX,
@@ -28,21 +28,21 @@ from jetpy.workloads.common.packing import lower_of, pack, upper_of
 NO_GROUP = -1
 NO_KEY = -1
 NO_MATCHMAKER = (1 << 63) - 1
-"""Above all that `find_matchmakers` compares."""
+"""Above all keys that `find_matchmakers` compares."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Unmatched vertices in groups, in order of their keys."""
+    """Unmatched vertices sorted by group."""
 
-    keys: pk.View1D[pk.int64]  # group and vertex in one number, or NO_KEY
-    numbers: pk.View1D[pk.int32]  # the group of each key, counted from 0
-    starts: pk.View1D[pk.int32]  # where each group begins
+    keys: pk.View1D[pk.int64]  # group and vertex, packed, or NO_KEY
+    numbers: pk.View1D[pk.int32]  # the group of each key, numbered from 0
+    starts: pk.View1D[pk.int32]  # index of the first key of each group
 
 
 @pk.function
 def key_of(group: int, v: int) -> pk.int64:
-    """Return the key of a vertex in a group."""
+    """Return the sort key of a vertex in a group."""
     if group == NO_GROUP:
         return NO_KEY
     return pack(group, v)
@@ -52,7 +52,7 @@ def key_of(group: int, v: int) -> pk.int64:
 def key_leaves(
     i: int, graph: Graph, unmatched: pk.View1D[pk.int32], keys: pk.View1D[pk.int64], n: int
 ):
-    """Group a vertex of degree one by its neighbour; isolated vertices form a group, too."""
+    """Group a vertex of degree one by its neighbour; isolated vertices form one group."""
     v: int = unmatched[i]
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     group: int = NO_GROUP
@@ -74,7 +74,7 @@ def key_twins(
 ):
     """Group a vertex by a digest of its neighbourhood: two order-independent 31-bit sums.
 
-    A vertex of high degree has no group.
+    A vertex whose degree is above `max_degree` has no group.
     """
     v: int = unmatched[i]
     if graph.indptr[v + 1] - graph.indptr[v] > max_degree:
@@ -98,9 +98,9 @@ def find_matchmakers(
     matchmakers: pk.View1D[pk.int64],
     long_rows: LongRows,
 ):
-    """Find the neighbour of lowest degree of each unmatched high-degree vertex, and that degree.
+    """Find the neighbour of lowest degree of each unmatched high-degree vertex.
 
-    Both in one number.
+    Packs the degree and the global id into one value.
     """
     v: int = row_of(i, long_rows)
     if match[v] != NO_VERTEX:
@@ -124,9 +124,9 @@ def key_relatives(
     max_degree: int,
     longest: int,
 ):
-    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
+    """Group a vertex by its matchmaker: the neighbour of lowest degree, at most `max_degree`.
 
-    Those of rows longer than `longest` have been found by `find_matchmakers`.
+    For rows longer than `longest`, `find_matchmakers` has found that neighbour.
     """
     v: int = unmatched[i]
     matchmaker: int = NO_GROUP
@@ -137,17 +137,17 @@ def key_relatives(
     else:
         for e in edges(v, graph):
             u: int = graph.indices[e]
-            number: int = global_id(u, graph)
+            u_id: int = global_id(u, graph)
             degree: int = degree_of(u, graph)
-            if degree < lowest or (degree == lowest and number < matchmaker):
+            if degree < lowest or (degree == lowest and u_id < matchmaker):
                 lowest = degree
-                matchmaker = number
+                matchmaker = u_id
     keys[i] = key_of(matchmaker, v)
 
 
 @pk.workunit
 def rank_groups(i: int, acc: pk.Acc[pk.int64], last_pass: bool, grouped: Grouped):
-    """Number the groups of sorted keys, and note where each begins."""
+    """Number the groups of sorted keys, and store the first index of each group."""
     begins: bool = i == 0 or upper_of(grouped.keys[i]) != upper_of(grouped.keys[i - 1])
     acc += begins
     if last_pass:
@@ -166,7 +166,7 @@ def pair_in_group(
     match: pk.View1D[pk.int32],
     constraints: Constraints,
 ):
-    """Match every second member of a group with the one after it (equal digests only)."""
+    """Match every second vertex of a group with the next one, if their digests are equal."""
     if grouped.keys[i] == NO_KEY or i + 1 >= count:
         return
     group: int = grouped.numbers[i]
@@ -174,7 +174,7 @@ def pair_in_group(
         return
     u: int = lower_of(grouped.keys[i])
     v: int = lower_of(grouped.keys[i + 1])
-    room: int = room_beside(u, graph, constraints)
+    room: int = max_partner_weight(u, graph, constraints)
     if may_join(v, room, constraints.parts[u], graph, constraints) and digests[u] == digests[v]:
         match[u] = v
         match[v] = u

@@ -1,127 +1,128 @@
-"""The control block and the counters: what stands where, and what it means.
+"""Layout of the control block and the counters.
 
-The control block says what an iteration does, and how refinement goes. Back end and host both read
-and write it, so that neither waits for the other between iterations.
+The control block holds the task of the iteration and the progress of refinement. The back end and
+the host both read and write it, so neither waits for the other between iterations.
 """
 
 from enum import IntEnum
 
 COUNTER_STRIPES = 64
-"""Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
+"""Copies of a counter that many vertices add to, so that threads do not contend for one address."""
 TOLERANCE_UNITS = 1_000_000
-"""Tolerances are whole numbers of units, this many to 1."""
+"""Tolerances are integers, in units of one millionth."""
 BLOCK_BITS = 9
-"""Blocks are of 2^9 vertices in a row."""
+"""A block is 2^9 consecutive vertices."""
 
 
 class Control(IntEnum):
-    """Places in the control block."""
+    """Indices into the control block."""
 
     ITERATION_SEED = 0
     FILTER_RATIO = 1
-    """Share c of the first filter of Jetlp, in percent."""
+    """Percentage c of the first filter of Jetlp (Jet, inequality 4.3)."""
     LOCK = 2
-    """Number of the iteration among those that propagate."""
+    """Index of the iteration among the iterations that propagate."""
     TIE_LIMIT = 3
-    """Most internal weight, in 128ths of its own, of a vertex that may leave to a part that it is
-    not adjacent to."""
+    """A vertex may leave to a part that it is not adjacent to if its internal weight, in 128ths of
+    its vertex weight, is at most this."""
     IS_BEST = 4
-    """Whether the parts are to be kept, as they are the best so far."""
+    """Whether to store the parts, because they are the best so far."""
     TASK = 5
-    """What the iteration does (`Task`)."""
+    """The task of the iteration (`Task`)."""
     REQUEST = 6
-    """What the host is asked for (`Request`)."""
+    """The request to the host (`Request`)."""
     IS_PENDING = 7
-    """Whether an iteration was made whose results are not taken yet."""
+    """Whether an iteration has run whose results have not been read yet."""
     LAST_TASK = 8
-    """What that iteration did."""
+    """The task of that iteration."""
     CUT = 9
     BEST_CUT = 10
     BEST_OVERLOAD = 11
-    """Most weight above its limit (negative: below) of a part of the best partition."""
+    """Largest excess of a part of the best partition over its limit; negative if all are below."""
     SINCE_BEST = 12
     """Iterations since the best partition."""
     WEAK_ITERATIONS = 13
-    """Weak rebalancing iterations in a row."""
+    """Consecutive weak rebalancing iterations."""
     ITERATIONS = 14
     SEED = 15
     """Seed of the run."""
     NEXT_TASK = 16
-    """What the iteration is to do, before the plan is there."""
+    """The task of the next iteration, before the plan exists."""
     PATIENCE = 17
-    """Iterations without a better partition before the end."""
+    """Iterations without a better partition after which refinement ends."""
     TOLERANCE = 18
-    """A cut below this, in millionths, times the best one resets the patience."""
+    """A cut below this fraction of the best cut, in millionths, resets the patience."""
     MAX_WEAK_ITERATIONS = 19
-    """Weak rebalancing iterations before strong ones."""
+    """Weak rebalancing iterations before strong ones (b_max of Jet, Algorithm 4.1)."""
     ENDS_WITHOUT_GAIN = 20
-    """Whether, while balanced, an iteration that is not clearly better is the last one."""
+    """Whether an iteration from a balanced partition is the last if it is not clearly better."""
     ROOM = 21
-    """Active vertices at which the host is asked to make room for more."""
+    """Number of active vertices at which the kernels request a larger capacity from the host."""
     PROPAGATING = 22
-    """Indices of launches, for those who read them when a launch is due: active vertices, if the
-    iteration propagates; else 0."""
+    """The next entries are launch counts, read when a launch is due. This one: the number of active
+    vertices if the iteration propagates, otherwise 0."""
     REBALANCING = 23
-    """Active vertices, if the iteration rebalances; else 0."""
+    """Number of active vertices if the iteration rebalances, otherwise 0."""
     LISTED = 24
-    """Vertices listed last."""
+    """Number of vertices of the list built last."""
     MOVES = 25
-    """Those that share the lists of moved vertices, if rows are updated; else 0."""
+    """Number of indices that share the lists of moved vertices if rows are updated, otherwise 0."""
     ROWS = 26
-    """Number of rows if they are rebuilt, else 0."""
+    """Number of rows if they are rebuilt, otherwise 0."""
     GHOSTS = 27
     """First ghost."""
     HIGHER_GHOSTS = 28
-    """First ghost whose number in the whole graph is above those of own vertices."""
+    """First ghost whose global id is above the global ids of the owned vertices."""
     MAX_MOVED = 29
-    """Moved vertices above which rows are rebuilt."""
+    """If more vertices than this move, rows are rebuilt."""
     ALL_MOVED = 30
-    """Vertices that have moved in all pieces of the graph."""
+    """Number of vertices that have moved, over all pieces of the graph."""
     INACTIVE = 31
-    """Vertices that are not active in all pieces; 0 where the graph is whole."""
+    """Number of inactive vertices over all pieces; 0 if one process has the whole graph."""
     WITHOUT_ROOM = 32
-    """Pieces whose launches reach fewer than their active vertices; likewise."""
+    """Number of pieces whose launches cover fewer than their active vertices; 0 if one process has
+    the whole graph."""
     VERTICES = 33
-    """Vertices of the level."""
+    """Number of vertices of the level."""
     LOCKED_FOR = 34
-    """Number of iterations of label propagation in which a vertex that has moved stays: 1 or 0."""
+    """Number of label propagation iterations in which a moved vertex stays in place: 1 or 0."""
     EXTRA_PATIENCE = 35
-    """Whether the patience doubles while only the balance is missing."""
+    """Whether the patience doubles while the partition would be the best if it were balanced."""
+    REBALANCES_BY_CUT = 36
+    """Whether weak rebalancing rates moves by the cut, even if the metric is another one."""
     CHECKS_ROOM = 37
     """Whether weak rebalancing only moves a vertex to parts with room for it."""
-    REBALANCES_BY_CUT = 36
-    """Whether weak rebalancing rates moves by their cut, whatever the metric."""
 
 
 class Task(IntEnum):
-    """What an iteration does."""
+    """The task of an iteration."""
 
     NOTHING = 0
     PROPAGATE = 1
-    """Moves while the partition is balanced: Jetlp, or independent sets."""
+    """Move vertices of a balanced partition: Jetlp, or independent sets."""
     REBALANCE_WEAKLY = 2
     REBALANCE_STRONGLY = 3
     FINISH = 4
-    """Nothing, but the weights of the best partition are kept."""
+    """Move nothing, but store the weights of the best partition."""
     REPEAT = 5
-    """Rebalances again by the same plan."""
+    """Rebalance again by the same plan."""
 
 
 class Request(IntEnum):
-    """What the host is asked for."""
+    """A request to the host."""
 
     NOTHING = 0
     END = 1
     ACTIVATE = 2
-    """To rebalance again with more vertices active."""
+    """Rebalance again with more active vertices."""
     ROOM = 3
-    """Launches over more active vertices."""
+    """Launch over more active vertices."""
     MOVES = 4
-    """To make moves that are too many for one index to look at them all."""
+    """Make moves that are too many for one index to examine."""
 
 
 class Tasks(IntEnum):
-    """What a sequence of launches can do: one bit for each task."""
+    """The tasks that a sequence of launches can do, one bit each."""
 
     PROPAGATION = 1
     REBALANCING = 2
@@ -129,15 +130,15 @@ class Tasks(IntEnum):
 
 
 class Counter(IntEnum):
-    """Places among the counters; of the first two, one for each stripe."""
+    """Indices into the counters. The first two counters have one copy per stripe."""
 
     CUT_CHANGE = 0
-    """Twice the change of the cut, or the new one if rows were rebuilt."""
+    """Twice the change of the cut; twice the new cut if rows were rebuilt."""
     MOVED = COUNTER_STRIPES
-    """Vertices in each list of moved ones."""
+    """Number of vertices in each list of moved vertices."""
     REBUILD = 2 * COUNTER_STRIPES
-    """Whether rows are to be rebuilt."""
+    """Whether rows must be rebuilt."""
     ACTIVE = 2 * COUNTER_STRIPES + 1
-    """Active vertices."""
+    """Number of active vertices."""
     TOO_FEW = 2 * COUNTER_STRIPES + 2
-    """Whether the active vertices do not suffice to rebalance."""
+    """Whether there are too few active vertices to rebalance."""

@@ -1,4 +1,4 @@
-"""Edges as int64 keys, tail and head packed into one, which sort by row and then by neighbour."""
+"""Edges as int64 keys (tail, head), which sort by row and then by neighbour."""
 
 import pykokkos as pk
 
@@ -10,13 +10,13 @@ from jetpy.workloads.common.packing import lower_of, pack, upper_of
 def key_pairs(
     i: int, tails: pk.View1D[pk.int32], heads: pk.View1D[pk.int32], keys: pk.View1D[pk.int64]
 ):
-    """Write the key of each edge of a list."""
+    """Write the key of each edge of an edge list."""
     keys[i] = pack(tails[i], heads[i])
 
 
 @pk.workunit
 def key_rows(i: int, graph: Graph, first: int, end: int, keys: pk.View1D[pk.int64]):
-    """Write the key of each edge of the rows from `first` to before `end`."""
+    """Write the key of each edge of the rows first..end - 1."""
     e: int = graph.indptr[first] + i
     tail: int = first
     last: int = end - 1
@@ -31,14 +31,14 @@ def key_rows(i: int, graph: Graph, first: int, end: int, keys: pk.View1D[pk.int6
 
 @pk.workunit
 def count_wrong_keys(i: int, acc: pk.Acc[pk.int64], keys: pk.View1D[pk.int64]):
-    """Count the sorted keys of loops, and of edges that are there twice."""
+    """Count the sorted keys that are loops or duplicates."""
     if (i > 0 and keys[i] == keys[i - 1]) or upper_of(keys[i]) == lower_of(keys[i]):
         acc += 1
 
 
 @pk.workunit
 def find_rows(v: int, keys: pk.View1D[pk.int64], count: int, indptr: pk.View1D[Offset]):
-    """Write how many of `count` sorted keys are of rows before that of v."""
+    """Write row offset v: how many of `count` sorted keys belong to rows below v."""
     bound: pk.int64 = pack(v, 0)
     low: int = 0
     high: int = count
@@ -65,7 +65,7 @@ def write_weights(
     weights: pk.View1D[pk.int32],
     graph: Graph,
 ):
-    """Write the weight of an edge of a list to its place in a sorted row, where each is once."""
+    """Write the weight of a listed edge into its sorted row, which has each neighbour once."""
     low: int = graph.indptr[tails[i]]
     high: int = graph.indptr[tails[i] + 1] - 1
     while low < high:

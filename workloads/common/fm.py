@@ -6,9 +6,9 @@ A pass selects the first vertex of a queue, locks it, moves it, and queues its n
 new gains. It keeps the moves so far if the state is the best of the pass, and at the end undoes the
 others. Each kernel has this loop itself, because functions of kernels cannot be parameters.
 
-Queues are heaps on large levels, and lists without an order on small ones. On a small level few
-vertices are next to the cut, so that it costs less to look at all their keys than to keep a heap. A
-list fills the same positions as the heap of its side.
+Queues are heaps on large levels and unordered lists on small ones. On a small level few vertices
+are adjacent to the cut, so scanning all their keys costs less than maintaining a heap. A list fills
+the same positions as the heap of its side.
 """
 
 import pykokkos as pk
@@ -29,32 +29,32 @@ from jetpy.workloads.common.heaps import (
 )
 
 ONLY_LEVEL = 0
-"""The row of numbers of a kernel that has one level and one queue: that of side 0."""
+"""Row of `numbers` for a kernel that has one level and one queue, the queue of side 0."""
 KEY_BITS = 32
 """Bits of a key below the gain. They hold the hash of the vertex, so ties go to the higher hash."""
 NO_GAIN = -(2**KEY_BITS)
-"""Gain of a vertex that is not queued: less than any other."""
+"""Gain of a vertex that is not queued, below any other gain."""
 MAX_UNORDERED = 1024
-"""Vertices of a level up to which its queues have no order."""
+"""Largest number of vertices of a level whose queues are unordered."""
 
 
 class Moves(Heaps):
-    """The queues of a level, and the moves of the pass."""
+    """The queues of a level and the log of moves of the pass."""
 
-    moved: pk.View1D[pk.int32]  # the log: locked vertices in their order
-    pinned: pk.View1D[pk.int32]  # the part, or side, that a vertex has to be in; NO_PART
+    moved: pk.View1D[pk.int32]  # the log: locked vertices in the order of their moves
+    pinned: pk.View1D[pk.int32]  # the part, or side, that a vertex must be in, or NO_PART
 
 
 @pk.function
 def is_ordered(here: int, heaps: Heaps) -> bool:
-    """Whether the queues of the level at work are heaps."""
+    """Whether the queues of the current level are heaps."""
     size: pk.int64 = heaps.numbers[here + Field.END] - heaps.numbers[here + Field.BEGIN]
     return size > MAX_UNORDERED
 
 
 @pk.function
 def begin_pass(here: int, moves: Moves):
-    """Empty the queues and the log, and lock pinned vertices alone."""
+    """Empty the queues and the log, and lock only the pinned vertices."""
     begin: int = moves.numbers[here + Field.BEGIN]
     end: int = moves.numbers[here + Field.END]
     for v in range(begin, end):
@@ -69,7 +69,7 @@ def begin_pass(here: int, moves: Moves):
 
 @pk.function
 def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
-    """Queue a vertex by its gain, or change its key if it is queued; locked ones stay out."""
+    """Queue a vertex by its gain, or update its key; a locked vertex stays out."""
     j: int = heaps.positions[v]
     if j == LOCKED:
         return
@@ -91,7 +91,7 @@ def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def dequeue(v: int, side: int, here: int, heaps: Heaps):
-    """Take a vertex out of its queue if it is queued."""
+    """Remove a vertex from its queue if it is queued."""
     j: int = heaps.positions[v]
     if j < 0:
         return
@@ -107,7 +107,7 @@ def dequeue(v: int, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def first_queued(side: int, here: int, heaps: Heaps) -> int:
-    """Return the queued vertex of the highest key on a side; `NO_VERTEX` if there is none."""
+    """Return the queued vertex with the highest key on a side, or `NO_VERTEX`."""
     size: int = heaps.numbers[here + Field.SIZES + side]
     if size == 0:
         return NO_VERTEX
@@ -128,7 +128,7 @@ def first_queued(side: int, here: int, heaps: Heaps) -> int:
 
 @pk.function
 def queued_gain(v: int, side: int, here: int, heaps: Heaps) -> pk.int64:
-    """Return the gain by which a vertex is queued; `NO_GAIN` if it is not queued."""
+    """Return the gain of a queued vertex, or `NO_GAIN` if it is not queued."""
     j: int = heaps.positions[v]
     if j < 0:
         return NO_GAIN
@@ -137,7 +137,7 @@ def queued_gain(v: int, side: int, here: int, heaps: Heaps) -> pk.int64:
 
 @pk.function
 def lock(v: int, side: int, here: int, moves: Moves):
-    """Take a vertex out of its queue until the next pass, and append it to the log."""
+    """Remove a vertex from its queue until the next pass, and append it to the log."""
     dequeue(v, side, here, moves)
     moves.positions[v] = LOCKED
     count: int = moves.numbers[here + Field.MOVED]
@@ -159,9 +159,9 @@ def moves_in_vain(here: int, moves: Moves) -> int:
 
 @pk.function
 def to_undo(here: int, moves: Moves) -> range:
-    """Return the positions in the log of the moves after the best state of the pass.
+    """Return the log positions of the moves after the best state of the pass.
 
-    They may be undone in any order, because a state depends on the parts of vertices alone.
+    They may be undone in any order, because a state depends only on the parts of the vertices.
     """
     begin: int = moves.numbers[here + Field.BEGIN]
     kept: int = moves.numbers[here + Field.KEPT]

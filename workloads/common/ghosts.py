@@ -1,8 +1,8 @@
-"""Ghosts: vertices of other processes that are adjacent to those of a piece of a graph.
+"""Ghosts: vertices of other processes that are adjacent to vertices of a piece of a graph.
 
 A kernel works on the vertices that its process owns, and reads the owners' values for ghosts.
-Kernels break ties by hashes and global ids. The row of a ghost has its edges to owned vertices
-only.
+Kernels break ties by hashes and global ids. The row of a ghost contains only its edges to owned
+vertices.
 """
 
 import pykokkos as pk
@@ -19,7 +19,7 @@ from jetpy.workloads.common.striped_counters import stripe_of
 
 @pk.function
 def is_ghost(v: int, graph: Graph) -> bool:
-    """Whether a vertex belongs to another process."""
+    """Whether another process owns a vertex."""
     return v >= graph.n_owned
 
 
@@ -32,10 +32,10 @@ def global_id(v: int, graph: Graph) -> int:
     g: int = v - graph.n_owned
     if g < 0:
         g = 0
-    number: int = graph.ghost_ids[g]
+    v_id: int = graph.ghost_ids[g]
     if v < graph.n_owned:
-        number = graph.first_global_id + v
-    return number
+        v_id = graph.first_global_id + v
+    return v_id
 
 
 @pk.function
@@ -85,7 +85,7 @@ def place_outward(
     indptr: pk.View1D[Offset],
     places: pk.View1D[Offset],
 ):
-    """Put the row of a ghost after those of owned vertices, which have `entries` entries."""
+    """Place the row of a ghost after the rows of owned vertices, which have `entries` entries."""
     if last_pass:
         places[g] = entries + acc
     acc += lengths[g]
@@ -106,9 +106,9 @@ def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Of
     for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         if is_ghost(u, graph):
-            place: int = pk.atomic_fetch_add(places, [u - graph.n_owned], one)
-            graph.indices[place] = v
-            graph.edge_weights[place] = graph.edge_weights[e]
+            index: int = pk.atomic_fetch_add(places, [u - graph.n_owned], one)
+            graph.indices[index] = v
+            graph.edge_weights[index] = graph.edge_weights[e]
 
 
 @pk.workunit
@@ -119,10 +119,10 @@ def find_degrees(v: int, graph: Graph, degrees: pk.View1D[Offset]):
 
 @pk.workunit
 def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
-    """List a ghost that has moved among the moved vertices of its stripe."""
+    """Append a ghost that has moved to the list of moved vertices of its stripe."""
     v: int = graph.n_owned + g
     if state.parts[v] != state.previous[v]:
         one: pk.int64 = 1
         stripe: int = stripe_of(v, state)
-        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
-        state.moved[stripe * state.list_size + place] = v
+        index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+        state.moved[stripe * state.list_size + index] = v

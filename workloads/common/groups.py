@@ -1,8 +1,8 @@
-"""What kernels work on: arrays and numbers that belong together, declared once.
+"""Argument groups: arrays and scalars that kernels use together, declared once.
 
-A kernel names a group in its signature; engines are passed those of its fields that the kernel
-uses. The host passes any object that has them as attributes. The fields of groups in a group count
-as its own: kernels read ``state.parts``, where the host has ``state.partition.parts``.
+A kernel names a group in its signature. Engines receive only the fields that the kernel uses. The
+host passes any object that has these fields as attributes. Fields of nested groups count as fields
+of the outer group: kernels read ``state.parts``, the host has ``state.partition.parts``.
 """
 
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from dataclasses import dataclass
 import pykokkos as pk
 
 NO_PART = -1
-"""In place of a part, where there is none."""
+"""Stands for a missing part."""
 UNWANTED = -2
-"""Target of a vertex that loses too much by a move to the best part."""
+"""Target of a vertex whose move to its best adjacent part would lose too much."""
 UNKNOWN = -3
-"""Target of a vertex whose connections have changed since it was chosen."""
+"""Target of a vertex whose connections have changed since the target was chosen."""
 INACTIVE = -4
-"""Target of a vertex that is not listed as active."""
+"""Target of a vertex that is not in the list of active vertices."""
 PINNED = -5
 """Target of a vertex that never moves."""
 NO_VERTEX = -1
-"""In place of a vertex, in lists with gaps."""
+"""Stands for a missing vertex, or a gap in a list."""
 INT32_MAX = 2**31 - 1
 NO_PRIORITY = -INT32_MAX
-"""Priority of a vertex that does not want to move."""
+"""Priority of a vertex that is not a candidate for a move."""
 
 
 class Offset:
-    """A place among directed edges, in annotations: 64 bits in wide kernels, else 32."""
+    """Annotation: an index of a directed edge, 64 bits in wide kernels, otherwise 32."""
 
 
 class Weight:
-    """A sum of weights, likewise."""
+    """Annotation: a sum of weights, 64 bits in wide kernels, otherwise 32."""
 
 
 class Graph:
@@ -60,36 +60,36 @@ def edges(v: int, graph: Graph) -> range:
 class LongRows:
     """The rows of high-degree vertices, cut into chunks (`long_rows`)."""
 
-    vertices: pk.View1D[pk.int32]  # of each chunk
-    starts: pk.View1D[Offset]  # first entry of each chunk
+    vertices: pk.View1D[pk.int32]  # vertex of each chunk
+    starts: pk.View1D[Offset]  # first entry of each chunk, counted within its row
     longest: int  # length of the longest row that is not cut
-    lanes: int  # indices that walk chunks
-    lane_bits: int  # of them for each chunk: a power of two, its exponent
+    lanes: int  # number of lanes of all chunks
+    lane_bits: int  # each chunk has 2^lane_bits lanes
 
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Which vertices coarsening may put together (`constraints`)."""
+    """The constraints on which vertices coarsening may merge (`constraints`)."""
 
-    heaviest: int  # the most that they may weigh together
-    within_parts: bool  # whether they must be in the same part
+    heaviest: int  # largest weight of a merged vertex
+    within_parts: bool  # whether merged vertices must be in the same part
     parts: pk.View1D[pk.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """What an edge between two parts costs, per weight (`metric`)."""
+    """The cost of an edge between two parts per unit of weight (`metric`)."""
 
     metric_kind: int
     distances: pk.View1D[pk.int32]
     k: int
-    unit: pk.int64  # gains are kept in units of this
-    scale: int  # losses are sorted into buckets from this on
+    unit: pk.int64  # the unit of stored gains
+    scale: int  # scale of the loss buckets (`losses`)
 
 
 @dataclass(frozen=True, eq=False)
 class Connectivity:
-    """The connectivity table (`connectivity`): a row of slots for each vertex, from `rows` on."""
+    """The connectivity table (`connectivity`): the slots of vertex v begin at ``rows[v]``."""
 
     rows: pk.View1D[Offset]
     parts: pk.View1D[pk.int32]
@@ -99,7 +99,7 @@ class Connectivity:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A partition into k parts, and what it was and will be."""
+    """A partition into k parts, with its previous and best states and planned moves."""
 
     parts: pk.View1D[pk.int32]
     previous: pk.View1D[pk.int32]  # parts before the moves of the iteration
@@ -112,7 +112,7 @@ class Partition:
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """What the iteration does, and what it counts (`control_block`)."""
+    """The task of the iteration and its counters (`control_block`)."""
 
     control: pk.View1D[pk.int64]  # by Control
     counters: pk.View1D[pk.int64]  # by Counter
@@ -120,38 +120,38 @@ class Iteration:
 
 @dataclass(frozen=True, eq=False)
 class Vertices:
-    """What iterations know of each vertex.
+    """The refinement state of each vertex.
 
-    Targets, gains and priorities of inactive vertices are `INACTIVE`, undefined and `NO_PRIORITY`.
+    An inactive vertex has target `INACTIVE`, priority `NO_PRIORITY` and an undefined gain.
     """
 
-    active: pk.View1D[pk.int32]  # the vertices that iterations look at
+    active: pk.View1D[pk.int32]  # the vertices that iterations process
     targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNWANTED, UNKNOWN, INACTIVE, PINNED
-    gains: pk.View1D[pk.int32]  # what moving there gains
-    internal: pk.View1D[Weight]  # weight of the edges into the own part
-    priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY
-    locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
+    gains: pk.View1D[pk.int32]  # gain of a move to the target
+    internal: pk.View1D[Weight]  # weight of the edges into the current part
+    priorities: pk.View1D[pk.int32]  # gains of candidates for a move, otherwise NO_PRIORITY
+    locks: pk.View1D[pk.int32]  # index of the Jetlp iteration that a vertex is locked in
 
 
 @dataclass(frozen=True, eq=False)
 class MoveLists:
-    """The vertices that the iteration has moved, one list for each stripe (`striped_counters`)."""
+    """The vertices that the iteration has moved, one list per stripe (`striped_counters`)."""
 
     moved: pk.View1D[pk.int32]
-    list_size: int  # of each list
-    stripe_bits: int  # 2^stripe_bits vertices in a row are of one stripe
-    share: int  # indices that share the edges of a moved vertex
+    list_size: int  # capacity of each list
+    stripe_bits: int  # 2^stripe_bits consecutive vertices share a stripe
+    share: int  # number of indices that share the edges of a moved vertex
 
 
 class Progress:
-    """A partition, and the iteration that changes it."""
+    """A partition and the iteration that changes it."""
 
     partition: Partition
     iteration: Iteration
 
 
 class Refinement(Progress):
-    """All that refinement knows of a level, apart from the graph and the connectivity table."""
+    """The refinement state of a level, without the graph and the connectivity table."""
 
     metric: Metric
     vertices: Vertices

@@ -1,7 +1,7 @@
-"""Hash tables with linear probing: rows of slots in one array of keys, each from `start` on.
+"""Hash tables with linear probing: each is a row of slots in one array of keys, from `start` on.
 
-Keys are numbers from 0 on; a slot with a number below 0 is free. The search for a key begins at
-a slot that the caller chooses, and goes round the row.
+Keys are integers from 0 on. A negative value marks a free slot. The search for a key begins at a
+slot that the caller chooses and wraps around at the end of the row.
 """
 
 import pykokkos as pk
@@ -11,7 +11,7 @@ FREE = -1
 
 @pk.function
 def next_slot(slot: int, start: int, size: int) -> int:
-    """Return the slot after one, which is the first of the row after the last."""
+    """Return the slot after `slot`, cyclically within the row."""
     if slot + 1 == start + size:
         return start
     return slot + 1
@@ -19,9 +19,9 @@ def next_slot(slot: int, start: int, size: int) -> int:
 
 @pk.function
 def find_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
-    """Return the slot of a key in a row that only this thread changes, or the first free one.
+    """Return the slot of a key, or the first free slot, in a row that only this thread changes.
 
-    One of them must exist.
+    The row must contain the key or a free slot.
     """
     slot: int = first
     while keys[slot] >= 0 and keys[slot] != key:
@@ -31,9 +31,9 @@ def find_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.in
 
 @pk.function
 def claim_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
-    """Find the slot of a key in a row that other threads change, or take the first free one for it.
+    """Find the slot of a key in a row that other threads change, or claim the first free slot.
 
-    One of them must exist. Returns minus one minus the slot if it was free (`was_free`,
+    The row must contain the key or a free slot. Returns -1 - slot if the slot was free (`was_free`,
     `slot_of_claim`).
     """
     slot: int = first
@@ -51,13 +51,13 @@ def claim_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.i
 
 @pk.function
 def was_free(claim: int) -> bool:
-    """Whether the slot that `claim_slot` returns was free before."""
+    """Whether the slot that `claim_slot` returned was free before."""
     return claim < 0
 
 
 @pk.function
 def slot_of_claim(claim: int) -> int:
-    """Return the slot that `claim_slot` has found or taken."""
+    """Return the slot that `claim_slot` found or claimed."""
     if was_free(claim):
         return -1 - claim
     return claim

@@ -1,9 +1,9 @@
-"""The hash functions: every random choice and tie-break of the program is made by `mix`."""
+"""The hash functions. `mix` makes every random choice and tie-break of jetpy."""
 
 import pykokkos as pk
 
 ODD = 1597334677
-"""Spreads neighbouring numbers: a product with it moves low bits up."""
+"""Multiplying by it moves low bits up, which separates neighbouring integers."""
 ODDER = 2146121005
 HASH_BITS = 32
 
@@ -28,21 +28,21 @@ def mix(x: pk.uint32) -> pk.uint32:
 
 @pk.function
 def spread(key: int, size: int) -> int:
-    """Return the place of a key in a hash table of some size: quicker than `mix`, and worse."""
+    """Return the index of a key in a hash table of `size` slots: faster than `mix`, less random."""
     h: pk.uint32 = key
-    return place_of(h * ODD, size)
+    return index_of_hash(h * ODD, size)
 
 
 @pk.function
-def place_of(h: pk.uint32, count: int) -> int:
-    """Return the place of a hash among `count`: hash times count over 2^32."""
-    place: pk.uint64 = h
+def index_of_hash(h: pk.uint32, count: int) -> int:
+    """Map a hash to an index below `count`: hash times count over 2^32."""
+    index: pk.uint64 = h
     wide: pk.uint64 = count
-    place = (place * wide) >> HASH_BITS
-    return place
+    index = (index * wide) >> HASH_BITS
+    return index
 
 
 @pk.function
 def part_hash(v: int, p: int, seed: int) -> pk.uint32:
-    """Return the hash by which a vertex chooses among parts that are equally good."""
+    """Return the hash by which a vertex chooses among equally good parts."""
     return mix((v ^ seed) + (p << HASH_BITS // 2))

@@ -1,8 +1,8 @@
-"""Two heaps of vertices for each bisection, which one index works on alone.
+"""Two heaps of vertices per bisection, one for each side. One index works on a bisection.
 
-Both lie in one stretch of an array, as no vertex is in both: that of side 0 grows from its begin,
-that of side 1 from its end. A vertex knows its position; keys are different from each other, so
-that which vertex is first does not depend on what has happened to a heap.
+Both heaps lie in one segment of an array, because no vertex is in both: the heap of side 0 grows
+from its begin, the heap of side 1 from its end. Each vertex stores its position. Keys are distinct,
+so the first vertex does not depend on the history of the heap.
 """
 
 from enum import IntEnum
@@ -14,65 +14,65 @@ LOCKED = -2
 """Position of a vertex that may not enter a heap."""
 ARITY_BITS = 2
 ARITY = 1 << ARITY_BITS
-"""Children of a position: four have their keys side by side, and make heaps half as deep."""
+"""Children of a position. The keys of four children are adjacent, and the heap is half as deep."""
 
 
 class Field(IntEnum):
-    """Places among the numbers of a bisection; what belongs to sides stands in a row."""
+    """Fields of a bisection, as indices into `numbers`; fields of both sides take two entries."""
 
     BEGIN = 0
-    """First vertex of the level at work."""
+    """First vertex of the current level."""
     END = 1
-    """The vertex after its last."""
+    """One past its last vertex."""
     SIZES = 2
-    """Of the heaps."""
+    """Sizes of the two heaps."""
     WEIGHTS = 4
-    """Of the sides."""
+    """Weights of the two sides."""
     MOST = 6
-    """What each side may weigh."""
+    """Largest weight of each side."""
     TARGET = 8
-    """What side 0 should weigh."""
+    """Target weight of side 0."""
     CUT = 9
     MOVED = 10
     """Number of moves since the pass began."""
     KEPT = 11
-    """Number of these that led to the best state so far."""
+    """Number of moves up to the best state of the pass."""
     SEED = 12
     LEVELS = 13
     """Number of levels."""
     ENTRIES = 14
-    """First entry that no level has."""
+    """First entry that no level uses."""
     LAST_VERTEX = 15
-    """The end of the room for vertices."""
+    """End of the capacity for vertices."""
     LAST_ENTRY = 16
-    """The end of the room for entries."""
+    """End of the capacity for entries."""
     ROOMS = 17
-    """What each side may weigh if weights can be had exactly."""
+    """Largest weight of each side if exact weights are reachable."""
     TOTAL = 19
-    """Weight of both sides."""
+    """Total weight of both sides."""
     PINNED = 20
-    """Number of vertices that have to be on a side."""
+    """Number of vertices that are pinned to a side."""
     LEVEL_BEGINS = 21
-    """Where each level begins; between the end of one and the next is a gap of one."""
+    """First vertex of each level; one unused index separates consecutive levels."""
     COUNT = 40
 
 
 MAX_LEVELS = 18
-"""Maximum number of levels of one bisection, which its numbers have room for."""
+"""Largest number of levels of a bisection: `numbers` has no fields for more."""
 
 
 class Heaps:
-    """The heaps, by vertex and by place; and the numbers of each bisection, by `Field`."""
+    """Keys and vertices of the heaps by slot, positions by vertex, and the fields of bisections."""
 
-    keys: pk.View1D[pk.int64]  # of the vertices in `heap`, place by place
+    keys: pk.View1D[pk.int64]  # key of the vertex in the same slot of `heap`
     heap: pk.View1D[pk.int32]
-    positions: pk.View1D[pk.int32]  # in the heap of the side; NOT_QUEUED, LOCKED
+    positions: pk.View1D[pk.int32]  # position in the heap of its side; NOT_QUEUED, LOCKED
     numbers: pk.View1D[pk.int64]
 
 
 @pk.function
 def top_of(side: int, here: int, heaps: Heaps) -> int:
-    """Return where the first vertex of a heap stands."""
+    """Return the slot of the first vertex of a heap."""
     if side == 0:
         return heaps.numbers[here + Field.BEGIN]
     return heaps.numbers[here + Field.END] - 1
@@ -80,13 +80,13 @@ def top_of(side: int, here: int, heaps: Heaps) -> int:
 
 @pk.function
 def slot_of(j: int, side: int, here: int, heaps: Heaps) -> int:
-    """Return where a position of a heap is in the arrays."""
+    """Return the slot of position j of a heap."""
     return top_of(side, here, heaps) + (1 - 2 * side) * j
 
 
 @pk.function
 def set_slot(v: int, key: pk.int64, j: int, slot: int, heaps: Heaps):
-    """Put a vertex to a position of a heap, given its slot in the arrays."""
+    """Store a vertex at position j of a heap, which is slot `slot`."""
     heaps.heap[slot] = v
     heaps.keys[slot] = key
     heaps.positions[v] = j
@@ -94,7 +94,7 @@ def set_slot(v: int, key: pk.int64, j: int, slot: int, heaps: Heaps):
 
 @pk.function
 def rise(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
-    """Put a vertex to a position of a heap that is free, or above it."""
+    """Store a vertex at the free position j of a heap, or above it (sift up)."""
     top: int = top_of(side, here, heaps)
     step: int = 1 - 2 * side
     hole: int = j
@@ -110,7 +110,7 @@ def rise(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
-    """Put a vertex to a position of a heap that is free, or below it."""
+    """Store a vertex at the free position j of a heap, or below it (sift down)."""
     top: int = top_of(side, here, heaps)
     step: int = 1 - 2 * side
     size: int = heaps.numbers[here + Field.SIZES + side]
@@ -136,7 +136,7 @@ def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
-    """Put a vertex into a heap."""
+    """Insert a vertex into a heap."""
     size: int = heaps.numbers[here + Field.SIZES + side]
     heaps.numbers[here + Field.SIZES + side] = size + 1
     rise(v, key, size, side, here, heaps)
@@ -144,7 +144,7 @@ def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
-    """Give a vertex of a heap another key."""
+    """Change the key of a vertex of a heap."""
     j: int = heaps.positions[v]
     old: pk.int64 = heaps.keys[slot_of(j, side, here, heaps)]
     if key > old:
@@ -155,7 +155,7 @@ def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
 
 @pk.function
 def remove(v: int, side: int, here: int, heaps: Heaps):
-    """Take a vertex out of a heap."""
+    """Remove a vertex from a heap."""
     size: int = heaps.numbers[here + Field.SIZES + side] - 1
     heaps.numbers[here + Field.SIZES + side] = size
     j: int = heaps.positions[v]

@@ -1,11 +1,11 @@
-"""Lists of numbers: picked by other lists, in the order of sorted ones, and found in them."""
+"""Gather, scatter, search and deduplication of arrays of integers."""
 
 import pykokkos as pk
 
 
 @pk.function
-def place_in(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int:
-    """Return how many of `count` ascending numbers are below a value."""
+def count_below(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int:
+    """Return how many of `count` ascending integers are below a value."""
     low: int = 0
     high: int = count
     while low < high:
@@ -25,7 +25,7 @@ def pick(
     shift: int,
     picked: pk.View1D[pk.int32],
 ):
-    """Copy the values at some places, each less a shift."""
+    """Gather ``values[places[i] - shift]``."""
     picked[i] = values[places[i] - shift]
 
 
@@ -33,7 +33,7 @@ def pick(
 def reorder(
     i: int, values: pk.View1D[pk.int32], order: pk.View1D[pk.int64], ordered: pk.View1D[pk.int32]
 ):
-    """Copy values in an order."""
+    """Gather ``values[order[i]]``."""
     ordered[i] = values[order[i]]
 
 
@@ -41,13 +41,13 @@ def reorder(
 def put(
     i: int, values: pk.View1D[pk.int32], places: pk.View1D[pk.int32], given: pk.View1D[pk.int32]
 ):
-    """Let the values at some places be those given."""
+    """Scatter: set ``values[places[i]]`` to ``given[i]``."""
     values[places[i]] = given[i]
 
 
 @pk.workunit
 def add_to_all(i: int, values: pk.View1D[pk.int32], more: int):
-    """Add a number to all values."""
+    """Add the same integer to each value."""
     values[i] += more
 
 
@@ -59,8 +59,8 @@ def find_bounds(
     bounds: pk.View1D[pk.int64],
     found: pk.View1D[pk.int64],
 ):
-    """Find how many of `count` ascending numbers are below each bound."""
-    found[i] = place_in(bounds[i], ascending, count)
+    """Find how many of `count` ascending integers are below each bound."""
+    found[i] = count_below(bounds[i], ascending, count)
 
 
 @pk.workunit
@@ -71,7 +71,7 @@ def list_different(
     ascending: pk.View1D[pk.int32],
     listed: pk.View1D[pk.int32],
 ):
-    """List each of some ascending numbers once."""
+    """List the distinct values of an ascending array."""
     if i == 0 or ascending[i] != ascending[i - 1]:
         if last_pass:
             listed[acc] = ascending[i]

@@ -1,8 +1,8 @@
-"""Long rows: a launch over vertices shares the rows of high-degree vertices among several indices.
+"""Long rows: launches over vertices share the rows of high-degree vertices among several indices.
 
 The row of a vertex whose degree is above a limit is cut into chunks of `CHUNK` entries. The first
-indices of a launch are lanes: `LANES` for each chunk on a GPU, one on CPUs. The other indices visit
-one whole row each, except for long rows. A lane takes every `LANES`-th entry of its chunk. Without
+indices of a launch are lanes: `LANES` per chunk on a GPU, one on CPUs. A lane takes every
+`LANES`-th entry of its chunk. Each other index walks one whole row, but skips long rows. Without
 long rows there are no lanes.
 """
 
@@ -23,7 +23,7 @@ def is_lane(i: int, long_rows: LongRows) -> bool:
 
 @pk.function
 def row_of(i: int, long_rows: LongRows) -> int:
-    """Return the row of an index of a launch over all rows."""
+    """Return the row that an index of a launch over all rows works on."""
     if i < long_rows.lanes:
         return long_rows.vertices[i >> long_rows.lane_bits]
     return i - long_rows.lanes
@@ -31,7 +31,7 @@ def row_of(i: int, long_rows: LongRows) -> int:
 
 @pk.function
 def vertex_of(i: int, vertices: pk.View1D[pk.int32], long_rows: LongRows) -> int:
-    """Return the vertex of an index of a launch over listed vertices."""
+    """Return the vertex that an index of a launch over listed vertices works on."""
     if i < long_rows.lanes:
         return long_rows.vertices[i >> long_rows.lane_bits]
     return vertices[i - long_rows.lanes]
@@ -39,7 +39,7 @@ def vertex_of(i: int, vertices: pk.View1D[pk.int32], long_rows: LongRows) -> int
 
 @pk.function
 def step_of(i: int, long_rows: LongRows) -> int:
-    """Return the distance between the entries that an index takes."""
+    """Return the distance between consecutive entries that an index takes."""
     if i < long_rows.lanes:
         return 1 << long_rows.lane_bits
     return 1
@@ -47,7 +47,7 @@ def step_of(i: int, long_rows: LongRows) -> int:
 
 @pk.function
 def first_entry(i: int, long_rows: LongRows) -> int:
-    """Return the first entry that an index takes of its row."""
+    """Return the first entry of its row that an index takes."""
     if i < long_rows.lanes:
         lane: int = i & (1 << long_rows.lane_bits) - 1
         return long_rows.starts[i >> long_rows.lane_bits] + lane
@@ -56,7 +56,7 @@ def first_entry(i: int, long_rows: LongRows) -> int:
 
 @pk.function
 def end_of(i: int, length: int, long_rows: LongRows) -> int:
-    """Return the end of the entries that an index takes of a row of some length."""
+    """Return the end of the entries that an index takes of a row with `length` entries."""
     if i < long_rows.lanes:
         end: int = long_rows.starts[i >> long_rows.lane_bits] + CHUNK
         if end < length:
@@ -66,25 +66,25 @@ def end_of(i: int, length: int, long_rows: LongRows) -> int:
 
 @pk.function
 def edges_from(i: int, v: int, graph: Graph, long_rows: LongRows) -> int:
-    """Return the first of the edges of its vertex that an index takes."""
+    """Return the first directed edge of its vertex that an index takes."""
     return graph.indptr[v] + first_entry(i, long_rows)
 
 
 @pk.function
 def edges_to(i: int, v: int, graph: Graph, long_rows: LongRows) -> int:
-    """Return the end of the edges of its vertex that an index takes."""
+    """Return the end of the directed edges of its vertex that an index takes."""
     return graph.indptr[v] + end_of(i, graph.indptr[v + 1] - graph.indptr[v], long_rows)
 
 
 @pk.function
 def lane_entries(i: int, length: int, long_rows: LongRows) -> range:
-    """Return the entries that an index takes of its row of some length."""
+    """Return the entries that an index takes of its row of `length` entries."""
     return range(first_entry(i, long_rows), end_of(i, length, long_rows), step_of(i, long_rows))
 
 
 @pk.function
 def lane_edges(i: int, v: int, graph: Graph, long_rows: LongRows) -> range:
-    """Return the edges of its vertex that an index takes."""
+    """Return the directed edges of its vertex that an index takes."""
     return range(
         edges_from(i, v, graph, long_rows),
         edges_to(i, v, graph, long_rows),
@@ -94,7 +94,7 @@ def lane_edges(i: int, v: int, graph: Graph, long_rows: LongRows) -> range:
 
 @pk.function
 def is_left_to_lanes(i: int, length: int, long_rows: LongRows) -> bool:
-    """Whether an index has nothing to do, as lanes walk its row."""
+    """Whether an index skips its row, because lanes walk it."""
     return i >= long_rows.lanes and length > long_rows.longest
 
 
@@ -107,7 +107,7 @@ def list_long_rows(
     longest: int,
     listed: pk.View1D[pk.int32],
 ):
-    """List the vertices of a degree above the limit."""
+    """List the vertices whose degree is above the limit."""
     if graph.indptr[v + 1] - graph.indptr[v] > longest:
         if last_pass:
             listed[acc] = v

@@ -1,8 +1,8 @@
-"""The metric: what an edge between two parts costs, per weight.
+"""The metric: the cost of an edge between two parts per unit of weight.
 
-The distances of parts are given in one of three ways (`MetricKind`). For `HIERARCHY`, `distances`
-has two numbers for each level of a hierarchy, lowest first: how many parts a group of that level
-has, and the distance of two parts that have that group in common but none of a lower level.
+`MetricKind` is the representation of the distances. For `HIERARCHY`, `distances` has two integers
+per level, lowest first: the number of parts in a group of that level, and the distance of two parts
+that share a group of that level but no group of a lower level.
 """
 
 from enum import IntEnum
@@ -13,12 +13,12 @@ from jetpy.workloads.common.groups import Metric
 
 
 class MetricKind(IntEnum):
-    """How distances are given."""
+    """Representations of the distances."""
 
     EDGE_CUT = 0
-    """Every two parts have distance 1."""
+    """Any two different parts have distance 1."""
     MATRIX = 1
-    """`distances` is a matrix of k rows."""
+    """`distances` is a k x k matrix, row by row."""
     HIERARCHY = 2
 
 
@@ -30,8 +30,8 @@ def distance_of(p: int, q: int, metric: Metric) -> int:
     if metric.metric_kind == MetricKind.EDGE_CUT:
         return 1
     if metric.metric_kind == MetricKind.MATRIX:
-        place: pk.int64 = p
-        return metric.distances[place * metric.k + q]
+        index: pk.int64 = p
+        return metric.distances[index * metric.k + q]
     level: int = 0
     while p // metric.distances[level] != q // metric.distances[level]:
         level += 2

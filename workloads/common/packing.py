@@ -1,6 +1,6 @@
-"""Two int32 numbers in an int64, which sorts, compares and adds up both at once.
+"""Two int32 values packed into an int64, so that one operation sorts, compares or adds both.
 
-Numbers are ordered by the upper one, then by the lower one, which is not negative.
+Packed values are ordered by the upper value, then by the lower value, which is not negative.
 """
 
 import pykokkos as pk
@@ -11,17 +11,17 @@ LOWER_MASK = (1 << LOWER_BITS - 1) - 1
 
 @pk.function
 def pack(upper: pk.int64, lower: pk.int64) -> pk.int64:
-    """Return two numbers in one."""
+    """Pack two values into one."""
     return (upper << LOWER_BITS) + lower
 
 
 @pk.function
 def upper_of(packed: pk.int64) -> int:
-    """Return the upper one of two numbers."""
+    """Return the upper value."""
     return packed >> LOWER_BITS
 
 
 @pk.function
 def lower_of(packed: pk.int64) -> int:
-    """Return the lower one of two numbers."""
+    """Return the lower value."""
     return packed & LOWER_MASK

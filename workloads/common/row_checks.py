@@ -1,4 +1,4 @@
-"""Checks of rows: of a whole graph, or of the vertices that a process owns.
+"""Checks of the rows of a whole graph, or of the vertices that a process owns.
 
 ``graph.indices`` are global ids, in 0..n - 1.
 """
@@ -13,20 +13,20 @@ from jetpy.workloads.common.long_rows import (
 )
 
 MULTIPLIER = 0x1E3779B97F4A7C15
-"""Odd, and otherwise without a pattern."""
+"""An odd multiplier without a regular bit pattern."""
 HIGH_BITS, MIDDLE_BITS = 31, 29
 
 
 @pk.workunit
 def count_decreases(v: int, acc: pk.Acc[pk.int64], indptr: pk.View1D[Offset]):
-    """Count the rows that end before they begin."""
+    """Count the rows whose end is before their begin."""
     if indptr[v + 1] < indptr[v]:
         acc += 1
 
 
 @pk.workunit
 def count_suspects(i: int, acc: pk.Acc[pk.int64], graph: Graph, n: int, long_rows: LongRows):
-    """Count the edges that lead out of the graph, or to their own tail, or are out of order."""
+    """Count the edges whose head is out of range, equals the tail, or is not in ascending order."""
     v: int = row_of(i, long_rows)
     start: int = graph.indptr[v]
     if is_left_to_lanes(i, graph.indptr[v + 1] - start, long_rows):
@@ -42,16 +42,16 @@ def count_suspects(i: int, acc: pk.Acc[pk.int64], graph: Graph, n: int, long_row
 
 @pk.function
 def scramble(h: pk.uint64, value: pk.uint64) -> pk.uint64:
-    """Return a hash that has taken up one more number."""
+    """Combine a hash with one more value."""
     factor: pk.uint64 = MULTIPLIER
     return (h ^ (h >> HIGH_BITS) ^ value) * factor
 
 
 @pk.workunit
 def add_hashes(i: int, acc: pk.Acc[pk.int64], graph: Graph, long_rows: LongRows):
-    """Sum up the hashes of edges that lead upwards, less those of edges that lead downwards.
+    """Sum the hashes of edges to higher vertices, minus the hashes of edges to lower vertices.
 
-    An edge has the same hash in both directions, of its ends and its weight.
+    The hash covers both ends and the weight, and is equal in both directions.
     """
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):

@@ -1,4 +1,4 @@
-"""Self-check: what every kernel relies on, with results that are known."""
+"""Self-check: the operations that every kernel relies on, on inputs with known results."""
 
 from dataclasses import dataclass
 
@@ -7,29 +7,29 @@ import pykokkos as pk
 
 @dataclass(frozen=True, eq=False)
 class Tallies:
-    """What is made of numbers."""
+    """The results that `tally` computes."""
 
     doubled: pk.View1D[pk.int32]
-    sums: pk.View1D[pk.int64]  # of each bucket
+    sums: pk.View1D[pk.int64]  # of each bucket, as are `least` and `most`
     least: pk.View1D[pk.int32]
     most: pk.View1D[pk.int32]
 
 
 @pk.workunit
 def tally(i: int, numbers: pk.View1D[pk.int32], tallies: Tallies, buckets: int):
-    """Double each number; add it, and take the least and the greatest, in one of few buckets."""
+    """Double each integer, and update the sum, minimum and maximum of its bucket."""
     bucket: int = i % buckets
-    number: int = numbers[i]
-    wide: pk.int64 = number
-    tallies.doubled[i] = 2 * number
+    value: int = numbers[i]
+    wide: pk.int64 = value
+    tallies.doubled[i] = 2 * value
     pk.atomic_fetch_add(tallies.sums, [bucket], wide)
-    pk.atomic_fetch_min(tallies.least, [bucket], number)
-    pk.atomic_fetch_max(tallies.most, [bucket], number)
+    pk.atomic_fetch_min(tallies.least, [bucket], value)
+    pk.atomic_fetch_max(tallies.most, [bucket], value)
 
 
 @pk.workunit
 def add_up(i: int, acc: pk.Acc[pk.int64], numbers: pk.View1D[pk.int32]):
-    """Add up numbers."""
+    """Sum the integers."""
     acc += numbers[i]
 
 
@@ -41,7 +41,7 @@ def offset(
     numbers: pk.View1D[pk.int32],
     starts: pk.View1D[pk.int64],
 ):
-    """Add up the numbers before each."""
+    """Write the exclusive prefix sums."""
     if last_pass:
         starts[i] = acc
     acc += numbers[i]

@@ -1,7 +1,7 @@
-"""Stripes: counters and lists that many vertices add to are there once for each stripe of them.
+"""Striped counters: counters and lists that many vertices add to have one copy per stripe.
 
-Threads of processors work on vertices in a row, and so have stripes of their own: there a stripe
-is a range of vertices. On a GPU blocks of vertices are dealt round, so that all stripes grow.
+On CPUs a stripe is a range of vertices. Each thread works on consecutive vertices, so threads use
+different stripes. On a GPU, stripes receive blocks in round-robin order, so that all of them grow.
 """
 
 import pykokkos as pk
@@ -10,24 +10,24 @@ from jetpy.workloads.common.control_block import COUNTER_STRIPES
 from jetpy.workloads.common.groups import MoveLists
 
 APART = 16
-"""Counters between those of two stripes, so that no cache line has some of both."""
+"""Gap between the counters of two stripes, so that they do not share a cache line."""
 
 
 @pk.function
 def stripe_of(v: int, moves: MoveLists) -> int:
-    """Return the stripe of a vertex, one of `COUNTER_STRIPES`."""
+    """Return the stripe of a vertex, below `COUNTER_STRIPES`."""
     return (v >> moves.stripe_bits) & COUNTER_STRIPES - 1
 
 
 @pk.function
 def tally_stripe(i: int, count: pk.int64, stripes: int) -> int:
-    """Return the stripe of index i of `count`, which are divided evenly among the stripes."""
+    """Return the stripe of index i, if `count` indices are divided evenly among the stripes."""
     if stripes == 1:
         return 0
     return i * stripes // count
 
 
 @pk.function
-def stripe_place(stripe: int, p: int, k: int) -> int:
-    """Return the place of a stripe's counter for a part."""
+def stripe_index(stripe: int, p: int, k: int) -> int:
+    """Return the index of a stripe's counter for part p."""
     return stripe * (k + APART) + p

@@ -1,4 +1,4 @@
-"""Triad: what the memory of a device can do at best, to hold kernels against."""
+"""Triad, the memory bandwidth benchmark of STREAM: the bound that kernels are compared with."""
 
 import pykokkos as pk
 
@@ -11,5 +11,5 @@ def triad(
     factor: int,
     total: pk.View1D[pk.int64],
 ):
-    """Read two numbers and write one."""
+    """Read two values and write one."""
     total[i] = left[i] + factor * right[i]

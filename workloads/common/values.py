@@ -1,22 +1,22 @@
-"""Arrays of numbers: their range, their sum, and the same numbers as int32."""
+"""Ranges, sums and conversions of arrays."""
 
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Weight
 
 OUTSIDE = -1
-"""In place of a number that is outside a range, or is not whole."""
+"""Replaces a value that is outside the range or not an integer."""
 
 
 @pk.workunit
 def fill(i: int, values: pk.View1D[pk.int32], value: int):
-    """Set each number to the same value."""
+    """Set each element to the same value."""
     values[i] = value
 
 
 @pk.workunit
 def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[Weight]):
-    """Sum up the weights of edges."""
+    """Sum the edge weights."""
     acc += edge_weights[e]
 
 
@@ -24,7 +24,7 @@ def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[Weight]):
 def count_outside(
     i: int, acc: pk.Acc[pk.int64], values: pk.View1D[pk.int32], lowest: int, highest: int
 ):
-    """Count the numbers outside a range."""
+    """Count the values outside a range."""
     if values[i] < lowest or values[i] > highest:
         acc += 1
 
@@ -38,7 +38,7 @@ def narrow_integers(
     highest: int,
     narrowed: pk.View1D[pk.int32],
 ):
-    """Copy the numbers in a range; count the others, and write `OUTSIDE` in their place."""
+    """Copy the values in a range to int32; count the others and replace them by `OUTSIDE`."""
     value: pk.int64 = integers[i]
     if value < lowest or value > highest:
         acc += 1
@@ -55,7 +55,7 @@ def narrow_floats(
     highest: int,
     narrowed: pk.View1D[pk.int32],
 ):
-    """Copy the whole numbers in a range; count the others, and write `OUTSIDE` in their place."""
+    """Copy the integers in a range to int32; count other values and replace them by `OUTSIDE`."""
     value: pk.int64 = OUTSIDE
     if floats[i] >= lowest and floats[i] <= highest:
         value = floats[i]

@@ -1,1 +1,1 @@
-"""Kernels of constraints beside balance."""
+"""Kernels of constraints other than balance."""

@@ -1,7 +1,7 @@
 """Balance by moves that keep parts connected: weight is pushed along paths of parts.
 
-A part that is too heavy hands weight to one beside it, that to the next, and so on to one with
-room; the last of them goes first, so that no other part becomes too heavy.
+An overweight part pushes weight to an adjacent part, which pushes it on, up to a part with room.
+The last transfer of a path is made first, so that no other part becomes overweight.
 """
 
 import pykokkos as pk
@@ -12,14 +12,14 @@ from jetpy.workloads.common.groups import (
     Graph,
     edges,
 )
-from jetpy.workloads.common.hashing import part_hash, place_of
+from jetpy.workloads.common.hashing import index_of_hash, part_hash
 from jetpy.workloads.common.heaps import NOT_QUEUED, Field, insert, rekey
 from jetpy.workloads.common.packing import pack
 from jetpy.workloads.constraints.components import (
     EFFORT,
+    ConnectedParts,
     Link,
     Part,
-    Pieces,
     detach,
     group_weight,
     is_kept,
@@ -31,37 +31,37 @@ from jetpy.workloads.constraints.components import (
 )
 
 NOT_REACHED = -2
-"""In place of the part before one on a path, where there is no path."""
+"""Predecessor of a part that no path reaches."""
 MAX_REACHED = 1024
-"""Parts that a search for room may reach."""
+"""Largest number of parts that a search for room may reach."""
 MAX_FAILURES = 256
-"""Paths in a row on which nothing can move, after which a part stays too heavy."""
-BESIDE, ANYWHERE = 0, 1
-"""Which vertices may go to a part: those beside it, or all."""
+"""A part stays overweight after this number of consecutive paths on which nothing could move."""
+ADJACENT, ANYWHERE = 0, 1
+"""The vertices that may move to a part: adjacent ones, or all."""
 
 
-class FailedPairs(Pieces):
-    """Pairs of parts between which nothing could move, as long as neither changes."""
+class FailedPairs(ConnectedParts):
+    """Pairs of parts between which nothing could move. An entry holds until a part changes."""
 
-    failed_pairs: pk.View1D[pk.int64]  # of each place: a pair; the sum of the changes of both
-    pair_slots: int
+    failed_pairs: pk.View1D[pk.int64]  # by slot: the pair, packed, and its `changes_of` then
+    pair_slots: int  # number of slots
 
 
 @pk.function
 def slot_of_pair(p: int, q: int, state: FailedPairs) -> int:
-    """Return the slot of a pair of parts among the failed pairs."""
-    return place_of(part_hash(p, q, state.seed), state.pair_slots) << 1
+    """Return the slot of a pair of parts in `failed_pairs`."""
+    return index_of_hash(part_hash(p, q, state.seed), state.pair_slots) << 1
 
 
 @pk.function
 def changes_of(p: int, q: int, state: FailedPairs) -> pk.int64:
-    """Return how often two parts have changed."""
+    """Return the total number of changes of two parts."""
     return number_of(p, Part.CHANGES, state) + number_of(q, Part.CHANGES, state)
 
 
 @pk.function
 def has_failed(p: int, q: int, state: FailedPairs) -> bool:
-    """Whether nothing can move from p to q."""
+    """Whether nothing can move from p to q, because it failed and neither has changed since."""
     slot: int = slot_of_pair(p, q, state)
     failed: bool = state.failed_pairs[slot] == pack(p, q)
     return failed and state.failed_pairs[slot + 1] == changes_of(p, q, state)
@@ -69,9 +69,9 @@ def has_failed(p: int, q: int, state: FailedPairs) -> bool:
 
 @pk.function
 def find_room(p: int, graph: Graph, state: FailedPairs) -> int:
-    """Return a part with room that is few parts away from p, and leave the path; `NO_PART`.
+    """Find a part with room by breadth-first search from p, and store the path; or `NO_PART`.
 
-    The end of the list of parts that it has reached is marked by `NO_PART`.
+    `NO_PART` marks the end of the list of reached parts.
     """
     state.part_rows[Part.REACHED] = p
     state.part_rows[p * Part.COUNT + Part.GIVER] = NO_PART
@@ -103,7 +103,7 @@ def find_room(p: int, graph: Graph, state: FailedPairs) -> int:
 
 @pk.function
 def forget_paths(state: FailedPairs):
-    """Let no part be reached."""
+    """Reset all reached parts to not reached."""
     i: int = 0
     while number_of(i, Part.REACHED, state) != NO_PART:
         p: int = number_of(i, Part.REACHED, state)
@@ -113,20 +113,20 @@ def forget_paths(state: FailedPairs):
 
 @pk.function
 def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: FailedPairs):
-    """Queue a vertex of p, if it may go to q, by what that gains."""
+    """Queue a vertex of p by the gain of a move to q, if it may move there."""
     if state.parts[v] != p or state.movable[v] == 0 or is_kept(v, graph, state):
         return
     gain: pk.int64 = 0
-    is_beside: bool = where == ANYWHERE
+    is_adjacent: bool = where == ANYWHERE
     state.numbers[EFFORT] -= graph.indptr[v + 1] - graph.indptr[v]
     for e in edges(v, graph):
         part: int = state.parts[graph.indices[e]]
         if part == q:
             gain += graph.edge_weights[e]
-            is_beside = True
+            is_adjacent = True
         elif part == p:
             gain -= graph.edge_weights[e]
-    if is_beside:
+    if is_adjacent:
         if state.positions[v] == NOT_QUEUED:
             insert(v, key_of(v, gain, state), 0, 0, state)
         else:
@@ -135,7 +135,7 @@ def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: FailedPai
 
 @pk.function
 def next_to_go(heavier: int, graph: Graph, state: FailedPairs) -> int:
-    """Return the first vertex of the queue, which leaves it; the other one if that is empty."""
+    """Remove and return the first queued vertex, or return `heavier` if none is queued."""
     if state.numbers[Field.SIZES] == 0:
         return heavier
     return take_first(graph, state)
@@ -143,7 +143,7 @@ def next_to_go(heavier: int, graph: Graph, state: FailedPairs) -> int:
 
 @pk.function
 def empty_queue(state: FailedPairs):
-    """Let no vertex be queued."""
+    """Empty the queue."""
     queued: int = state.numbers[Field.SIZES]
     for i in range(queued):
         state.positions[state.heap[i]] = NOT_QUEUED
@@ -154,9 +154,9 @@ def empty_queue(state: FailedPairs):
 def transfer(
     amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: FailedPairs
 ) -> pk.int64:
-    """Move weight from p to q, where that fits, and no more than an amount if groups allow that.
+    """Move groups from p to q that fit there, until `amount` has moved; return the moved weight.
 
-    Else it is the lightest group that is heavier. Returns how much has moved.
+    Groups heavier than the rest of `amount` wait. The lightest of them moves if the queue is empty.
     """
     before: pk.int64 = number_of(q, Part.WEIGHT, state)
     start: int = number_of(p, Part.FIRST, state)
@@ -195,7 +195,7 @@ def transfer(
 
 @pk.function
 def push_along_path(goal: int, where: int, graph: Graph, state: FailedPairs) -> bool:
-    """Hand weight on along the path to a part with room; return whether the first part gave any."""
+    """Push weight along the path to a part with room; return whether the first part lost any."""
     first: int = goal
     while number_of(first, Part.GIVER, state) != NO_PART:
         first = number_of(first, Part.GIVER, state)
@@ -219,7 +219,7 @@ def push_along_path(goal: int, where: int, graph: Graph, state: FailedPairs) -> 
 
 @pk.function
 def roomiest(k: int, state: FailedPairs) -> int:
-    """Return the part with most room, the lowest of these."""
+    """Return the lowest of the parts with most room."""
     best: int = 0
     for p in range(k):
         if room_of(p, state) > room_of(best, state):
@@ -229,8 +229,8 @@ def roomiest(k: int, state: FailedPairs) -> int:
 
 @pk.function
 def find_goal(p: int, k: int, where: int, graph: Graph, state: FailedPairs) -> int:
-    """Return the part that is to get weight of p, and leave the path to it; `NO_PART`."""
-    if where == BESIDE:
+    """Return the part that receives weight of p, and store the path to it; or `NO_PART`."""
+    if where == ADJACENT:
         return find_room(p, graph, state)
     q: int = roomiest(k, state)
     if room_of(q, state) <= 0:
@@ -246,9 +246,9 @@ def find_goal(p: int, k: int, where: int, graph: Graph, state: FailedPairs) -> i
 
 @pk.workunit
 def push_weight(i: int, n: int, k: int, where: int, graph: Graph, state: FailedPairs):
-    """Make parts that are too heavy lighter, each in turn, as long as that helps.
+    """Make overweight parts lighter, one after the other, while that helps.
 
-    Where their vertices may go anywhere, the part with most room gets them at once.
+    If their vertices may move anywhere, the part with most room receives them directly.
     """
     for v in range(n):
         state.positions[v] = NOT_QUEUED

@@ -1,7 +1,7 @@
-"""Moves that lower the cut, and keep the balance and the pieces of parts.
+"""Moves that lower the cut, and keep the balance and the connectivity of parts.
 
-The vertex of highest gain moves first, with the group that hangs on it; after that, its neighbours
-are looked at again.
+The vertex of highest gain moves first, with the group that would otherwise be cut off. Its
+neighbours are then queued again.
 """
 
 import pykokkos as pk
@@ -10,8 +10,8 @@ from jetpy.workloads.common.groups import NO_PART, Graph
 from jetpy.workloads.common.heaps import NOT_QUEUED, Field, insert, rekey, remove
 from jetpy.workloads.constraints.components import (
     EFFORT,
+    ConnectedParts,
     Part,
-    Pieces,
     connect_group,
     detach,
     forget_connections,
@@ -26,10 +26,10 @@ from jetpy.workloads.constraints.components import (
 
 
 @pk.function
-def strongest(p: int, weight: pk.int64, touched: int, state: Pieces) -> int:
-    """Return the part that the group, now in p, has most edges to, if it has room; `NO_PART`.
+def strongest(p: int, weight: pk.int64, touched: int, state: ConnectedParts) -> int:
+    """Return the part with room to which the group, now in p, has most edge weight, or `NO_PART`.
 
-    Of several the one with most room, then the lowest.
+    Ties go to the part with most room, then to the lowest.
     """
     best: int = NO_PART
     for i in range(touched):
@@ -48,8 +48,8 @@ def strongest(p: int, weight: pk.int64, touched: int, state: Pieces) -> int:
 
 
 @pk.function
-def queue_anew(v: int, graph: Graph, state: Pieces):
-    """Queue a vertex by the highest gain of its moves, if it has edges to another part."""
+def requeue(v: int, graph: Graph, state: ConnectedParts):
+    """Queue a vertex by the highest gain of its moves; remove it if no other part is adjacent."""
     if state.movable[v] == 0 or is_kept(v, graph, state):
         return
     state.group[0] = v
@@ -74,8 +74,8 @@ def queue_anew(v: int, graph: Graph, state: Pieces):
 
 
 @pk.function
-def try_to_move(v: int, graph: Graph, state: Pieces):
-    """Move a vertex and its group to the part to which that gains most, if it gains."""
+def try_to_move(v: int, graph: Graph, state: ConnectedParts):
+    """Move a vertex and its group to the part with the highest gain, if that is positive."""
     p: int = state.parts[v]
     size: int = detach(v, graph, state)
     if size == 0 or size >= number_of(p, Part.SIZE, state):
@@ -98,15 +98,15 @@ def try_to_move(v: int, graph: Graph, state: Pieces):
             w: int = u
             if e >= graph.indptr[u]:
                 w = graph.indices[e]
-            queue_anew(w, graph, state)
+            requeue(w, graph, state)
 
 
 @pk.workunit
-def lower_cut(i: int, n: int, graph: Graph, state: Pieces):
-    """Move vertices, those of highest gain first, until none gains."""
+def lower_cut(i: int, n: int, graph: Graph, state: ConnectedParts):
+    """Move vertices, highest gain first, until no move has a positive gain."""
     for v in range(n):
         state.positions[v] = NOT_QUEUED
     for v in range(n):
-        queue_anew(v, graph, state)
+        requeue(v, graph, state)
     while state.numbers[Field.SIZES] > 0 and state.numbers[EFFORT] > 0:
         try_to_move(take_first(graph, state), graph, state)

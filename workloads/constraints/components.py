@@ -1,12 +1,12 @@
-"""Parts in one piece, and the groups of vertices that may leave them without a break.
+"""Groups of vertices that may leave a connected part, found by interleaved searches.
 
-A vertex may leave a part if what is left of its piece stays together. Where it does not, the vertex
-may take with it all but one of the pieces that it falls into. Searches from its neighbours tell:
-all begin at once, those that meet become one, and a group has whatever the searches that end before
-the last one have found. So what is far from the vertex is looked at only where its neighbours are.
+A vertex may leave a part if the rest of its component stays connected. Otherwise it may take along
+all but one of the components that the rest falls into. Searches from its neighbours find them. All
+begin at once, and searches that meet merge. The group is what the searches that end before the last
+one have found. The last search need not end, so most distant vertices are not visited.
 
-A connected part has a spanning tree. A vertex without children in the tree may leave at once. Other
-moves destroy the tree of a part; it gets a new one when searches have cost as much as building one.
+A connected part has a spanning tree, and a leaf of the tree may leave at once. Other moves destroy
+the tree. The part gets a new one when searches have cost as much as building one.
 """
 
 from enum import IntEnum
@@ -23,113 +23,113 @@ from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field, Heaps, remov
 
 KEY_BITS = 32
 FEW_EDGES = 256
-"""Vertices with more are not queued again whenever a neighbour moves, and a search looks at them
-when it has looked at all others that it has found."""
+"""A vertex of higher degree is not queued again when a neighbour moves. A search expands it only
+after all other vertices that it has found."""
 STEPS_PER_SEARCH = 16
-"""Edges that may be looked at for each search that begins, beside those for every group."""
+"""Edge visits per search that the searches for a group may make in addition to `max_steps`."""
 NO_PLACE = -1
 OVER = -1
-"""Root of a search that has ended; those of others are lower by the vertices that wait."""
+"""Root of a search that has ended. Each waiting vertex of a search lowers its root by 1."""
 
 
 SEARCHES = Field.COUNT
-"""Among the numbers of the heap: how many searches go on."""
+"""Index in `numbers`, after the heap's: number of active searches."""
 EFFORT = Field.COUNT + 1
-"""How many more edges may be looked at, about."""
+"""Index in `numbers`: approximate number of edge visits that are left."""
 ALL_NUMBERS = Field.COUNT + 2
 
 
 class Part(IntEnum):
-    """Places in the row of a part."""
+    """Fields of a part."""
 
     WEIGHT = 0
     LIMIT = 1
     SIZE = 2
     """Number of vertices."""
     FIRST = 3
-    """First of the list of its vertices; `NO_VERTEX`."""
+    """First vertex of its list, or `NO_VERTEX`."""
     CONNECTION = 4
-    """Weight of the edges of a group to it; 0 between uses."""
+    """Edge weight of a group to it; 0 between uses."""
     TOUCHED = 5
-    """In row i: the part that a group was found i-th to have edges to."""
+    """In row i: the i-th part found to be adjacent to a group."""
     GIVER = 6
-    """The part before it on a path."""
+    """Its predecessor on a path."""
     REACHED = 7
-    """In row i: the part that a search for a path reached i-th."""
+    """In row i: the i-th part that a search for a path has reached."""
     CHANGES = 8
-    """How often it has changed."""
+    """Number of times that it has changed."""
     HAS_TREE = 9
-    """1 if its spanning tree is known, else 0."""
+    """1 if its spanning tree is known, otherwise 0."""
     TREE_COST = 10
-    """Edges that the last tree has looked at."""
+    """Edge visits of the last construction of its tree."""
     SEARCH_COST = 11
-    """Edges that searches have looked at since then."""
+    """Edge visits of searches since then."""
     COUNT = 12
 
 
 class Link(IntEnum):
-    """Places in the row of a vertex."""
+    """Fields of a vertex."""
 
     FOLLOWING = 0
-    """The next vertex of its part; `NO_VERTEX`."""
+    """Next vertex of its part, or `NO_VERTEX`."""
     PRECEDING = 1
     PARENT = 2
-    """In the spanning tree of its part, if that has one; `NO_VERTEX` at the root."""
+    """Its parent in the spanning tree of its part, if that is known; `NO_VERTEX` at the root."""
     CHILDREN = 3
-    """How many it has in the tree."""
+    """Number of its children in the tree."""
     FINDER = 4
-    """The vertex from which a search has found it."""
+    """The vertex from which a search found it."""
     COUNT = 5
 
 
-class Pieces(Heaps):
-    """A partition, the vertices of each part as a list, and room for one search at a time.
+class ConnectedParts(Heaps):
+    """A partition, the vertices of each part as a linked list, and the state of one search.
 
-    The heap has vertices that may be moved, those of highest key first.
+    The heap contains the vertices that may move.
     """
 
     parts: pk.View1D[pk.int32]
-    movable: pk.View1D[pk.int32]  # 1 of vertices that may change their part, else 0
+    movable: pk.View1D[pk.int32]  # 1 if a vertex may change its part, otherwise 0
     part_rows: pk.View1D[pk.int64]  # by Part
     links: pk.View1D[pk.int32]  # by Link
-    labels: pk.View1D[pk.int32]  # the search that has found a vertex, from 1 on; 0 between uses
-    roots: pk.View1D[pk.int32]  # the search that one has become part of; see OVER
+    labels: pk.View1D[pk.int32]  # search that has found each vertex, from 1 on; 0 between uses
+    roots: pk.View1D[pk.int32]  # search that each search has merged into; see OVER
     found: pk.View1D[pk.int32]  # the vertices that searches have found, in this order
-    group: pk.View1D[pk.int32]
+    group: pk.View1D[pk.int32]  # the vertices of the group
     seed: int
-    max_steps: int  # edges that the searches for a group may look at
+    max_steps: int  # edge visits allowed to the searches for a group
 
 
 @pk.function
-def number_of(p: int, what: int, state: Pieces) -> pk.int64:
-    """Return a number of a part."""
+def number_of(p: int, what: int, state: ConnectedParts) -> pk.int64:
+    """Return a field of a part."""
     return state.part_rows[p * Part.COUNT + what]
 
 
 @pk.function
-def room_of(p: int, state: Pieces) -> pk.int64:
-    """Return what a part may still gain; negative if it is too heavy."""
+def room_of(p: int, state: ConnectedParts) -> pk.int64:
+    """Return the spare weight of a part, negative if it is overweight."""
     return number_of(p, Part.LIMIT, state) - number_of(p, Part.WEIGHT, state)
 
 
 @pk.function
-def key_of(v: int, gain: pk.int64, state: Pieces) -> pk.int64:
-    """Return the key of a vertex: a gain, then its hash."""
+def key_of(v: int, gain: pk.int64, state: ConnectedParts) -> pk.int64:
+    """Return the key of a vertex: its gain, then its hash."""
     seed: pk.uint32 = state.seed
     h: pk.uint32 = mix(v ^ seed)
     return (gain << KEY_BITS) + h
 
 
 @pk.function
-def is_kept(v: int, graph: Graph, state: Pieces) -> bool:
-    """Whether a vertex keeps its key, or stays out of the queue, although a neighbour has moved."""
+def is_kept(v: int, graph: Graph, state: ConnectedParts) -> bool:
+    """Whether a vertex of high degree keeps its key, or stays out, when a neighbour has moved."""
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     return degree > FEW_EDGES and state.positions[v] != NOT_QUEUED
 
 
 @pk.function
-def take_first(graph: Graph, state: Pieces) -> int:
-    """Take the first vertex out of the queue; with many edges it does not come back."""
+def take_first(graph: Graph, state: ConnectedParts) -> int:
+    """Remove and return the first queued vertex; one of high degree is locked."""
     v: int = state.heap[0]
     remove(v, 0, 0, state)
     if graph.indptr[v + 1] - graph.indptr[v] > FEW_EDGES:
@@ -138,8 +138,8 @@ def take_first(graph: Graph, state: Pieces) -> int:
 
 
 @pk.function
-def root_of(search: int, state: Pieces) -> int:
-    """Return the search that one has become part of."""
+def root_of(search: int, state: ConnectedParts) -> int:
+    """Return the search that a search has merged into."""
     root: int = search
     while state.roots[root] >= 0:
         above: int = state.roots[root]
@@ -150,8 +150,8 @@ def root_of(search: int, state: Pieces) -> int:
 
 
 @pk.function
-def begin_searches(v: int, graph: Graph, state: Pieces) -> int:
-    """Begin a search at each neighbour of a vertex in its part; return how many."""
+def begin_searches(v: int, graph: Graph, state: ConnectedParts) -> int:
+    """Begin a search at each neighbour of a vertex in its part; return the number of searches."""
     count: int = 0
     for e in edges(v, graph):
         u: int = graph.indices[e]
@@ -165,16 +165,16 @@ def begin_searches(v: int, graph: Graph, state: Pieces) -> int:
 
 
 @pk.function
-def is_leaf(v: int, state: Pieces) -> bool:
-    """Whether a vertex has no children in the spanning tree of its part."""
+def is_leaf(v: int, state: ConnectedParts) -> bool:
+    """Whether a vertex has no children in the known spanning tree of its part."""
     if number_of(state.parts[v], Part.HAS_TREE, state) == 0:
         return False
     return state.links[v * Link.COUNT + Link.CHILDREN] == 0
 
 
 @pk.function
-def adopt(u: int, v: int, state: Pieces):
-    """Make a vertex, u, the parent of one without children."""
+def adopt(u: int, v: int, state: ConnectedParts):
+    """Make u the parent of v, which has no children."""
     state.links[v * Link.COUNT + Link.PARENT] = u
     state.links[v * Link.COUNT + Link.CHILDREN] = 0
     if u != NO_VERTEX:
@@ -182,8 +182,8 @@ def adopt(u: int, v: int, state: Pieces):
 
 
 @pk.function
-def grow_tree(p: int, graph: Graph, state: Pieces):
-    """Find a spanning tree of a part from its vertex of most edges, if the part is one piece."""
+def grow_tree(p: int, graph: Graph, state: ConnectedParts):
+    """Build a spanning tree of a part from its vertex of highest degree, if it is connected."""
     root: int = number_of(p, Part.FIRST, state)
     v: int = root
     most: int = 0
@@ -196,11 +196,11 @@ def grow_tree(p: int, graph: Graph, state: Pieces):
     state.labels[root] = 1
     adopt(NO_VERTEX, root, state)
     last: int = 1
-    place: int = 0
+    index: int = 0
     cost: pk.int64 = 1
-    while place < last:
-        u: int = state.found[place]
-        place += 1
+    while index < last:
+        u: int = state.found[index]
+        index += 1
         cost += graph.indptr[u + 1] - graph.indptr[u]
         for e in edges(u, graph):
             w: int = graph.indices[e]
@@ -221,18 +221,18 @@ def grow_tree(p: int, graph: Graph, state: Pieces):
 
 
 @pk.function
-def is_due(degree: int, place: int, passed: int) -> bool:
-    """Whether searches go on from the vertex found at a place, after that many were passed by."""
+def is_due(degree: int, index: int, passed: int) -> bool:
+    """Whether to expand ``found[index]``: low degrees first, and after `passed` vertices all."""
     if passed == NO_PLACE:
         return degree <= FEW_EDGES
-    return place >= passed or degree > FEW_EDGES
+    return index >= passed or degree > FEW_EDGES
 
 
 @pk.function
-def go_on(u: int, v: int, last: int, graph: Graph, state: Pieces) -> int:
-    """Go on from u with its search around v, where last vertices are found; return how many are.
+def expand(u: int, v: int, last: int, graph: Graph, state: ConnectedParts) -> int:
+    """Expand u in its search around v, and return the new number of found vertices.
 
-    Searches that meet become one.
+    The number was `last` before. Searches that meet merge.
     """
     found: int = last
     own: int = root_of(state.labels[u] - 1, state)
@@ -255,10 +255,10 @@ def go_on(u: int, v: int, last: int, graph: Graph, state: Pieces) -> int:
 
 
 @pk.function
-def detach(v: int, graph: Graph, state: Pieces) -> int:
-    """Find the group of a vertex that may leave its part; return its size, 0 if there is none.
+def detach(v: int, graph: Graph, state: ConnectedParts) -> int:
+    """Find the group of vertices that may leave a part with v, and return its size.
 
-    There is none if that takes too many steps, or if one of the group is not movable.
+    Returns 0 if the searches take too many steps, or if a vertex of the group is not movable.
     """
     if state.movable[v] == 0:
         return 0
@@ -271,37 +271,37 @@ def detach(v: int, graph: Graph, state: Pieces) -> int:
         return 1
     last: int = begin_searches(v, graph, state)
     state.numbers[SEARCHES] = last
-    place: int = 0
+    index: int = 0
     passed: int = NO_PLACE
     steps: int = -last * STEPS_PER_SEARCH
     while state.numbers[SEARCHES] > 1 and steps <= state.max_steps:
-        if place == last:
+        if index == last:
             passed = last
-            place = 0
-        u: int = state.found[place]
+            index = 0
+        u: int = state.found[index]
         degree: int = graph.indptr[u + 1] - graph.indptr[u]
-        if is_due(degree, place, passed):
-            last = go_on(u, v, last, graph, state)
+        if is_due(degree, index, passed):
+            last = expand(u, v, last, graph, state)
             steps += degree
             state.part_rows[row + Part.SEARCH_COST] += degree
             state.numbers[EFFORT] -= degree
             if state.numbers[SEARCHES] > 1:
-                end_if_over(root_of(state.labels[u] - 1, state), state)
-        place += 1
+                end_if_exhausted(root_of(state.labels[u] - 1, state), state)
+        index += 1
     return end_searches(last, state)
 
 
 @pk.function
-def end_if_over(search: int, state: Pieces):
-    """End a search if no vertex waits that it has found, after one did."""
+def end_if_exhausted(search: int, state: ConnectedParts):
+    """Count an expanded vertex of a search, and end the search if no found vertex waits."""
     state.roots[search] += 1
     if state.roots[search] == OVER:
         state.numbers[SEARCHES] -= 1
 
 
 @pk.function
-def end_searches(last: int, state: Pieces) -> int:
-    """Make a group of what the searches that are over have found, and forget all searches."""
+def end_searches(last: int, state: ConnectedParts) -> int:
+    """Collect the group from the searches that have ended, and reset all searches."""
     size: int = 1
     refused: bool = state.numbers[SEARCHES] > 1
     for i in range(last):
@@ -319,7 +319,7 @@ def end_searches(last: int, state: Pieces) -> int:
 
 
 @pk.function
-def group_weight(size: int, graph: Graph, state: Pieces) -> pk.int64:
+def group_weight(size: int, graph: Graph, state: ConnectedParts) -> pk.int64:
     """Return the weight of the group."""
     weight: pk.int64 = 0
     for i in range(size):
@@ -328,8 +328,8 @@ def group_weight(size: int, graph: Graph, state: Pieces) -> pk.int64:
 
 
 @pk.function
-def connect_group(size: int, graph: Graph, state: Pieces) -> int:
-    """Find the weights of the group's edges to each part; return to how many there are any."""
+def connect_group(size: int, graph: Graph, state: ConnectedParts) -> int:
+    """Sum the edge weights of the group to each part, and return the number of adjacent parts."""
     for i in range(size):
         state.labels[state.group[i]] = 1
     touched: int = 0
@@ -349,16 +349,16 @@ def connect_group(size: int, graph: Graph, state: Pieces) -> int:
 
 
 @pk.function
-def forget_connections(touched: int, state: Pieces):
-    """Set the weights of a group's edges to the `touched` parts to 0."""
+def forget_connections(touched: int, state: ConnectedParts):
+    """Reset the edge weights of a group to the `touched` parts to 0."""
     for i in range(touched):
         p: int = number_of(i, Part.TOUCHED, state)
         state.part_rows[p * Part.COUNT + Part.CONNECTION] = 0
 
 
 @pk.function
-def link(v: int, p: int, state: Pieces):
-    """Put a vertex in front of the list of a part."""
+def link(v: int, p: int, state: ConnectedParts):
+    """Insert a vertex at the front of the list of part p."""
     first: int = number_of(p, Part.FIRST, state)
     state.links[v * Link.COUNT + Link.PRECEDING] = NO_VERTEX
     state.links[v * Link.COUNT + Link.FOLLOWING] = first
@@ -368,8 +368,8 @@ def link(v: int, p: int, state: Pieces):
 
 
 @pk.function
-def unlink(v: int, state: Pieces):
-    """Take a vertex out of the list of its part."""
+def unlink(v: int, state: ConnectedParts):
+    """Remove a vertex from the list of its part."""
     before: int = state.links[v * Link.COUNT + Link.PRECEDING]
     after: int = state.links[v * Link.COUNT + Link.FOLLOWING]
     if before == NO_VERTEX:
@@ -381,8 +381,8 @@ def unlink(v: int, state: Pieces):
 
 
 @pk.function
-def cut_from_tree(size: int, p: int, state: Pieces):
-    """Take the group out of the tree of its part, which is lost unless the group is a leaf."""
+def cut_from_tree(size: int, p: int, state: ConnectedParts):
+    """Remove the group from the tree of its part; the tree is lost unless the group is a leaf."""
     v: int = state.group[0]
     if size == 1 and is_leaf(v, state):
         above: int = state.links[v * Link.COUNT + Link.PARENT]
@@ -393,8 +393,8 @@ def cut_from_tree(size: int, p: int, state: Pieces):
 
 
 @pk.function
-def graft(size: int, q: int, graph: Graph, state: Pieces):
-    """Add the group to the tree of a part, which is lost if the first vertex is not beside it."""
+def graft(size: int, q: int, graph: Graph, state: ConnectedParts):
+    """Add the group to the tree of part q; the tree is lost if `group[0]` is not adjacent to q."""
     v: int = state.group[0]
     above: int = NO_VERTEX
     for e in edges(v, graph):
@@ -414,8 +414,8 @@ def graft(size: int, q: int, graph: Graph, state: Pieces):
 
 
 @pk.function
-def move_group(size: int, weight: pk.int64, p: int, q: int, graph: Graph, state: Pieces):
-    """Move the group, of this weight, from part p to part q."""
+def move_group(size: int, weight: pk.int64, p: int, q: int, graph: Graph, state: ConnectedParts):
+    """Move the group, whose weight is `weight`, from part p to part q."""
     cut_from_tree(size, p, state)
     graft(size, q, graph, state)
     giver: int = p * Part.COUNT
@@ -434,8 +434,8 @@ def move_group(size: int, weight: pk.int64, p: int, q: int, graph: Graph, state:
 
 
 @pk.workunit
-def list_members(i: int, n: int, k: int, state: Pieces):
-    """List the vertices of each part, those of part k among them, in their order."""
+def list_part_vertices(i: int, n: int, k: int, state: ConnectedParts):
+    """List the vertices of each part in ascending order, including the extra part k."""
     for p in range(k + 1):
         state.part_rows[p * Part.COUNT + Part.FIRST] = NO_VERTEX
     v: int = n - 1

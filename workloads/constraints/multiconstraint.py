@@ -1,10 +1,9 @@
-"""Refinement of partitions whose vertices have several weights: one index works on a whole level.
+"""Refinement with several weights per vertex (multi-constraint): one index refines a whole level.
 
-Every part has a limit for each weight. First parts above a limit are relieved, by the moves that
-cost least for what they take away; then passes of Fiduccia and Mattheyses, in which vertices move
-only to parts that have room for all of their weights (`jetpy.workloads.common.fm`, from two parts
-to k). Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC
-1998.
+Every part has a limit for each weight. Kernels first relieve parts above a limit, by the moves of
+lowest cost per reduction of the excess. Then passes of Fiduccia and Mattheyses move vertices to
+parts with room for all of their weights (`jetpy.workloads.common.fm`, from two parts to k). Source:
+Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
 """
 
 import pykokkos as pk
@@ -27,44 +26,44 @@ from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph, edges
 from jetpy.workloads.common.heaps import LOCKED, Field
 
 RELIEF_BITS = 15
-"""What a move takes away is as many bits below the whole of a weight."""
+"""Reliefs are shares of a total weight, in fixed point with 15 bits."""
 MAX_LOSS = 2**30
 MAX_IN_VAIN = 200
-"""Moves after which parts are relieved no further, if none of them has helped."""
+"""Relief of parts ends after this number of moves without success."""
 MIN_TRIED, TRIED_SHARE = 100, 20
-"""Moves without success after which a pass ends: a share of the vertices, and a minimum."""
+"""A pass ends after this number of moves without success: a minimum, or n / TRIED_SHARE."""
 
 
 class MultiConstraint(Moves):
-    """Parts of a level's vertices, with several weights each; weights and limits lie row by row."""
+    """A partition of a level; each vertex and each part has a row of `kinds` values."""
 
     weights: pk.View1D[pk.int32]  # of vertices
     limits: pk.View1D[pk.int64]  # of parts
-    loads: pk.View1D[pk.int64]  # of parts
-    factors: pk.View1D[pk.int64]  # what a unit of each weight counts
+    loads: pk.View1D[pk.int64]  # weights of parts
+    factors: pk.View1D[pk.int64]  # scale of each weight in sums over weights
     parts: pk.View1D[pk.int32]
-    targets: pk.View1D[pk.int32]  # the part to which a vertex may move; of a moved one, back
-    connections: pk.View1D[pk.int64]  # of the vertex at work to each part; zero between vertices
+    targets: pk.View1D[pk.int32]  # the part that a vertex may move to; after a move, where it was
+    connections: pk.View1D[pk.int64]  # current vertex's edge weight to each part; 0 between uses
     kinds: int  # number of weights of a vertex
 
 
 @pk.function
 def connect(v: int, graph: Graph, state: MultiConstraint):
-    """Find the connections of a vertex."""
+    """Compute the connections of a vertex."""
     for e in edges(v, graph):
         state.connections[state.parts[graph.indices[e]]] += graph.edge_weights[e]
 
 
 @pk.function
 def disconnect(v: int, graph: Graph, state: MultiConstraint):
-    """Set the connections of a vertex to zero again."""
+    """Reset the connections of a vertex to 0."""
     for e in edges(v, graph):
         state.connections[state.parts[graph.indices[e]]] = 0
 
 
 @pk.function
 def fits(v: int, q: int, state: MultiConstraint) -> bool:
-    """Whether a part has room for all weights of a vertex."""
+    """Whether part q has room for all weights of a vertex."""
     for j in range(state.kinds):
         load: pk.int64 = state.loads[q * state.kinds + j] + state.weights[v * state.kinds + j]
         if load > state.limits[q * state.kinds + j]:
@@ -74,7 +73,7 @@ def fits(v: int, q: int, state: MultiConstraint) -> bool:
 
 @pk.function
 def excess_of(p: int, v: int, sign: int, state: MultiConstraint) -> pk.int64:
-    """Return how far a part is above its limits; with (1) or without (-1) a vertex, or as it is."""
+    """Return the scaled excess of part p with v (sign 1), without v (-1), or as it is (0)."""
     excess: pk.int64 = 0
     for j in range(state.kinds):
         above: pk.int64 = state.loads[p * state.kinds + j] - state.limits[p * state.kinds + j]
@@ -86,7 +85,7 @@ def excess_of(p: int, v: int, sign: int, state: MultiConstraint) -> pk.int64:
 
 @pk.function
 def total_excess(k: int, state: MultiConstraint) -> pk.int64:
-    """Return how far all parts are above their limits."""
+    """Return the scaled excess of all parts."""
     excess: pk.int64 = 0
     for p in range(k):
         excess += excess_of(p, 0, 0, state)
@@ -95,7 +94,7 @@ def total_excess(k: int, state: MultiConstraint) -> pk.int64:
 
 @pk.function
 def move(v: int, state: MultiConstraint):
-    """Put a vertex into its target, or back."""
+    """Move a vertex to its target, or back."""
     p: int = state.parts[v]
     q: int = state.targets[v]
     for j in range(state.kinds):
@@ -108,9 +107,9 @@ def move(v: int, state: MultiConstraint):
 
 @pk.function
 def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
-    """Return the adjacent part with room that a connected vertex is tied to most, or `NO_PART`.
+    """Return the adjacent part with room of largest connection, or `NO_PART`.
 
-    The first of these.
+    Ties go to the lowest part. The connections of v must be up to date.
     """
     own: int = state.parts[v]
     best: int = NO_PART
@@ -130,7 +129,7 @@ def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
 
 @pk.function
 def queue_by_gain(v: int, graph: Graph, state: MultiConstraint):
-    """Queue a vertex by what its best move gains, if it has one."""
+    """Queue a vertex by the gain of its best move, or remove it if it has none."""
     if state.positions[v] == LOCKED:
         return
     connect(v, graph, state)
@@ -148,7 +147,7 @@ def queue_by_gain(v: int, graph: Graph, state: MultiConstraint):
 
 @pk.function
 def improve(graph: Graph, n: int, state: MultiConstraint) -> bool:
-    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
+    """Make one pass of Fiduccia and Mattheyses; return whether it has improved the partition."""
     begin_pass(ONLY_LEVEL, state)
     for v in range(n):
         is_inside: bool = True
@@ -186,7 +185,7 @@ def improve(graph: Graph, n: int, state: MultiConstraint) -> bool:
 
 @pk.function
 def roomiest(k: int, state: MultiConstraint) -> int:
-    """Return the part whose fullest weight has most room, as a share of its limit; the first."""
+    """Return the part whose scarcest room, scaled, is largest; ties go to the lowest part."""
     best: int = 0
     most: pk.int64 = 0
     for p in range(k):
@@ -205,16 +204,16 @@ def roomiest(k: int, state: MultiConstraint) -> int:
 
 @pk.function
 def growth_of(q: int, v: int, state: MultiConstraint) -> pk.int64:
-    """Return how much more a part is above its limits with a vertex."""
+    """Return the increase of the excess of part q by vertex v."""
     return excess_of(q, v, 1, state) - excess_of(q, v, 0, state)
 
 
 @pk.function
 def best_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstraint) -> int:
-    """Return the part to which a connected vertex should leave an overloaded one.
+    """Return the part that a vertex should leave an overweight part for.
 
-    Of adjacent ones and the one of most room: that which is least above its limits afterwards, then
-    that of the strongest connection. If that has no room, either: of all.
+    Candidates are the adjacent parts and the part with most room. The smallest growth of the excess
+    wins, then the largest connection. If the best one lacks room, all parts are candidates.
     """
     own: int = state.parts[v]
     best: int = NO_PART
@@ -247,9 +246,9 @@ def best_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstrain
 
 @pk.function
 def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
-    """Return what a relieving move of a connected vertex gains for what it takes away.
+    """Return the gain of a relieving move, weighted by its relief: the reduction of the excess.
 
-    The more it takes away, the more a gain counts, and the less a loss.
+    A larger relief increases a gain and decreases a loss.
     """
     own: int = state.parts[v]
     gain: pk.int64 = state.connections[q] - state.connections[own]
@@ -269,7 +268,7 @@ def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
 
 @pk.function
 def queue_for_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstraint):
-    """Queue a vertex of an overloaded part by the price of its move."""
+    """Queue a vertex of an overweight part by the price of its move."""
     if state.positions[v] == LOCKED:
         return
     if excess_of(state.parts[v], v, 0, state) == excess_of(state.parts[v], v, -1, state):
@@ -285,9 +284,9 @@ def queue_for_relief(v: int, widest: int, k: int, graph: Graph, state: MultiCons
 
 @pk.function
 def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
-    """Move vertices out of overloaded parts, at most once each; return whether that has helped.
+    """Move vertices out of overweight parts, at most once each; return whether that has helped.
 
-    Moves that overload others are the last resort, and taken back if nothing good comes of them.
+    A move may overload its target, as a last resort. It is undone unless the excess falls later.
     """
     begin_pass(ONLY_LEVEL, state)
     widest: int = roomiest(k, state)
@@ -329,7 +328,7 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
 def refine_level(
     i: int, n: int, k: int, passes: int, seed: pk.uint32, graph: Graph, state: MultiConstraint
 ):
-    """Refine a partition of a level: relieve parts, then improve the cut; no loads before."""
+    """Refine a partition of a level: relieve parts, then improve the cut; loads must be 0."""
     for v in range(n):
         for j in range(state.kinds):
             state.loads[state.parts[v] * state.kinds + j] += state.weights[v * state.kinds + j]

@@ -1,16 +1,16 @@
-"""Communication volume: one index refines a whole level, in passes of `jetpy.workloads.common.fm`.
+"""Communication volume: one index refines a whole level by passes of `jetpy.workloads.common.fm`.
 
-The volume is the sum over nets of how many parts they touch, less one; a net is a vertex of the
-finest level with its neighbours, or what has become of these on this one. Net v is vertex v of this
-level with all its neighbours, by which it is known where v may go; it may weigh nothing. Others
-come after these.
+The volume is the sum over nets of the number of parts that a net touches, minus one. A net is a
+vertex of the finest level with its neighbours, projected to this level. Net v consists of vertex v
+of this level and all its neighbours. It shows where v may move, and its weight may be 0. Other nets
+follow.
 
-A table tells how many vertices of each net are in each part; beside the slots of net v stand the
-benefits of v: what the nets of v weigh that touch the part already. As they change only where a net
-gets its first vertex in a part, or loses its last one, few are brought up to date after a move.
-Sources: Catalyurek, Aykanat, "Hypergraph-partitioning-based decomposition for parallel
-sparse-matrix vector multiplication", IEEE TPDS 10 (1999); Akhremtsev, Sanders, Schlag,
-"High-quality shared-memory graph partitioning", IEEE TPDS 31 (2020), for gains that are kept.
+A table has the number of vertices of each net in each part. The same slots of net v hold the
+benefits of v: the weight of its nets that touch the part. A benefit changes only if a net gets its
+first vertex in a part or loses its last one, so few are updated after a move. Sources: Catalyurek,
+Aykanat, "Hypergraph-partitioning-based decomposition for parallel sparse-matrix vector
+multiplication", IEEE TPDS 10 (1999); Akhremtsev, Sanders, Schlag, "High-quality shared-memory graph
+partitioning", IEEE TPDS 31 (2020), for stored gains.
 """
 
 from dataclasses import dataclass
@@ -42,40 +42,40 @@ from jetpy.workloads.refinement.connectivity import (
 )
 
 MIN_TRIED, TRIED_SHARE = 200, 50
-"""Moves without success after which a pass ends: a share of the vertices, and a minimum."""
+"""A pass ends after this number of moves without success: a minimum, or n / TRIED_SHARE."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nets:
-    """The nets of each vertex, and the vertices of each net: rows of vertices, then of nets."""
+    """The nets of each vertex, then the vertices of each net, as rows."""
 
     indptr: pk.View1D[pk.int32]
     indices: pk.View1D[pk.int32]
-    weights: pk.View1D[Weight]  # of vertices, then of nets
+    weights: pk.View1D[Weight]  # weights of vertices, then of nets
     n: int  # number of vertices
     count: int  # number of nets
 
 
 class Volume(Moves):
-    """A partition, what moves would gain, and those made."""
+    """A partition, and the gains and the log of its moves."""
 
     parts: pk.View1D[pk.int32]
-    loads: pk.View1D[pk.int64]  # weights of parts, then their limits
+    loads: pk.View1D[pk.int64]  # weights of the parts, then their limits
     benefits: pk.View1D[pk.int32]  # by slot of the table
-    leaves: pk.View1D[pk.int32]  # what nets weigh that have a vertex alone in its part, less all
-    stamps: pk.View1D[pk.int32]  # number of the move after which a vertex was queued last
-    targets: pk.View1D[pk.int32]  # the part to which a vertex may move; of a moved one, back
+    leaves: pk.View1D[pk.int32]  # minus the weight of nets with another vertex in the same part
+    stamps: pk.View1D[pk.int32]  # index of the move after which a vertex was last queued
+    targets: pk.View1D[pk.int32]  # the part that a vertex may move to; after a move, where it was
 
 
 @pk.function
 def size_of(e: int, nets: Nets) -> int:
-    """Return how many vertices a net has."""
+    """Return the number of vertices of a net."""
     return nets.indptr[nets.n + e + 1] - nets.indptr[nets.n + e]
 
 
 @pk.function
 def slot_in(e: int, p: int, nets: Nets, table: Connectivity) -> int:
-    """Return the slot of a part in the row of a net, -1 if it has none."""
+    """Return the slot of part p in the row of a net, or -1."""
     size: int = size_of(e, nets)
     row: int = table.rows[e]
     if is_direct(size, table.k):
@@ -86,7 +86,7 @@ def slot_in(e: int, p: int, nets: Nets, table: Connectivity) -> int:
 
 @pk.function
 def count_in(e: int, p: int, nets: Nets, table: Connectivity) -> int:
-    """Return how many vertices of a net are in a part."""
+    """Return the number of vertices of a net in part p."""
     s: int = slot_in(e, p, nets, table)
     if s < 0:
         return 0
@@ -95,7 +95,7 @@ def count_in(e: int, p: int, nets: Nets, table: Connectivity) -> int:
 
 @pk.function
 def benefit_in(v: int, p: int, nets: Nets, table: Connectivity) -> int:
-    """Return what the nets of a vertex weigh that touch a part."""
+    """Return the weight of the nets of v that touch part p."""
     weight: int = 0
     for i in range(nets.indptr[v], nets.indptr[v + 1]):
         e: int = nets.indices[i]
@@ -106,7 +106,7 @@ def benefit_in(v: int, p: int, nets: Nets, table: Connectivity) -> int:
 
 @pk.function
 def leave_of(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
-    """Return what the nets weigh in which a vertex is alone in its part, less all of its nets."""
+    """Return minus the weight of the nets of v that have another vertex in its part."""
     weight: int = 0
     for i in range(nets.indptr[v], nets.indptr[v + 1]):
         e: int = nets.indices[i]
@@ -117,9 +117,9 @@ def leave_of(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
 
 @pk.function
 def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
-    """Find where a vertex should go, `NO_PART` if nowhere; return what that gains.
+    """Find the best target of a vertex, or `NO_PART`, and return the gain of the move.
 
-    The first part by number, if several gain the same. No vertex leaves its part empty.
+    Ties go to the lowest part. The last vertex of a part does not move.
     """
     own: int = state.parts[v]
     weight: pk.int64 = nets.weights[v]
@@ -147,7 +147,7 @@ def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
 
 @pk.function
 def queue(v: int, nets: Nets, table: Connectivity, state: Volume):
-    """Queue a vertex by what its best move gains, if it has one."""
+    """Queue a vertex by the gain of its best move, or remove it if it has none."""
     if state.positions[v] == LOCKED:
         return
     gain: int = find_best(v, nets, table, state)
@@ -159,7 +159,7 @@ def queue(v: int, nets: Nets, table: Connectivity, state: Volume):
 
 @pk.function
 def add_benefit(u: int, p: int, weight: int, nets: Nets, table: Connectivity, state: Volume):
-    """Add to the benefit that a vertex has from a part, if it may go there."""
+    """Add to the benefit of vertex u for part p, if u may move there."""
     s: int = slot_in(u, p, nets, table)
     if s >= 0:
         state.benefits[s] += weight
@@ -167,7 +167,7 @@ def add_benefit(u: int, p: int, weight: int, nets: Nets, table: Connectivity, st
 
 @pk.function
 def change_gains(e: int, p: int, q: int, nets: Nets, table: Connectivity, state: Volume):
-    """Update everything that depends on a net after one of its vertices moved from part p to q."""
+    """Update the gains that depend on a net after one of its vertices moved from part p to q."""
     weight: int = nets.weights[nets.n + e]
     left: int = count_in(e, p, nets, table)
     come: int = count_in(e, q, nets, table)
@@ -186,7 +186,7 @@ def change_gains(e: int, p: int, q: int, nets: Nets, table: Connectivity, state:
 
 @pk.function
 def move(v: int, nets: Nets, table: Connectivity, state: Volume):
-    """Put a vertex into its target, or back, and bring the gains of all up to date."""
+    """Move a vertex to its target, or back, and update all gains."""
     p: int = state.parts[v]
     q: int = state.targets[v]
     begin: int = nets.indptr[v]
@@ -212,7 +212,7 @@ def move(v: int, nets: Nets, table: Connectivity, state: Volume):
 
 @pk.function
 def queue_around(v: int, nets: Nets, table: Connectivity, state: Volume):
-    """Queue again the vertices whose gains have changed since a vertex moved."""
+    """Queue the vertices whose gains have changed by the move of v."""
     p: int = state.targets[v]
     q: int = state.parts[v]
     count: int = state.numbers[Field.MOVED]
@@ -233,7 +233,7 @@ def queue_around(v: int, nets: Nets, table: Connectivity, state: Volume):
 
 @pk.function
 def improve(nets: Nets, table: Connectivity, state: Volume) -> bool:
-    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
+    """Make one pass of Fiduccia and Mattheyses; return whether it has improved the partition."""
     begin_pass(ONLY_LEVEL, state)
     for v in range(nets.n):
         state.stamps[v] = 0
@@ -272,7 +272,7 @@ def shrink(
     table: Connectivity,
     state: Volume,
 ):
-    """Make the volume of a partition smaller; the table is empty before."""
+    """Reduce the volume of a partition; the table must be empty before."""
     for e in range(nets.count):
         for j in range(nets.indptr[nets.n + e], nets.indptr[nets.n + e + 1]):
             add_to_row(e, size_of(e, nets), state.parts[nets.indices[j]], 1, table)

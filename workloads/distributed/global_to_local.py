@@ -1,14 +1,15 @@
-"""Conversion of global ids to local ids of a piece and back.
+"""Conversion between global ids and local ids of a piece.
 
-Local ids count owned vertices first, then ghosts in ascending order of their global ids. Global ids
-outside the block are listed and sorted if they are few, else marked in an array of all vertices.
+Owned vertices have the first local ids. Ghosts follow, in ascending order of their global ids. If
+few global ids are outside the block, they are listed and sorted. Otherwise they are marked in an
+array over all vertices.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.common.ghosts import global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph
-from jetpy.workloads.common.lists import place_in
+from jetpy.workloads.common.lists import count_below
 
 
 @pk.function
@@ -80,7 +81,7 @@ def global_to_local_marked(
     local_ids: pk.View1D[pk.int32],
     local: pk.View1D[pk.int32],
 ):
-    """Write the local ids of global ids; ``local_ids[u]`` is that of an id u outside the block."""
+    """Write the local ids of global ids; ``local_ids[u]`` is the one of u outside the block."""
     u: int = ids[i]
     if is_in(u, first, end):
         local[i] = u - first
@@ -103,4 +104,4 @@ def global_to_local_listed(
     if is_in(u, first, end):
         local[i] = u - first
     else:
-        local[i] = end - first + place_in(u, ghosts, count)
+        local[i] = end - first + count_below(u, ghosts, count)

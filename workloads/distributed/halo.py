@@ -1,4 +1,4 @@
-"""Halo exchange: kernels that pack values of border vertices, and unpack those of ghosts.
+"""Halo exchange: kernels that pack values of border vertices, and unpack values of ghosts.
 
 A process lists its border vertices: those that other processes have as ghosts. An exchange copies
 `count` arrays at once. The values of a vertex are adjacent in the buffers; `index` is the array.

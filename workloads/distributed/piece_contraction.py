@@ -15,28 +15,28 @@ from jetpy.workloads.common.groups import NO_VERTEX, Graph, Offset, Weight
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """How the coarse vertices of a piece are numbered."""
+    """The ids of the coarse vertices of a piece."""
 
-    partners: pk.View1D[pk.int32]  # global ids, of owned vertices; or NO_VERTEX
-    places: pk.View1D[pk.int32]  # of lower vertices: index among those of the piece
+    partners: pk.View1D[pk.int32]  # global id of each owned vertex's partner, or NO_VERTEX
+    places: pk.View1D[pk.int32]  # index of each lower vertex among the lower ones of the piece
     coarse: pk.View1D[pk.int32]  # global id of each vertex's coarse vertex
 
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """Rows that become those of coarse vertices: one or two each.
+    """The one or two rows that merge into the row of each coarse vertex.
 
     Rows of owned vertices come first, then rows received from other processes.
     """
 
-    lower: pk.View1D[pk.int32]
-    upper: pk.View1D[pk.int32]  # the same row, where there is one
-    match: pk.View1D[pk.int32]  # of the lower of two rows: the upper one; else NO_VERTEX
+    lower: pk.View1D[pk.int32]  # lower row of each coarse vertex
+    upper: pk.View1D[pk.int32]  # upper row, or the same row if there is only one
+    match: pk.View1D[pk.int32]  # by row: the upper row of a lower one, otherwise NO_VERTEX
 
 
 @pk.function
 def is_lower(v: int, graph: Graph, numbering: Numbering) -> bool:
-    """Whether an owned vertex is the lower one of its pair, or alone."""
+    """Whether an owned vertex is the lower one of its pair, or unmatched."""
     partner: int = numbering.partners[v]
     return partner == NO_VERTEX or owned_global_id(v, graph) < partner
 
@@ -54,7 +54,7 @@ def numbered_here(v: int, graph: Graph, numbering: Numbering) -> int:
 
 @pk.workunit
 def place_lower(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, numbering: Numbering):
-    """Write the index of each lower vertex among those of the piece."""
+    """Write the index of each lower vertex among the lower ones of the piece."""
     if is_lower(v, graph, numbering):
         if last_pass:
             numbering.places[v] = acc
@@ -63,14 +63,14 @@ def place_lower(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, nu
 
 @pk.workunit
 def add_work(v: int, acc: pk.Acc[pk.int64], graph: Graph, numbering: Numbering):
-    """Sum up the sizes of the rows whose coarse vertices are numbered here."""
+    """Sum the sizes of the rows whose coarse vertices this piece numbers."""
     if numbered_here(v, graph, numbering) != NO_VERTEX:
         acc += graph.indptr[v + 1] - graph.indptr[v] + 1
 
 
 @pk.workunit
 def tally_work(v: int, before: int, graph: Graph, numbering: Numbering, work: pk.View1D[pk.int64]):
-    """Sum up the sizes of these rows by coarse vertex."""
+    """Sum the sizes of these rows by coarse vertex."""
     if numbered_here(v, graph, numbering) != NO_VERTEX:
         size: pk.int64 = graph.indptr[v + 1] - graph.indptr[v] + 1
         pk.atomic_fetch_add(work, [numbering.coarse[v] - before], size)
@@ -78,9 +78,9 @@ def tally_work(v: int, before: int, graph: Graph, numbering: Numbering, work: pk
 
 @pk.workunit
 def number_pairs_here(v: int, before: int, graph: Graph, numbering: Numbering):
-    """Write the global ids of coarse vertices that are numbered here.
+    """Write the global ids of coarse vertices that this piece numbers.
 
-    `before` is the number of coarse vertices that pieces of lower rank number.
+    Pieces of lower rank number `before` coarse vertices.
     """
     u: int = numbered_here(v, graph, numbering)
     if u != NO_VERTEX:
@@ -96,7 +96,7 @@ def list_numbered_elsewhere(
     numbering: Numbering,
     listed: pk.View1D[pk.int32],
 ):
-    """List the vertices whose coarse ones are numbered elsewhere."""
+    """List the vertices whose coarse vertices another piece numbers."""
     if numbered_here(v, graph, numbering) == NO_VERTEX:
         if last_pass:
             listed[acc] = v
@@ -124,7 +124,7 @@ def join_rows(
     room: pk.View1D[Offset],
     coarse_weights: pk.View1D[Weight],
 ):
-    """Match the rows of a coarse vertex; add up their lengths, and the weights."""
+    """Match the rows of a coarse vertex, and sum their lengths and weights."""
     row: int = meeting.lower[c]
     other: int = meeting.upper[c]
     length: Offset = indptr[row + 1] - indptr[row]

@@ -1,7 +1,7 @@
 """Migration of rows to the processes that own their coarse vertices.
 
-The record of a row has its coarse vertex, its weight and its length. Each entry of a row has the
-weight of the edge, and an index in a list of the neighbours' coarse vertices.
+The record of a row contains its coarse vertex, weight and length. Each entry of a row contains the
+edge weight and an index in a list of the neighbours' coarse vertices.
 """
 
 import pykokkos as pk
@@ -17,8 +17,8 @@ LENGTH = RECORD_WORDS - 1
 class MigratedRows:
     """Rows of owned vertices, and after them rows received from other processes."""
 
-    n_owned: int  # rows of owned vertices
-    entries: pk.int64  # of these rows
+    n_owned: int  # number of rows of owned vertices
+    entries: pk.int64  # number of entries of these rows
     indptr: pk.View1D[Offset]
     weights: pk.View1D[Weight]
     coarse_of: pk.View1D[pk.int32]

@@ -31,17 +31,17 @@ class AfterUpdate(IntEnum):
 
     CUT_CHANGE = 0
     INACTIVE = 1
-    """Number of vertices that are not active."""
+    """Number of inactive vertices."""
     WITHOUT_ROOM = 2
-    """Number of pieces whose launches reach fewer than their active vertices."""
+    """Number of pieces whose launches cover fewer than their active vertices."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
     """Buffers that an allreduce sums in place."""
 
-    weights_before: pk.View1D[pk.int64]  # of the parts, before the moves
-    moves: pk.View1D[pk.int64]  # changes of the weights, by part; then by AfterMoves
+    weights_before: pk.View1D[pk.int64]  # weight of each part before the moves
+    moves: pk.View1D[pk.int64]  # weight change of each part, then by AfterMoves
     updates: pk.View1D[pk.int64]  # by AfterUpdate
 
 
@@ -78,7 +78,7 @@ def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Pro
 
 @pk.workunit
 def pack_update(i: int, n: int, shared: Shared, state: Progress):
-    """Pack the change of the cut, and the number of vertices of n that are not active."""
+    """Pack the change of the cut, and the number of inactive vertices among n."""
     change: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
         change += state.counters[Counter.CUT_CHANGE + stripe]

@@ -1,7 +1,7 @@
-"""Exchange of vertices for two-hop matching: one process receives and pairs all of a group.
+"""Exchange of vertices for two-hop matching: one process receives and pairs a whole group.
 
-The record of a vertex has its key, its weight and its digest. The key packs the group and the
-global id.
+The record of a vertex contains its key, weight and digest. The key packs the group and the global
+id.
 """
 
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ DIGEST = RECORD_WORDS - 1
 class OutgoingVertices:
     """Vertices that this process sends to others, or to itself."""
 
-    keys: pk.View1D[pk.int64]  # group and local id
+    keys: pk.View1D[pk.int64]  # group and local id, packed
     target_ranks: pk.View1D[pk.int32]
     processes: int  # number of processes
 
 
 @dataclass(frozen=True, eq=False)
 class ReceivedVertices:
-    """Vertices that this process has received, in order of their keys."""
+    """Vertices that this process has received, sorted by key."""
 
     recv_buffer: pk.View1D[pk.int64]
     order: pk.View1D[pk.int64]  # indices of records
-    keys: pk.View1D[pk.int64]  # group, and index in this order
+    keys: pk.View1D[pk.int64]  # group, and index in this order, packed
     ids: pk.View1D[pk.int32]
     vertex_weights: pk.View1D[Weight]
     digests: pk.View1D[pk.int32]

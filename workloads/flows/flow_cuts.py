@@ -1,9 +1,9 @@
-"""Smaller cuts between two parts by maximum flows, an index for each pair.
+"""FlowCutter: smaller balanced cuts between two parts by maximum flows, one index per pair.
 
-A flow's two outermost minimum cuts are looked at. While neither is balanced, the lighter side is
-made a terminal, and a few nodes beside it as well, which moves the cut: FlowCutter (Hamann,
-Strasser, "Graph bisection with Pareto optimization", JEA 23 (2018)), as in k-way partitioning
-(Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
+Each round examines the two outermost minimum cuts of a flow. If neither is balanced, the nodes of
+the lighter side and a few adjacent nodes become terminals, which moves the cut (Hamann, Strasser,
+"Graph bisection with Pareto optimization", JEA 23 (2018); for k-way partitions, Gottesbüren, Heuer,
+Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
 """
 
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow
 from jetpy.workloads.flows.regions import Pair, Pairs
 
 ROUNDS_PER_DOUBLING = 4
-"""Rounds after which the number of nodes that become terminals at a time doubles."""
+"""Rounds after which the number of nodes that pierce the cut in a round doubles."""
 MAX_DOUBLINGS = 20
 FULL = 1 << 20
-"""Added to the preference for nodes through which no more flow can pass."""
+"""Added to the preference of nodes that no augmenting path can use."""
 UNWANTED = -FULL
 """Below all preferences."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """What flows change: parts, by the weights of vertices."""
+    """The partition that flows change."""
 
     vertex_weights: pk.View1D[Weight]
     parts: pk.View1D[pk.int32]
@@ -34,24 +34,24 @@ class Moves:
 
 @pk.function
 def is_before(node: int, by_sources: bool, trees: Trees) -> bool:
-    """Whether a node is on the sources' side of one of the two minimum cuts."""
+    """Whether a node is on the source side of the cut nearest to the sources, or to the sinks."""
     if by_sources:
         return trees.sides[node] == Side.SOURCE
     return trees.sides[node] != Side.SINK
 
 
 @pk.function
-def place_of(node: int, row: int, pairs: Pairs) -> int:
-    """Return the place in the order of the vertex that a node is."""
+def order_index(node: int, row: int, pairs: Pairs) -> int:
+    """Return the index in the order of the vertex that a node stands for."""
     return pairs.rows[row + Pair.FIRST] - TERMINALS + node - pairs.rows[row + Pair.NODE]
 
 
 @pk.function
 def moved_weight(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> pk.int64:
-    """Return the weight that a minimum cut would move from the first part to the second."""
+    """Return the net weight that a minimum cut would move from the first part to the second."""
     moved: pk.int64 = 0
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        v: int = pairs.order[place_of(node, row, pairs)]
+        v: int = pairs.order[order_index(node, row, pairs)]
         is_first: bool = moves.parts[v] == pairs.rows[row + Pair.PARTS]
         if is_before(node, by_sources, trees) != is_first:
             if is_first:
@@ -63,9 +63,9 @@ def moved_weight(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: 
 
 @pk.function
 def overload_with(moved: pk.int64, row: int, pairs: Pairs) -> pk.int64:
-    """Return how far the two parts' weights would be above their limits; negative if below.
+    """Return the largest excess of the two parts over their limits after a move, negative if below.
 
-    A part that is too heavy may stay as it is.
+    A part that is already too heavy counts as exactly full.
     """
     first: pk.int64 = pairs.rows[row + Pair.WEIGHTS] - pairs.rows[row + Pair.LIMITS]
     second: pk.int64 = pairs.rows[row + Pair.WEIGHTS + 1] - pairs.rows[row + Pair.LIMITS + 1]
@@ -82,7 +82,7 @@ def overload_with(moved: pk.int64, row: int, pairs: Pairs) -> pk.int64:
 
 @pk.function
 def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: Pairs) -> int:
-    """Return the side that weighs less for its part's limit, given what the two cuts move."""
+    """Return the lighter side relative to its part's limit, given what the two cuts would move."""
     sources: pk.int64 = pairs.rows[row + Pair.WEIGHTS] - nearer
     sinks: pk.int64 = pairs.rows[row + Pair.WEIGHTS + 1] + farther
     if sources * pairs.rows[row + Pair.LIMITS + 1] <= sinks * pairs.rows[row + Pair.LIMITS]:
@@ -92,13 +92,14 @@ def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: Pairs) ->
 
 @pk.function
 def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> int:
-    """Return how much a node is wanted as a terminal: least where flow can still pass.
+    """Return the preference for a node as the next terminal of a side.
 
-    Then nodes that are on that side now, far from the cut first, and last those of the other.
+    Nodes in neither tree come first, because piercing them opens no augmenting path. Ties go to
+    nodes in the side's part, far from the cut before near it.
     """
-    place: int = place_of(node, row, pairs)
-    wanted: int = pairs.hops[place]
-    is_first: bool = moves.parts[pairs.order[place]] == pairs.rows[row + Pair.PARTS]
+    index: int = order_index(node, row, pairs)
+    wanted: int = pairs.hops[index]
+    is_first: bool = moves.parts[pairs.order[index]] == pairs.rows[row + Pair.PARTS]
     if is_first != (side == Side.SOURCE):
         wanted = -1 - wanted
     if trees.settled[node] == Side.NEITHER:
@@ -107,7 +108,7 @@ def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees
 
 
 @pk.function
-def is_beside(node: int, side: int, trees: Trees) -> bool:
+def is_adjacent(node: int, side: int, trees: Trees) -> bool:
     """Whether a node has a neighbour on a side."""
     for arc in range(trees.rows[node], trees.rows[node + 1]):
         if trees.settled[trees.heads[arc]] == side:
@@ -117,7 +118,7 @@ def is_beside(node: int, side: int, trees: Trees) -> bool:
 
 @pk.function
 def hold(side: int, row: int, pairs: Pairs, trees: Trees):
-    """Make terminals of all nodes of a side."""
+    """Make all nodes of a side terminals."""
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
         if trees.settled[node] == side:
             trees.parents[node] = ROOT
@@ -126,9 +127,11 @@ def hold(side: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def could_pierce(node: int, side: int, trees: Trees) -> bool:
-    """Whether a node may become a terminal of a side: beside it, and no terminal of the other."""
+    """Whether a node may become a terminal of a side: adjacent to it, and not yet a terminal."""
     return (
-        trees.settled[node] != side and trees.parents[node] != ROOT and is_beside(node, side, trees)
+        trees.settled[node] != side
+        and trees.parents[node] != ROOT
+        and is_adjacent(node, side, trees)
     )
 
 
@@ -136,7 +139,7 @@ def could_pierce(node: int, side: int, trees: Trees) -> bool:
 def next_preference(
     bound: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees
 ) -> int:
-    """Return the highest preference below a bound of the nodes that could pierce; `UNWANTED`."""
+    """Return the highest preference below `bound` of the nodes that may pierce, or `UNWANTED`."""
     highest: int = UNWANTED
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
         wanted: int = preference(node, side, row, pairs, moves, trees)
@@ -147,10 +150,10 @@ def next_preference(
 
 @pk.function
 def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> bool:
-    """Make terminals of a side and the most wanted nodes beside it; return if there are any.
+    """Make the nodes of a side and up to `most` adjacent ones terminals; return if there are any.
 
-    So many of these at most, those beside nodes that have just become terminals among them. What
-    trees look like in between depends on the order of arcs, so it decides nothing.
+    Nodes adjacent to a new terminal count, too. The trees meanwhile depend on the order of arcs, so
+    no choice depends on them.
     """
     begin: int = pairs.rows[row + Pair.NODE]
     for node in range(begin, end_of(row, pairs)):
@@ -171,12 +174,12 @@ def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Tr
 
 @pk.function
 def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Trees):
-    """Give the vertices of a region the parts that a minimum cut gives them."""
+    """Assign the vertices of a region to parts by a minimum cut."""
     p: int = pairs.rows[row + Pair.PARTS]
     q: int = pairs.rows[row + Pair.PARTS + 1]
     pairs.rows[row + Pair.GAIN] = pairs.rows[row + Pair.CUT] - pairs.rows[row + Pair.FLOW]
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        v: int = pairs.order[place_of(node, row, pairs)]
+        v: int = pairs.order[order_index(node, row, pairs)]
         if is_before(node, by_sources, trees):
             if moves.parts[v] == q:
                 moves.parts[v] = p
@@ -190,7 +193,7 @@ def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Tree
 
 @pk.workunit
 def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
-    """Look for a smaller balanced cut between two parts, and take it."""
+    """Search for a smaller balanced cut between two parts, and adopt it."""
     row: int = i * Pair.COUNT
     if pairs.rows[row + Pair.CUT] == 0:
         return

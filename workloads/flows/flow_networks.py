@@ -1,7 +1,7 @@
-"""Flow networks of the regions between pairs of parts: an index builds a whole network.
+"""Flow networks of the regions between pairs of parts. One index builds a whole network.
 
-The nodes of a network are the vertices of its region, and a source and a sink, which stand for the
-rest of the two parts. An edge is two arcs; the capacity of each is the weight of the edge.
+The nodes are the vertices of the region, a source and a sink. The source and the sink stand for the
+rest of the two parts. An edge becomes two arcs, each with the weight of the edge as capacity.
 """
 
 from enum import IntEnum
@@ -16,13 +16,13 @@ from jetpy.workloads.common.groups import (
 from jetpy.workloads.flows.regions import OUTSIDE, Pair, Pairs, is_in_pair
 
 TERMINALS = 2
-"""The first nodes of a network: its source and its sink."""
-NODES_BESIDE = TERMINALS + 1
-"""Nodes that a network has room for beside the vertices: after the last one is where rows end."""
+"""Number of terminals of a network: its first nodes are its source and its sink."""
+EXTRA_NODES = TERMINALS + 1
+"""Capacity that a network needs in addition to its vertices: the terminals and the end of rows."""
 
 
 class Side(IntEnum):
-    """Which tree a node is in (`max_flow`)."""
+    """The tree that a node is in (`max_flow`)."""
 
     NEITHER = 0
     SOURCE = 1
@@ -30,30 +30,30 @@ class Side(IntEnum):
 
 
 class Arcs:
-    """The arcs of all networks, those of a node in a row; an arc is its place."""
+    """The arcs of all networks; the arcs of a node are consecutive."""
 
-    rows: pk.View1D[pk.int32]  # first arc of each node, and the end of the last one's
-    heads: pk.View1D[pk.int32]  # the node that an arc leads to
-    twins: pk.View1D[pk.int32]  # the arc back
-    capacities: pk.View1D[Weight]  # what an arc still takes
-    used: pk.View1D[pk.int64]  # how many arcs are taken, a single number
+    rows: pk.View1D[pk.int32]  # first arc of each node, and the end of the last node's arcs
+    heads: pk.View1D[pk.int32]  # head of each arc
+    twins: pk.View1D[pk.int32]  # the reverse arc
+    capacities: pk.View1D[Weight]  # residual capacity of each arc
+    used: pk.View1D[pk.int64]  # shape (1,): number of arcs in use
 
 
 @pk.function
 def inner_begin(row: int, pairs: Pairs) -> int:
-    """Return the first node of a network that is a vertex."""
+    """Return the first node of a network that is not a terminal."""
     return pairs.rows[row + Pair.NODE] + TERMINALS
 
 
 @pk.function
 def end_of(row: int, pairs: Pairs) -> int:
-    """Return the node after the last one of a network."""
+    """Return the end of the nodes of a network."""
     return pairs.rows[row + Pair.NODE] + TERMINALS + pairs.rows[row + Pair.SIZE]
 
 
 @pk.function
 def node_of(u: int, row: int, pairs: Pairs, parts: pk.View1D[pk.int32]) -> int:
-    """Return the node that a vertex of one of the two parts belongs to."""
+    """Return the node that stands for a vertex of one of the two parts."""
     node: int = pairs.rows[row + Pair.NODE]
     if pairs.places[u] >= 0:
         return node + TERMINALS + pairs.places[u]
@@ -64,7 +64,7 @@ def node_of(u: int, row: int, pairs: Pairs, parts: pk.View1D[pk.int32]) -> int:
 
 @pk.function
 def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: Arcs):
-    """Add the two arcs of an edge at the places that come next."""
+    """Add the two arcs of an edge at the next free positions of their tails."""
     arc: int = next_arcs[a]
     twin: int = next_arcs[b]
     next_arcs[a] += 1
@@ -81,7 +81,7 @@ def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: A
 def take_edge(
     is_adding: bool, a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: Arcs
 ):
-    """Add the arcs of an edge, or count them for both nodes."""
+    """Add the arcs of an edge, or only count them at both nodes."""
     if is_adding:
         connect(a, b, weight, next_arcs, arcs)
     else:
@@ -99,13 +99,13 @@ def take_edges(
     next_arcs: pk.View1D[pk.int32],
     arcs: Arcs,
 ):
-    """Take all edges of a region; those of a vertex to the same terminal are one."""
+    """Add or count all edges of a region; edges of a vertex to the same terminal merge."""
     source: int = pairs.rows[row + Pair.NODE]
     sink: int = source + 1
     first: int = pairs.rows[row + Pair.FIRST]
     last: int = first + pairs.rows[row + Pair.SIZE]
-    for place in range(first, last):
-        v: int = pairs.order[place]
+    for index in range(first, last):
+        v: int = pairs.order[index]
         a: int = node_of(v, row, pairs, parts)
         to_source: int = 0
         to_sink: int = 0
@@ -134,7 +134,7 @@ def build_network(
     next_arcs: pk.View1D[pk.int32],
     arcs: Arcs,
 ):
-    """Build the network of a region, and forget the places of its vertices."""
+    """Build the network of a region, and reset the places of its vertices to `OUTSIDE`."""
     row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.NODE]
     end: int = end_of(row, pairs)
@@ -151,5 +151,5 @@ def build_network(
     take_edges(True, row, graph, pairs, parts, next_arcs, arcs)
     first: int = pairs.rows[row + Pair.FIRST]
     last: int = first + pairs.rows[row + Pair.SIZE]
-    for place in range(first, last):
-        pairs.places[pairs.order[place]] = OUTSIDE
+    for index in range(first, last):
+        pairs.places[pairs.order[index]] = OUTSIDE

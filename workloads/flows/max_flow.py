@@ -1,11 +1,11 @@
-"""Maximum flows: one index for each network.
+"""Maximum flows by augmenting paths, one index per network.
 
-Two trees of arcs that are not full grow from the sources and from the sinks. Where they meet, flow
-is sent along the path; nodes that this cuts off, orphans, look for another parent in their tree.
-When neither tree can grow, the flow is maximal, and the trees have all nodes that the sources
-reach and all that reach the sinks: with the same terminals always the same.
-Source: Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
+Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
 minimization in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 26 (2004).
+Two trees of unsaturated arcs grow from the sources and from the sinks. If they meet, flow is sent
+along the path. Nodes that this cuts off (orphans) search for another parent in their tree. If
+neither tree can grow, the flow is maximal. The trees then contain exactly the nodes that the
+sources reach and the nodes that reach the sinks, so they depend only on the terminals.
 """
 
 import pykokkos as pk
@@ -15,28 +15,28 @@ from jetpy.workloads.flows.flow_networks import Arcs, Side, end_of
 from jetpy.workloads.flows.regions import Pair, Pairs
 
 NONE = -1
-"""In place of a node or an arc."""
+"""Stands for a missing node or arc."""
 ROOT = -2
-"""Parent of a source or a sink."""
+"""Parent of a terminal."""
 NOT_WAITING = -1
 LAST_WAITING = -2
 
 
 class Trees(Arcs):
-    """The trees of all networks, by node."""
+    """The search trees of all networks, by node."""
 
-    sides: pk.View1D[pk.int32]  # which tree a node is in, by Side
-    settled: pk.View1D[pk.int32]  # which one when the flow was last maximal, terminals since
-    parents: pk.View1D[pk.int32]  # the arc to its parent; ROOT, NONE
-    distances: pk.View1D[pk.int32]  # about how far it is from its root
-    checked: pk.View1D[pk.int32]  # the path at which that was found
-    waiting: pk.View1D[pk.int32]  # the next active node; LAST_WAITING, NOT_WAITING
+    sides: pk.View1D[pk.int32]  # the tree of each node, by Side
+    settled: pk.View1D[pk.int32]  # the tree at the last maximal flow; updated for new terminals
+    parents: pk.View1D[pk.int32]  # the arc to the parent; ROOT, NONE
+    distances: pk.View1D[pk.int32]  # estimated distance to the root
+    checked: pk.View1D[pk.int32]  # the path at which that estimate was made
+    waiting: pk.View1D[pk.int32]  # next active node of the queue; LAST_WAITING, NOT_WAITING
     orphans: pk.View1D[pk.int32]  # a stack
 
 
 @pk.function
 def begin_flow(row: int, pairs: Pairs, trees: Trees):
-    """Begin without any flow: a source and a sink are the trees."""
+    """Begin with zero flow: the trees are the source and the sink."""
     begin: int = pairs.rows[row + Pair.NODE]
     for node in range(begin, end_of(row, pairs)):
         trees.sides[node] = Side.NEITHER
@@ -53,14 +53,14 @@ def begin_flow(row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def put_first(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Make a node the first active one: its tree will grow from its first arc on."""
+    """Make a node the head of the queue; its tree grows from its first arc on."""
     pairs.rows[row + Pair.FIRST_ACTIVE] = node
     pairs.rows[row + Pair.NEXT_ARC] = trees.rows[node]
 
 
 @pk.function
 def activate(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Let a node wait until its tree grows from there; if it grows already, it starts again."""
+    """Append a node to the queue of active nodes; if it is the head, its growth starts again."""
     if pairs.rows[row + Pair.FIRST_ACTIVE] == node:
         put_first(node, row, pairs, trees)
     if trees.waiting[node] != NOT_WAITING:
@@ -75,7 +75,7 @@ def activate(node: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def drop_active(row: int, pairs: Pairs, trees: Trees):
-    """Let the first active node wait no longer."""
+    """Remove the head of the queue of active nodes."""
     node: int = pairs.rows[row + Pair.FIRST_ACTIVE]
     if trees.waiting[node] == LAST_WAITING:
         pairs.rows[row + Pair.FIRST_ACTIVE] = NONE
@@ -86,7 +86,7 @@ def drop_active(row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def room_away(arc: int, side: int, trees: Trees) -> int:
-    """Return what flow an arc takes that leads away from a node of a tree."""
+    """Return the residual capacity of an arc away from the root of a node of a tree."""
     if side == Side.SOURCE:
         return trees.capacities[arc]
     return trees.capacities[trees.twins[arc]]
@@ -94,7 +94,7 @@ def room_away(arc: int, side: int, trees: Trees) -> int:
 
 @pk.function
 def become_child(arc: int, node: int, trees: Trees):
-    """Make a child of the node that an arc of another leads to."""
+    """Make the head of an arc of `node` a child of `node`."""
     head: int = trees.heads[arc]
     trees.parents[head] = trees.twins[arc]
     trees.checked[head] = trees.checked[node]
@@ -103,7 +103,7 @@ def become_child(arc: int, node: int, trees: Trees):
 
 @pk.function
 def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
-    """Let a tree take what the first active node leads to; return an arc to the other tree."""
+    """Grow a tree from the first active node, and return an arc to the other tree, or `NONE`."""
     side: int = trees.sides[node]
     begin: int = pairs.rows[row + Pair.NEXT_ARC]
     for arc in range(begin, trees.rows[node + 1]):
@@ -126,7 +126,7 @@ def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
 
 @pk.function
 def find_path(row: int, pairs: Pairs, trees: Trees) -> int:
-    """Let the trees grow until they meet; return the arc from the one of the sources, or `NONE`."""
+    """Grow the trees until they meet; return the arc from source tree to sink tree, or `NONE`."""
     while pairs.rows[row + Pair.FIRST_ACTIVE] != NONE:
         node: int = pairs.rows[row + Pair.FIRST_ACTIVE]
         if trees.sides[node] != Side.NEITHER:
@@ -141,7 +141,7 @@ def find_path(row: int, pairs: Pairs, trees: Trees) -> int:
 
 @pk.function
 def min_room(node: int, trees: Trees) -> int:
-    """Return what flow the path between a node and its root takes."""
+    """Return the bottleneck capacity of the path between a node and its root."""
     amount: int = INT32_MAX
     arc: int = trees.parents[node]
     while arc != ROOT:
@@ -154,7 +154,7 @@ def min_room(node: int, trees: Trees) -> int:
 
 @pk.function
 def leave_parent(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Make an orphan of a node."""
+    """Make a node an orphan."""
     trees.parents[node] = NONE
     trees.orphans[pairs.rows[row + Pair.ORPHANS]] = node
     pairs.rows[row + Pair.ORPHANS] += 1
@@ -162,7 +162,7 @@ def leave_parent(node: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def push_to(start: int, amount: int, row: int, pairs: Pairs, trees: Trees):
-    """Send flow along the path between a node and its root; nodes behind full arcs are orphans."""
+    """Send flow along the path between a node and its root; saturated arcs leave orphans."""
     node: int = start
     arc: int = trees.parents[node]
     while arc != ROOT:
@@ -180,7 +180,7 @@ def push_to(start: int, amount: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def push(joint: int, row: int, pairs: Pairs, trees: Trees):
-    """Send along a path what it takes, given the arc between the trees."""
+    """Augment the flow along the path through `joint`, the arc between the trees."""
     tail: int = trees.heads[trees.twins[joint]]
     head: int = trees.heads[joint]
     amount: int = trees.capacities[joint]
@@ -199,9 +199,9 @@ def push(joint: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def distance_to_root(start: int, path: int, trees: Trees) -> int:
-    """Return how far a node is from its root, or `NONE` if it has none; remember that on the way.
+    """Return the distance of a node to its root, or `NONE` without a root; cache it along the way.
 
-    What was found since the last path still holds.
+    Distances cached for the current path are valid.
     """
     distance: int = 0
     node: int = start
@@ -227,7 +227,7 @@ def distance_to_root(start: int, path: int, trees: Trees) -> int:
 
 @pk.function
 def find_parent(node: int, path: int, trees: Trees) -> bool:
-    """Give an orphan the parent that is nearest to a root; return whether there is one."""
+    """Give an orphan the possible parent that is nearest to a root; return whether one exists."""
     side: int = trees.sides[node]
     nearest: int = INT32_MAX
     parent: int = NONE
@@ -248,7 +248,7 @@ def find_parent(node: int, path: int, trees: Trees) -> bool:
 
 @pk.function
 def leave_children(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Make orphans of the children of a node that leaves its tree; others may reach it again."""
+    """Remove a node from its tree: its children become orphans, neighbours that reach it active."""
     side: int = trees.sides[node]
     for arc in range(trees.rows[node], trees.rows[node + 1]):
         head: int = trees.heads[arc]
@@ -262,7 +262,7 @@ def leave_children(node: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def adopt_orphans(row: int, pairs: Pairs, trees: Trees):
-    """Find a parent for every orphan; those without leave their tree."""
+    """Find a parent for every orphan; an orphan without one leaves its tree."""
     pairs.rows[row + Pair.PATHS] += 1
     path: int = pairs.rows[row + Pair.PATHS]
     while pairs.rows[row + Pair.ORPHANS] > pairs.rows[row + Pair.NODE]:
@@ -287,7 +287,7 @@ def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
 
 @pk.function
 def maximise_flow(row: int, pairs: Pairs, trees: Trees) -> bool:
-    """Make a flow maximal; return False, and stop, if it gets as large as the cut is now."""
+    """Augment until the flow is maximal; stop and return False once it reaches the present cut."""
     joint: int = find_path(row, pairs, trees)
     while joint != NONE:
         push(joint, row, pairs, trees)

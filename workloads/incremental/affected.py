@@ -1,8 +1,8 @@
-"""Affected vertices, and which of them enter the pseudo-partition (iG-kway, Algorithm 3).
+"""Affected vertices, and their entry into the pseudo-partition (iG-kway, Algorithm 3).
 
-A vertex is affected if it is new or its edges have changed, or if a neighbour has entered the
-pseudo-partition. It enters if it is new, or more weight of its edges leaves its part than stays in
-it. In the paper it is edges that count, not their weight.
+A vertex is affected if it is new, its edges have changed, or a neighbour has entered the
+pseudo-partition. It enters if it is new, or if its external weight exceeds its internal weight. The
+paper compares numbers of edges instead of weights.
 """
 
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from jetpy.workloads.incremental.buckets import BucketList, row_start
 
 
 class Mark(IntEnum):
-    """What is known of a vertex of the graph."""
+    """The state of a vertex of the graph."""
 
     NONE = 0
     STAYS = 1
-    """Affected, but it does not enter the pseudo-partition."""
+    """Affected, but stays in its part."""
     ENTERS = 2
-    """It enters the pseudo-partition."""
+    """Enters the pseudo-partition."""
     FOUND = 3
-    """Affected, but not weighed yet."""
+    """Affected, but not examined yet."""
 
 
 @dataclass(frozen=True, eq=False)
 class Affected:
-    """Affected vertices, listed."""
+    """The list of affected vertices."""
 
     vertices: pk.View1D[pk.int32]
-    surplus: pk.View1D[pk.int32]  # of each listed: external weight, less the internal
+    surplus: pk.View1D[pk.int32]  # of each listed vertex: external minus internal weight
     marks: pk.View1D[pk.int32]  # Mark of each vertex of the graph
 
 
 @pk.workunit
 def weigh_rows(i: int, affected: Affected, max_degree: int, graph: BucketList):
-    """Add up the edges of a vertex that leave its part, less those that stay in it.
+    """Sum the external minus the internal weight of an affected vertex.
 
-    Those to neighbours that enter the pseudo-partition leave. Where the degree is above the highest
-    one, no edge counts.
+    Edges to neighbours that enter the pseudo-partition are external. A vertex whose degree is above
+    `max_degree` gets 0.
     """
     j: int = i // graph.lanes
     v: int = affected.vertices[j]
@@ -58,7 +58,7 @@ def weigh_rows(i: int, affected: Affected, max_degree: int, graph: BucketList):
 
 @pk.workunit
 def mark_weighed(j: int, affected: Affected, graph: BucketList, k: int):
-    """Mark which vertices enter the pseudo-partition; new ones (in part k) do."""
+    """Mark whether a vertex enters the pseudo-partition; a new one, in part k, does."""
     v: int = affected.vertices[j]
     affected.marks[v] = Mark.STAYS
     if affected.surplus[j] > 0 or graph.parts[v] == k:
@@ -73,9 +73,9 @@ def find_neighbours(
     found: pk.View1D[pk.int32],
     length: pk.View1D[pk.int32],
 ):
-    """Add the neighbours of vertices that enter the pseudo-partition to a list, in any order.
+    """Append the unmarked neighbours of entering vertices to a list, in any order.
 
-    The list is `length[0]` long, before and afterwards.
+    `length[0]` is the length of the list, and grows.
     """
     v: int = affected.vertices[i // graph.lanes]
     if affected.marks[v] != Mark.ENTERS:
@@ -86,8 +86,8 @@ def find_neighbours(
         if affected.marks[u] == Mark.NONE:
             before: int = pk.atomic_fetch_max(affected.marks, [u], Mark.FOUND)
             if before == Mark.NONE:
-                place: int = pk.atomic_fetch_add(length, [0], 1)
-                found[place] = u
+                index: int = pk.atomic_fetch_add(length, [0], 1)
+                found[index] = u
 
 
 @pk.workunit

@@ -1,9 +1,9 @@
-"""The bucket list: a graph whose edges come and go (iG-kway, section V-A and V-B).
+"""The bucket list: a graph that supports edge modifiers (iG-kway, V-A and V-B).
 
-The row of a vertex is a run of buckets. Its neighbours fill the first slots of these, in any order;
-the others are spare. So unlike in the paper there are no empty slots between neighbours, and no
-search for one: the last neighbour takes the slot of a deleted one. `lanes` indices visit the
-row of a vertex; each takes every `lanes`-th slot.
+The row of a vertex is a range of buckets. Its neighbours fill the first slots, in any order. The
+other slots are spare. The paper leaves empty slots between neighbours and searches for one. Here
+the last neighbour takes the slot of a deleted one instead. `lanes` indices share the row of a
+vertex, and each takes every `lanes`-th slot.
 """
 
 from dataclasses import dataclass
@@ -13,56 +13,56 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import NO_PART, Graph
 
 BUCKET_SLOTS = 32
-"""Slots of a bucket."""
+"""Number of slots of a bucket."""
 WARP = 32
-"""Indices that share a row, where many of them run at once."""
+"""Number of indices that share a row on a GPU: the threads of a warp."""
 NO_PLACE = -1
-"""Place in a row of an edge that is not there."""
+"""Position of an edge that is not in the row."""
 NO_NUMBER = -1
-"""Number of a vertex that is not listed."""
+"""Index of a vertex that is not listed."""
 
 
 @dataclass(frozen=True, eq=False)
 class BucketList:
-    """A graph in buckets and its partition, by vertex."""
+    """A graph in buckets and its partition."""
 
-    bucket_ptr: pk.View1D[pk.int32]  # first bucket of the row
-    degrees: pk.View1D[pk.int32]  # how many slots of the row are filled
-    slots: pk.View1D[pk.int32]  # of all buckets: a neighbour
-    edge_weights: pk.View1D[pk.int32]  # of all slots
-    vertex_weights: pk.View1D[pk.int32]  # 0 of a deleted vertex
-    parts: pk.View1D[pk.int32]  # NO_PART of a deleted vertex
-    lanes: int  # indices that share a row
+    bucket_ptr: pk.View1D[pk.int32]  # by vertex: first bucket of its row
+    degrees: pk.View1D[pk.int32]  # by vertex: number of filled slots of its row
+    slots: pk.View1D[pk.int32]  # by slot: a neighbour
+    edge_weights: pk.View1D[pk.int32]  # by slot
+    vertex_weights: pk.View1D[pk.int32]  # by vertex; 0 if it is deleted
+    parts: pk.View1D[pk.int32]  # by vertex; NO_PART if it is deleted
+    lanes: int  # number of indices that share a row
 
 
 @dataclass(frozen=True, eq=False)
 class SoughtEdges:
-    """Edges that are looked up."""
+    """Edges to look up."""
 
     sources: pk.View1D[pk.int32]
     targets: pk.View1D[pk.int32]
-    places: pk.View1D[pk.int32]  # in the row of the source; NO_PLACE unless it is there
+    places: pk.View1D[pk.int32]  # position in the row of the source; NO_PLACE if it is not there
     weights: pk.View1D[pk.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeModifiers:
-    """Edges to delete and to insert, in the rows of both their ends.
+    """Edges to delete and to insert, in the rows of both of their ends.
 
-    Those of number j of `vertices` begin at `starts[j]`: deletions first, the last place first, so
-    that the last neighbour can take it.
+    The modifiers of ``vertices[j]`` begin at ``starts[j]``. Deletions come first, by decreasing
+    position, so that the last neighbour can take the free slot.
     """
 
     vertices: pk.View1D[pk.int32]
     starts: pk.View1D[pk.int32]
-    places: pk.View1D[pk.int32]  # of an edge to delete; NO_PLACE of one to insert
+    places: pk.View1D[pk.int32]  # position of an edge to delete; NO_PLACE for one to insert
     targets: pk.View1D[pk.int32]
-    weights: pk.View1D[pk.int32]  # of an edge to insert
+    weights: pk.View1D[pk.int32]  # weight of an edge to insert
 
 
 @pk.function
 def row_start(v: int, graph: BucketList) -> int:
-    """Return the first slot of a row."""
+    """Return the first slot of the row of a vertex."""
     return graph.bucket_ptr[v] * BUCKET_SLOTS
 
 
@@ -80,7 +80,7 @@ def lay_rows(i: int, graph: Graph, laid: BucketList):
 
 @pk.workunit
 def move_rows(i: int, vertices: pk.View1D[pk.int32], graph: BucketList, moved: BucketList):
-    """Copy the rows of listed vertices to other buckets, number j to row j there."""
+    """Copy the row of ``vertices[j]`` to row j of other buckets."""
     j: int = i // graph.lanes
     v: int = vertices[j]
     source: int = row_start(v, graph)
@@ -97,26 +97,26 @@ def assign(
     values: pk.View1D[pk.int32],
     array: pk.View1D[pk.int32],
 ):
-    """Set what an array says of listed vertices."""
+    """Set ``array[vertices[j]]`` to ``values[j]``."""
     array[vertices[j]] = values[j]
 
 
 @pk.workunit
 def assign_one(j: int, vertices: pk.View1D[pk.int32], value: int, array: pk.View1D[pk.int32]):
-    """Set what an array says of listed vertices, the same of all."""
+    """Set ``array[vertices[j]]`` to `value`."""
     array[vertices[j]] = value
 
 
 @pk.workunit
 def delete_vertices(j: int, vertices: pk.View1D[pk.int32], graph: BucketList):
-    """Delete vertices that have no edges."""
+    """Delete vertices without edges."""
     graph.vertex_weights[vertices[j]] = 0
     graph.parts[vertices[j]] = NO_PART
 
 
 @pk.workunit
 def find_edges(i: int, edges: SoughtEdges, graph: BucketList):
-    """Look edges up in the rows of their sources; places that are NO_PLACE stay it otherwise."""
+    """Search for edges in the rows of their sources; an absent edge keeps the place NO_PLACE."""
     j: int = i // graph.lanes
     v: int = edges.sources[j]
     row: int = row_start(v, graph)
@@ -129,26 +129,26 @@ def find_edges(i: int, edges: SoughtEdges, graph: BucketList):
 
 @pk.workunit
 def modify_rows(j: int, acc: pk.Acc[pk.int64], modifiers: EdgeModifiers, graph: BucketList):
-    """Delete edges from the row of a vertex, then insert others; sum up the change of the cut.
+    """Delete edges from the row of a vertex, then insert others, and sum the change of the cut.
 
-    As each edge is in the rows of both its ends, it is counted twice.
+    Each edge counts twice, because it is in the rows of both of its ends.
     """
     v: int = modifiers.vertices[j]
     row: int = row_start(v, graph)
     degree: int = graph.degrees[v]
     for c in range(modifiers.starts[j], modifiers.starts[j + 1]):
         u: int = modifiers.targets[c]
-        place: int = modifiers.places[c]
+        index: int = modifiers.places[c]
         change: int = modifiers.weights[c]
-        if place == NO_PLACE:
+        if index == NO_PLACE:
             graph.slots[row + degree] = u
             graph.edge_weights[row + degree] = change
             degree += 1
         else:
             degree -= 1
-            change = -graph.edge_weights[row + place]
-            graph.slots[row + place] = graph.slots[row + degree]
-            graph.edge_weights[row + place] = graph.edge_weights[row + degree]
+            change = -graph.edge_weights[row + index]
+            graph.slots[row + index] = graph.slots[row + degree]
+            graph.edge_weights[row + index] = graph.edge_weights[row + degree]
         if graph.parts[v] != graph.parts[u]:
             acc += change
     graph.degrees[v] = degree
@@ -162,7 +162,7 @@ def copy_neighbours(
     neighbours: pk.View1D[pk.int32],
     graph: BucketList,
 ):
-    """Copy the neighbours of listed vertices; those of number j begin at ``indptr[j]``."""
+    """Copy the neighbours of listed vertices; those of ``vertices[j]`` begin at ``indptr[j]``."""
     j: int = i // graph.lanes
     row: int = row_start(vertices[j], graph)
     begin: int = indptr[j]
@@ -180,7 +180,7 @@ def number_present(
     vertices: pk.View1D[pk.int32],
     numbers: pk.View1D[pk.int32],
 ):
-    """List the vertices that are not deleted, and number them."""
+    """List the vertices that are not deleted, and write their indices in the list."""
     if graph.vertex_weights[v] > 0:
         if last_pass:
             vertices[acc] = v
@@ -197,7 +197,7 @@ def size_rows_listed(
     graph: BucketList,
     indptr: pk.View1D[pk.int32],
 ):
-    """Find where the rows of listed vertices begin if they follow each other; the end is last."""
+    """Write the row offsets of listed vertices in CSR form, with the end at the last index."""
     if last_pass:
         indptr[j] = acc
     acc += graph.degrees[vertices[j]]
@@ -213,7 +213,7 @@ def copy_rows(
     graph: BucketList,
     copy: Graph,
 ):
-    """Copy the rows of listed vertices out of the buckets, neighbours by their numbers."""
+    """Copy the rows of listed vertices to CSR form, with indices in the list as neighbours."""
     j: int = i // graph.lanes
     row: int = row_start(vertices[j], graph)
     begin: int = copy.indptr[j]

@@ -1,8 +1,8 @@
 """Rounds that place the vertices of the pseudo-partition (iG-kway, Algorithm 4).
 
-In a round every vertex without unplaced neighbours of lower number chooses a part: a vertex move.
-The moves are sorted by part, then by falling weight of the edges into it; each part admits the
-first of those that chose it, until it is full. In the paper all parts stop where one is full.
+In a round, every vertex without unplaced neighbours of lower index chooses a part: a vertex move.
+The moves are sorted by part, then by decreasing edge weight to it. Each part admits a prefix of its
+moves, until it is full. In the paper, all parts stop if one is full.
 """
 
 from dataclasses import dataclass
@@ -16,40 +16,40 @@ from jetpy.workloads.refinement.connectivity import add_to_row, capacity, ends_r
 
 
 class Placement(PseudoPartition, Partition):
-    """All that rounds know of the vertices, by number, and of the parts.
+    """The vertices of the pseudo-partition, by index, and the parts.
 
-    In a part are those that are placed; part weights are those without the others.
+    `parts` has NO_PART for unplaced vertices, and the part weights exclude them.
     """
 
     limit: pk.int64  # largest weight of any part
-    lightest: pk.View1D[pk.int32]  # one number: the part that weighs least
+    lightest: pk.View1D[pk.int32]  # shape (1,): the part of lowest weight
     seed: int
 
 
 @dataclass(frozen=True, eq=False)
 class VertexMoves:
-    """What vertices choose in a round, by number; and the sequence of these moves, sorted."""
+    """The vertex moves of a round, by vertex, and the sorted sequence of the moves."""
 
-    targets: pk.View1D[pk.int32]  # the part chosen; NO_PART of a vertex that waits or is placed
-    pulls: pk.View1D[pk.int32]  # weight of the edges there
-    losses: pk.View1D[pk.int32]  # how much more goes to a part without room
-    keys: pk.View1D[pk.int64]  # the sequence: what it is sorted by, with the number at the end
-    pull_bits: int  # of keys
-    number_bits: int  # of keys, the lowest
-    weights_before: pk.View1D[pk.int64]  # of the vertices before each place of the sequence
-    weights_before_part: pk.View1D[pk.int64]  # of those before the first that chose a part
+    targets: pk.View1D[pk.int32]  # the chosen part; NO_PART if the vertex waits or is placed
+    pulls: pk.View1D[pk.int32]  # edge weight to the chosen part
+    losses: pk.View1D[pk.int32]  # how much more edge weight goes to a part without room
+    keys: pk.View1D[pk.int64]  # the sequence: sort keys, with the vertex in the lowest bits
+    pull_bits: int  # bits of the edge weight in a key
+    number_bits: int  # bits of the vertex in a key
+    weights_before: pk.View1D[pk.int64]  # vertex weight before each index of the sequence
+    weights_before_part: pk.View1D[pk.int64]  # vertex weight before the first move to each part
 
 
 @pk.function
 def number_at(i: int, moves: VertexMoves) -> int:
-    """Return the number of the vertex at a place of the sequence."""
+    """Return the vertex at index i of the sequence."""
     one: pk.int64 = 1
     return moves.keys[i] & ((one << moves.number_bits) - 1)
 
 
 @pk.function
 def is_lighter(q: int, q_hash: pk.uint32, p: int, p_hash: pk.uint32, state: Placement) -> bool:
-    """Whether part q weighs less than part p; of equal ones hash and number decide."""
+    """Whether part q weighs less than part p; ties go to the higher hash, then the lower part."""
     if state.part_weights[q] != state.part_weights[p]:
         return state.part_weights[q] < state.part_weights[p]
     return q_hash > p_hash or (q_hash == p_hash and q < p)
@@ -57,7 +57,7 @@ def is_lighter(q: int, q_hash: pk.uint32, p: int, p_hash: pk.uint32, state: Plac
 
 @pk.workunit
 def find_lightest(i: int, state: Placement):
-    """Find the part that weighs least, the first of several."""
+    """Find the part of lowest weight; ties go to the lowest part."""
     best: int = 0
     for p in range(1, state.k):
         if state.part_weights[p] < state.part_weights[best]:
@@ -69,8 +69,8 @@ def find_lightest(i: int, state: Placement):
 def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
     """Choose a part for each vertex that is not placed and waits for no neighbour.
 
-    That is, of the parts with room for it, the one that most weight of its edges goes to, then the
-    lightest. Without an edge to such a part it is the lightest of all.
+    It is the part with room that has most edge weight, then the lightest. A vertex without edges to
+    a part with room chooses the lightest of all parts.
     """
     moves.targets[j] = NO_PART
     if state.parts[j] != NO_PART or state.waits[j] > 0:
@@ -105,7 +105,7 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
 
 @pk.workunit
 def list_moves(j: int, acc: pk.Acc[pk.int64], last_pass: bool, moves: VertexMoves):
-    """List the moves by their keys: part, then falling weight of the edges there, then number."""
+    """List the moves by key: part, then decreasing edge weight to it, then vertex."""
     if moves.targets[j] != NO_PART:
         if last_pass:
             one: pk.int64 = 1
@@ -121,7 +121,7 @@ def list_moves(j: int, acc: pk.Acc[pk.int64], last_pass: bool, moves: VertexMove
 def accumulate_weights(
     i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Placement, moves: VertexMoves
 ):
-    """Sum up the weights of the vertices before each place, and before the first of each part."""
+    """Sum the vertex weights before each index, and before the first move to each part."""
     j: int = number_at(i, moves)
     if last_pass:
         moves.weights_before[i] = acc
@@ -133,7 +133,7 @@ def accumulate_weights(
 
 @pk.workunit
 def admit(i: int, acc: pk.Acc[pk.int64], state: Placement, moves: VertexMoves):
-    """Place the first of those who chose a part, and all others until it is full; count them."""
+    """Place the first vertex of each part, and the next ones until it is full; count them."""
     j: int = number_at(i, moves)
     p: int = moves.targets[j]
     before: pk.int64 = moves.weights_before[i] - moves.weights_before_part[p]
@@ -145,7 +145,7 @@ def admit(i: int, acc: pk.Acc[pk.int64], state: Placement, moves: VertexMoves):
 
 @pk.workunit
 def commit_placements(i: int, state: Placement, table: Connectivity, moves: VertexMoves):
-    """Add those just placed to their parts, and tell their neighbours."""
+    """Add placed vertices to their parts, and update the tables and waits of their neighbours."""
     j: int = number_at(i // state.lanes, moves)
     p: int = state.parts[j]
     if p == NO_PART:
@@ -164,7 +164,7 @@ def commit_placements(i: int, state: Placement, table: Connectivity, moves: Vert
 
 @pk.workunit
 def sum_change_of_cut(i: int, acc: pk.Acc[pk.int64], state: Placement):
-    """Sum up, in both directions of each edge, what is cut now but was not before."""
+    """Sum the change of twice the cut by the placements."""
     j: int = i // state.lanes
     for e in range(state.indptr[j] + i % state.lanes, state.indptr[j + 1], state.lanes):
         u: int = state.ends[e]

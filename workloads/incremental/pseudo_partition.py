@@ -1,7 +1,7 @@
-"""The pseudo-partition: vertices that are in no part for now, as a problem of their own.
+"""The pseudo-partition: vertices that are in no part, as a separate problem (iG-kway, V-C).
 
-They are numbered, and each knows its neighbours by number or, where these stay in their part, by
-part alone. So placement (`placement`) looks at nothing else of the graph.
+A vertex is its index in the list of these vertices. An edge stores the index of the neighbour, or
+only its part if the neighbour stays there. So placement (`placement`) reads nothing else.
 """
 
 import pykokkos as pk
@@ -12,31 +12,31 @@ from jetpy.workloads.refinement.connectivity import add_to_row
 
 
 class PseudoPartition:
-    """The vertices of the pseudo-partition and their edges, by number."""
+    """The vertices of the pseudo-partition and their edges in CSR form."""
 
     indptr: pk.View1D[pk.int32]
-    ends: pk.View1D[pk.int32]  # of edges: a number, or `end_in` of a part
+    ends: pk.View1D[pk.int32]  # of each edge: an index, or `end_in` of a part
     edge_weights: pk.View1D[pk.int32]
     vertex_weights: pk.View1D[pk.int32]
-    waits: pk.View1D[pk.int32]  # neighbours of lower number that are not placed yet
-    lanes: int  # indices that share a row
+    waits: pk.View1D[pk.int32]  # number of unplaced neighbours of lower index
+    lanes: int  # number of indices that share a row
 
 
 @pk.function
 def end_in(p: int) -> int:
-    """Return the end of an edge to a vertex that stays in part p: a negative number."""
+    """Return the end of an edge whose neighbour stays in part p: a negative integer."""
     return -1 - p
 
 
 @pk.function
 def part_of_end(end: int) -> int:
-    """Return the part in which a vertex stays that is the end of an edge."""
+    """Return the part of a neighbour that stays in it."""
     return -1 - end
 
 
 @pk.workunit
 def number_vertices(j: int, vertices: pk.View1D[pk.int32], numbers: pk.View1D[pk.int32]):
-    """Number the vertices of the pseudo-partition."""
+    """Write the index of each vertex of the pseudo-partition."""
     numbers[vertices[j]] = j
 
 
@@ -55,16 +55,16 @@ def gather_rows(
     degree: int = pseudo.indptr[j + 1] - begin
     for s in range(i % graph.lanes, degree, graph.lanes):
         u: int = graph.slots[row + s]
-        number: int = numbers[u]
-        if number == NO_NUMBER:
-            number = end_in(graph.parts[u])
-        pseudo.ends[begin + s] = number
+        end: int = numbers[u]
+        if end == NO_NUMBER:
+            end = end_in(graph.parts[u])
+        pseudo.ends[begin + s] = end
         pseudo.edge_weights[begin + s] = graph.edge_weights[row + s]
 
 
 @pk.workunit
 def connect(i: int, pseudo: PseudoPartition, table: Connectivity):
-    """Sum up the edges into each part, and count the neighbours of lower number."""
+    """Sum the edge weight into each part, and count the neighbours of lower index."""
     j: int = i // pseudo.lanes
     degree: int = pseudo.indptr[j + 1] - pseudo.indptr[j]
     lower: int = 0

@@ -1,8 +1,8 @@
-"""Recursive bisection: all nodes of one depth of the tree, of all partitions, in one launch each.
+"""Recursive bisection: each launch processes all nodes of one depth of the tree.
 
 A node is a range in the order of the vertices, to be divided into a number of parts. Each node is
-bisected `tries` times, and the best bisection divides it. An index works on one try, in its own
-ranges of all arrays; the tries of a node are consecutive.
+bisected `tries` times, and the best bisection divides it. One index works on one try, in its own
+ranges of all arrays. The tries of a node are consecutive. Several partitions share a launch.
 """
 
 from dataclasses import dataclass
@@ -31,46 +31,46 @@ from jetpy.workloads.initial.two_way import (
 )
 
 VERTEX_ROOM = 4
-"""Room of a node for the vertices of its levels, per vertex."""
+"""Capacity of a node for the vertices of all its levels, per vertex of the node."""
 COARSEST = 30
 """Number of vertices at which inner coarsening ends."""
 HEAVIEST, OF_AVERAGE = 3, 2
-"""No vertex of an inner level is to weigh more than 3/2 of the average of the coarsest."""
+"""A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
 
 
 class Node(IntEnum):
-    """Places in the row of a node."""
+    """Fields of a node."""
 
     BEGIN = 0
-    """Its first place in the order."""
+    """First index of its vertices in the order."""
     END = 1
     ENTRY = 2
-    """Number of entries of the rows before, in the order."""
+    """Number of directed edges of the vertices before it in the order."""
     FIRST = 3
-    """The first of its parts."""
+    """Its first part."""
     PARTS = 4
-    """The number of these; 0 of a node that does not exist."""
+    """Number of its parts; 0 if the node does not exist."""
     SIZE = 5
-    """Number of entries of its own rows."""
+    """Number of directed edges of its vertices."""
     COUNT = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Nodes of one depth and their vertices, of all partitions one after the other."""
+    """The nodes of one depth and their vertices; partitions are consecutive."""
 
     nodes: pk.View1D[pk.int64]
     order: pk.View1D[pk.int32]
-    parts: pk.View1D[pk.int32]  # the first part of each vertex's node
-    places: pk.View1D[pk.int32]  # of vertices among those of their node
-    shares: pk.View1D[pk.int64]  # what the parts before each should weigh, relative to each other
-    rooms: pk.View1D[pk.int64]  # and what these should weigh at most
-    pinned: pk.View1D[pk.int32]  # parts of vertices that have to be there; -1 of others
+    parts: pk.View1D[pk.int32]  # first part of each vertex's node
+    places: pk.View1D[pk.int32]  # index of each vertex in its node
+    shares: pk.View1D[pk.int64]  # exclusive prefix sums of the parts' target weights, relative
+    rooms: pk.View1D[pk.int64]  # exclusive prefix sums of the parts' largest weights
+    pinned: pk.View1D[pk.int32]  # the part that a vertex must be in, or -1
 
 
 @pk.function
 def halvings(parts: int) -> int:
-    """Return the depth of bisections that leads to a number of parts."""
+    """Return the depth of recursive bisection into `parts` parts."""
     depth: int = 0
     count: int = 1
     while count < parts:
@@ -81,9 +81,9 @@ def halvings(parts: int) -> int:
 
 @pk.function
 def set_level(begin: int, end: int, here: int, levels: Levels):
-    """Go to a level, where sides may be heavier by an average vertex, by half of it on the finest.
+    """Switch to a level; a side may exceed its room by a mean vertex, on the finest by half of it.
 
-    Vertices are never as heavy as would fit exactly, and what this adds up to is refined later.
+    Vertex weights rarely fill a side exactly. Later refinement removes the excess.
     """
     levels.numbers[here + Field.BEGIN] = begin
     levels.numbers[here + Field.END] = end
@@ -99,7 +99,7 @@ def set_level(begin: int, end: int, here: int, levels: Levels):
 
 @pk.function
 def side_of(p: int, middle: int) -> int:
-    """Return the side that a vertex pinned to a part has to be on, or `NO_PART`."""
+    """Return the side that a vertex pinned to a part must be on, or `NO_PART`."""
     if p < 0:
         return NO_PART
     if p < middle:
@@ -109,13 +109,13 @@ def side_of(p: int, middle: int) -> int:
 
 @pk.function
 def is_leaf(node: int, tree: Tree) -> bool:
-    """Whether a node is not bisected any more."""
+    """Whether a node is not bisected further."""
     return tree.nodes[node * Node.COUNT + Node.PARTS] < 2
 
 
 @pk.function
 def first_vertex(i: int, tries: int, tree: Tree) -> int:
-    """Return where the finest level of a try begins."""
+    """Return the first vertex of the finest level of a try."""
     node: int = i // tries
     begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
     end: int = tree.nodes[node * Node.COUNT + Node.END]
@@ -133,9 +133,10 @@ def extract(
     tree: Tree,
     levels: Levels,
 ):
-    """Make the finest level of a try: the subgraph of the vertices of its node.
+    """Build the finest level of a try: the subgraph induced by the vertices of its node.
 
-    There are `count` nodes and `n` vertices for each partition, and `room` entries for each entry.
+    Each partition has `count` nodes and `n` vertices. A try has capacity for `room` times the
+    directed edges of its node.
     """
     node: int = i // tries
     if is_leaf(node, tree):
@@ -195,7 +196,7 @@ def extract(
 
 @pk.workunit
 def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
-    """Make the inner levels of a try."""
+    """Build the inner levels of a try."""
     if is_leaf(i // tries, tree):
         return
     here: int = i * Field.COUNT
@@ -216,7 +217,7 @@ def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
 def grow_nodes(
     i: int, tries: int, tree: Tree, levels: Levels, best: pk.View1D[pk.int32], growings: int
 ):
-    """Bisect the coarsest level of a try, the best of several times."""
+    """Bisect the coarsest level of a try `growings` times, and keep the best bisection."""
     if is_leaf(i // tries, tree):
         return
     here: int = i * Field.COUNT
@@ -225,12 +226,12 @@ def grow_nodes(
     set_level(begin, end, here, levels)
     overload: pk.int64 = 0
     cut: pk.int64 = 0
-    for number in range(growings):
-        grow(number, here, levels)
+    for growing in range(growings):
+        grow(growing, here, levels)
         improve(here, levels)
         now: pk.int64 = overload_of(here, levels)
         new_cut: pk.int64 = levels.numbers[here + Field.CUT]
-        if number == 0 or now < overload or (now == overload and new_cut < cut):
+        if growing == 0 or now < overload or (now == overload and new_cut < cut):
             overload = now
             cut = new_cut
             for v in range(begin, end):
@@ -241,7 +242,7 @@ def grow_nodes(
 
 @pk.workunit
 def refine_nodes(i: int, tries: int, tree: Tree, levels: Levels, passes: int):
-    """Bring the bisection of a try to its finest level, and refine it on each."""
+    """Project the bisection of a try to its finest level, and refine it on each level."""
     if is_leaf(i // tries, tree):
         return
     here: int = i * Field.COUNT
@@ -261,10 +262,10 @@ def refine_nodes(i: int, tries: int, tree: Tree, levels: Levels, passes: int):
 
 @pk.workunit
 def choose_tries(node: int, tries: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32]):
-    """Choose the try of a node that divides it.
+    """Choose the try that divides a node.
 
-    The one of the least weight above what a side may weigh, then of the smallest cut, then with
-    the sides nearest to their targets, then the first.
+    The best try has the smallest overload, then the smallest cut, then the sides nearest to their
+    targets, then the lowest index.
     """
     best: int = node * tries
     if not is_leaf(node, tree):
@@ -289,7 +290,7 @@ def choose_tries(node: int, tries: int, tree: Tree, levels: Levels, chosen: pk.V
 
 @pk.function
 def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
-    """Return the lightest vertex on a side that may leave it, the first of these; `NO_VERTEX`."""
+    """Return the first of the lightest vertices that may leave a side, or `NO_VERTEX`."""
     best: int = NO_VERTEX
     weight: int = INT32_MAX
     for v in range(begin, end):
@@ -301,7 +302,7 @@ def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
 
 @pk.workunit
 def fill_sides(node: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32]):
-    """Move vertices of a node, the lightest first, until no side has fewer of them than parts."""
+    """Move vertices, lightest first, until each side has at least one vertex per part."""
     if is_leaf(node, tree):
         return
     parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
@@ -333,7 +334,7 @@ def divide(
     children: pk.View1D[pk.int64],
     next_order: pk.View1D[pk.int32],
 ):
-    """Make the two nodes that a node is divided into: those of its sides."""
+    """Divide a node into the two nodes of its sides."""
     begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
     end: int = tree.nodes[node * Node.COUNT + Node.END]
     parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]

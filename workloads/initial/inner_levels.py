@@ -1,42 +1,42 @@
-"""Coarsening inside a bisection: heavy-edge matching and contraction, by one index.
+"""Coarsening inside a bisection: heavy-edge matching and contraction by one index.
 
 Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM
 Journal on Scientific Computing 20 (1998), sections 3.1 and 3.2: vertices are visited in random
-order, and matched with the neighbour by the heaviest edge. Vertices without edges are matched with
-each other.
+order, and each is matched with the free neighbour of the heaviest edge. Vertices without edges are
+matched with each other.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.common.fm import KEY_BITS
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.two_way import Sides
 
 FREE = -1
 LARGEST, OF_BEFORE = 19, 20
-"""A level of more than 19/20 of the vertices of the one before is not worth it."""
+"""Coarsening ends if the next level would have more than 19/20 of the vertices."""
 
 
 class Levels(Sides):
-    """Levels of bisections, and which vertex of the next one each has become."""
+    """Levels of bisections, with the coarse vertex of each vertex."""
 
     coarse_of: pk.View1D[pk.int32]
 
 
 @pk.function
 def shuffle(begin: int, end: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
-    """Put the places begin..end - 1 in random order (Fisher and Yates)."""
+    """Write a random permutation of begin..end - 1 (Fisher and Yates)."""
     for v in range(begin, end):
-        j: int = begin + place_of(mix(v ^ seed), v - begin + 1)
+        j: int = begin + index_of_hash(mix(v ^ seed), v - begin + 1)
         order[v] = order[j]
         order[j] = v
 
 
 @pk.function
 def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
-    """Return the free neighbour by the heaviest edge, then of the highest hash; or `NO_VERTEX`."""
+    """Return the free neighbour with the heaviest edge, then the highest hash, or `NO_VERTEX`."""
     best: int = NO_VERTEX
     best_key: pk.int64 = -1
     room: int = heaviest - levels.weights[u]
@@ -58,9 +58,9 @@ def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
 
 @pk.function
 def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Levels):
-    """Match the vertices of a level, which weigh no more than `heaviest` together.
+    """Match the vertices of a level; a pair weighs at most `heaviest`.
 
-    Mates are left in `positions`; a vertex without one is its own, and so is one that is pinned.
+    Stores the mates in `positions`. A pinned vertex or one without a partner is its own mate.
     """
     shuffle(begin, end, seed, levels.heap)
     for v in range(begin, end):
@@ -87,7 +87,7 @@ def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Le
 
 @pk.function
 def number_pairs(begin: int, end: int, levels: Levels) -> int:
-    """Number the vertices of the next level, from end + 1 on; return where they end."""
+    """Number the vertices of the next level from end + 1 on, and return their end."""
     c: int = end + 1
     for u in range(begin, end):
         mate: int = levels.positions[u]
@@ -105,7 +105,7 @@ def number_pairs(begin: int, end: int, levels: Levels) -> int:
 
 @pk.function
 def add_row(u: int, c: int, first: int, entry: int, levels: Levels) -> int:
-    """Add a vertex's edges to the row of a vertex of the next level; return where that row ends."""
+    """Add a vertex's edges to a row of the next level, and return the end of that row."""
     last: int = entry
     for e in range(levels.rows[u], levels.rows[u + 1]):
         d: int = levels.coarse_of[levels.ends[e]]
@@ -129,7 +129,7 @@ def add_row(u: int, c: int, first: int, entry: int, levels: Levels) -> int:
 
 @pk.function
 def contract(begin: int, end: int, entry: int, levels: Levels) -> int:
-    """Make the rows of the next level, from an entry on; return where they end."""
+    """Build the rows of the next level from `entry` on, and return their end."""
     first: int = entry
     for u in range(begin, end):
         mate: int = levels.positions[u]
@@ -145,7 +145,7 @@ def contract(begin: int, end: int, entry: int, levels: Levels) -> int:
 
 @pk.function
 def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
-    """Make a level of the one at work and go to it; return False if there is no room, or no use."""
+    """Coarsen the current level and switch to the result; return False if it is full or useless."""
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
     entry: int = levels.numbers[here + Field.ENTRIES]

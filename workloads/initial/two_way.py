@@ -1,9 +1,9 @@
-"""Bisections: greedy growing and the refinement of Fiduccia and Mattheyses, one index each.
+"""Bisections by one index: greedy graph growing and passes of Fiduccia and Mattheyses.
 
-Passes are those of `jetpy.workloads.common.fm`, with a queue for each side. Growing and its place
-in a multilevel method: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning
-irregular graphs", SIAM Journal on Scientific Computing 20 (1998). Vertices are places in the arrays
-of a level.
+`jetpy.workloads.common.fm` has the passes; each side has a queue. For growing, and its place in a
+multilevel method: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning
+irregular graphs", SIAM Journal on Scientific Computing 20 (1998). Vertices are indices into the
+arrays of a level.
 """
 
 import pykokkos as pk
@@ -20,35 +20,36 @@ from jetpy.workloads.common.fm import (
     to_undo,
 )
 from jetpy.workloads.common.groups import NO_VERTEX
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field
 
 MIN_TRIED, MAX_TRIED = 14, 150
-"""Moves without success after which a pass ends, on small and large levels."""
+"""A pass ends after this number of moves without success: the first on small levels, the second on
+large ones, between them 1/50 of the vertices."""
 TRIED_SHARE = 50
 
 
 class Sides(Moves):
-    """Levels of bisections, and a side, 0 or 1, of each vertex."""
+    """Levels of bisections, with the side of each vertex, 0 or 1."""
 
     rows: pk.View1D[pk.int32]
     ends: pk.View1D[pk.int32]
     edge_weights: pk.View1D[pk.int32]
     weights: pk.View1D[pk.int32]
     sides: pk.View1D[pk.int32]
-    internal: pk.View1D[pk.int32]  # weight of the edges to the own side
-    external: pk.View1D[pk.int32]  # to the other side
+    internal: pk.View1D[pk.int32]  # edge weight of each vertex to its side
+    external: pk.View1D[pk.int32]  # edge weight of each vertex to the other side
 
 
 @pk.function
 def gain_of(v: int, state: Sides) -> int:
-    """Return by how much the cut shrinks if a vertex moves."""
+    """Return the gain of a vertex that moves to the other side."""
     return state.external[v] - state.internal[v]
 
 
 @pk.function
 def queue(u: int, here: int, state: Sides):
-    """Queue a vertex by its gain while it has edges to the other side and may move."""
+    """Queue a vertex by its gain while it has edges to the other side and is not locked."""
     if state.positions[u] == LOCKED:
         return
     if state.external[u] > 0:
@@ -59,7 +60,7 @@ def queue(u: int, here: int, state: Sides):
 
 @pk.function
 def change_side(v: int, queues: int, here: int, state: Sides):
-    """Move a vertex to the other side; with `queues` = 1, queue its neighbours again."""
+    """Move a vertex to the other side; with `queues` = 1, update the queue of its neighbours."""
     side: int = state.sides[v]
     other: int = 1 - side
     external: int = state.external[v]
@@ -81,7 +82,7 @@ def change_side(v: int, queues: int, here: int, state: Sides):
 
 @pk.function
 def measure(here: int, state: Sides):
-    """Find the weights of the sides, those of the vertices' edges, and the cut."""
+    """Compute the weights of the sides, the internal and external weights, and the cut."""
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
     state.numbers[here + Field.WEIGHTS] = 0
@@ -105,7 +106,7 @@ def measure(here: int, state: Sides):
 
 @pk.function
 def overload_of(here: int, state: Sides) -> pk.int64:
-    """Return the weight of a side above what it may weigh."""
+    """Return the largest excess of a side over its largest weight, 0 if there is none."""
     first: pk.int64 = state.numbers[here + Field.WEIGHTS] - state.numbers[here + Field.MOST]
     second: pk.int64 = (
         state.numbers[here + Field.WEIGHTS + 1] - state.numbers[here + Field.MOST + 1]
@@ -119,7 +120,7 @@ def overload_of(here: int, state: Sides) -> pk.int64:
 
 @pk.function
 def distance_of(here: int, state: Sides) -> pk.int64:
-    """Return how far the weights of the sides are from what they should be."""
+    """Return the distance between the weight of side 0 and its target."""
     difference: pk.int64 = state.numbers[here + Field.WEIGHTS] - state.numbers[here + Field.TARGET]
     if difference < 0:
         return -difference
@@ -128,7 +129,7 @@ def distance_of(here: int, state: Sides) -> pk.int64:
 
 @pk.function
 def has_room(v: int, here: int, state: Sides) -> bool:
-    """Whether a vertex may go to the other side."""
+    """Whether a vertex fits into the other side."""
     other: int = 1 - state.sides[v]
     weight: pk.int64 = state.numbers[here + Field.WEIGHTS + other] + state.weights[v]
     return weight <= state.numbers[here + Field.MOST + other]
@@ -136,11 +137,11 @@ def has_room(v: int, here: int, state: Sides) -> bool:
 
 @pk.function
 def first_to_move(here: int, state: Sides) -> int:
-    """Return the vertex to move next, or `NO_VERTEX`: the first of a queue.
+    """Return the vertex to move next, the first of a queue, or `NO_VERTEX`.
 
-    The one of higher gain if there is room for both, else the one that there is room for. If the
-    gains are equal, there is room for neither, or a side is too heavy or has none queued: the one
-    on the side that is heavier than it should be.
+    If both first vertices fit, the one with the higher gain moves. If only one fits, it moves. If
+    gains are equal, none fits, a side is too heavy or a queue is empty, the first vertex of the
+    side above its target moves.
     """
     side: int = 1
     if state.numbers[here + Field.WEIGHTS] > state.numbers[here + Field.TARGET]:
@@ -170,10 +171,9 @@ def first_to_move(here: int, state: Sides) -> int:
 
 @pk.function
 def improve(here: int, state: Sides) -> bool:
-    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything.
+    """Make one pass of Fiduccia and Mattheyses, and return whether it has improved the bisection.
 
-    Better is less weight above what is allowed, then a smaller cut, then sides nearer their
-    targets.
+    Smaller overload is better, then a smaller cut, then sides nearer to their targets.
     """
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
@@ -212,7 +212,7 @@ def improve(here: int, state: Sides) -> bool:
 
 @pk.function
 def refine(passes: int, here: int, state: Sides):
-    """Make passes while they improve anything, at most `passes`."""
+    """Make up to `passes` passes, while they improve the bisection."""
     done: int = 0
     while done < passes:
         done += 1
@@ -222,10 +222,10 @@ def refine(passes: int, here: int, state: Sides):
 
 @pk.function
 def grow(salt: int, here: int, state: Sides):
-    """Let side 0 grow from a vertex, always by the one of highest gain, until it is heavy enough.
+    """Grow side 0 from a vertex, by the vertex of highest gain, until it reaches its target weight.
 
-    What it cannot reach is reached from another vertex. It grows from those that are pinned to it,
-    if there are any.
+    If the queue is empty, growth continues from another vertex. It starts from the vertices that
+    are pinned to side 0, if there are any.
     """
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
@@ -241,7 +241,7 @@ def grow(salt: int, here: int, state: Sides):
         for v in range(begin, end):
             queue(v, here, state)
     seed: pk.uint32 = state.numbers[here + Field.SEED]
-    next_seed: int = begin + place_of(mix(mix(seed + salt)), end - begin)
+    next_seed: int = begin + index_of_hash(mix(mix(seed + salt)), end - begin)
     left: int = end - begin
     target: pk.int64 = state.numbers[here + Field.TARGET]
     while state.numbers[here + Field.WEIGHTS] < target:

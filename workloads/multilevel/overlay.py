@@ -1,4 +1,4 @@
-"""Two partitions of one graph: the blocks that both keep together, and how far they are apart."""
+"""Overlay of two partitions: the clusters that both keep together, and the distance of the two."""
 
 import pykokkos as pk
 
@@ -16,7 +16,7 @@ def number_block(
     blocks: pk.View1D[pk.int32],
     k: int,
 ):
-    """Number the pair of parts of a vertex."""
+    """Write the overlay cluster of a vertex: its pair of parts."""
     blocks[v] = parts[v] * k + others[v]
 
 
@@ -28,7 +28,7 @@ def weigh_difference(
     parts: pk.View1D[pk.int32],
     others: pk.View1D[pk.int32],
 ):
-    """Sum up directed edges that one partition cuts and the other does not."""
+    """Sum the weights of the directed edges that exactly one of the partitions cuts."""
     for e in edges(v, graph):
         u: int = graph.indices[e]
         if parts[u] == parts[v] and others[u] != others[v]:

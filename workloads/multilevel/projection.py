@@ -1,4 +1,4 @@
-"""Projection: a fine vertex starts in its coarse vertex's part."""
+"""Projection of parts between levels, and cost and weights of the result."""
 
 import pykokkos as pk
 
@@ -18,7 +18,7 @@ def project(
     coarse_parts: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
 ):
-    """Copy a part from the coarse to the fine level."""
+    """Copy the part of a coarse vertex to its fine vertices."""
     parts[v] = coarse_parts[coarse_of[v]]
 
 
@@ -29,13 +29,13 @@ def inject(
     parts: pk.View1D[pk.int32],
     coarse_parts: pk.View1D[pk.int32],
 ):
-    """Copy a part from the fine to the coarse level (vertices of a pair share it)."""
+    """Copy the part of a fine vertex to its coarse vertex; fine vertices of a pair share it."""
     coarse_parts[coarse_of[v]] = parts[v]
 
 
 @pk.workunit
 def label_pinned(v: int, pinned: pk.View1D[pk.int32], labels: pk.View1D[pk.int32]):
-    """Give a vertex that is pinned to a part the label of that part, below all blocks."""
+    """Label a vertex that is pinned to part p with -1 - p, below all other labels."""
     if pinned[v] >= 0:
         labels[v] = -1 - pinned[v]
 
@@ -44,7 +44,7 @@ def label_pinned(v: int, pinned: pk.View1D[pk.int32], labels: pk.View1D[pk.int32
 def cost_of_vertex(
     v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32], metric: Metric
 ):
-    """Sum up what directed edges that leave their part cost."""
+    """Sum the cost of the directed edges between parts."""
     for e in edges(v, graph):
         w: pk.int64 = graph.edge_weights[e]
         acc += w * distance_of(parts[v], parts[graph.indices[e]], metric)
@@ -52,5 +52,5 @@ def cost_of_vertex(
 
 @pk.workunit
 def weigh_parts(v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[Weight]):
-    """Add each vertex's weight to its part."""
+    """Add the weight of each vertex to its part."""
     pk.atomic_fetch_add(part_weights, [parts[v]], graph.vertex_weights[v])

@@ -1,4 +1,4 @@
-"""Subgraphs: a graph without the edges between blocks, so that its blocks fall apart."""
+"""Subgraphs: the graph without the edges between clusters, which separates the clusters."""
 
 import pykokkos as pk
 
@@ -18,7 +18,7 @@ def mark_inside(
     marks: pk.View1D[pk.int32],
     long_rows: LongRows,
 ):
-    """Mark each directed edge within a block by 1, every other by 0."""
+    """Mark each directed edge within a cluster by 1, and every other edge by 0."""
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
@@ -38,7 +38,7 @@ def keep_inside(
     marks: pk.View1D[pk.int32],
     places: pk.View1D[pk.int32],
 ):
-    """Copy the marked edges; the place of an edge is how many stand before it."""
+    """Copy the marked edges, and store for each edge the number of marked edges before it."""
     if last_pass:
         places[e] = acc
         if marks[e] == 1:
@@ -51,7 +51,7 @@ def keep_inside(
 def offset_rows_inside(
     v: int, graph: Graph, inside: Graph, places: pk.View1D[pk.int32], total: int, nnz: int
 ):
-    """Find where each row begins; the last index, after all vertices, where they end."""
+    """Write the begin of each row; the launch has one more index, for the end of the last row."""
     inside.indptr[v] = total
     if graph.indptr[v] < nnz:
         inside.indptr[v] = places[graph.indptr[v]]

@@ -1,6 +1,7 @@
-"""Active vertices: those that iterations of refinement look at.
+"""Active vertices, the vertices that iterations of refinement process.
 
-They have had an adjacent part at some time since the start, or little ties them to their own.
+A vertex is active if it has had an adjacent part since refinement of the level began, or if it has
+little internal weight.
 """
 
 import pykokkos as pk
@@ -9,18 +10,18 @@ from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.common.groups import INACTIVE, NO_PART, PINNED, UNKNOWN, Graph, Refinement
 
 TIE_SCALE = 128
-"""Limits of ties are given in parts of this."""
+"""Limits of internal weight per vertex weight are given in units of 1/128."""
 
 
 @pk.function
 def is_active(v: int, state: Refinement) -> bool:
-    """Whether iterations look at a vertex: it has a target, or `NO_PART`, `UNWANTED`, `UNKNOWN`."""
+    """Whether a vertex is active: its target is a part, `NO_PART`, `UNWANTED` or `UNKNOWN`."""
     return state.targets[v] > INACTIVE
 
 
 @pk.function
 def is_tied(internal: int, weight: int, limit: pk.int64) -> bool:
-    """Whether internal weight per vertex weight is above a limit, in 128ths (negative: none)."""
+    """Whether internal weight per vertex weight is above a limit in 128ths; negative: no limit."""
     tie: pk.int64 = internal
     bound: pk.int64 = weight
     return limit >= 0 and tie * TIE_SCALE > bound * limit
@@ -28,16 +29,16 @@ def is_tied(internal: int, weight: int, limit: pk.int64) -> bool:
 
 @pk.function
 def activate(v: int, state: Refinement):
-    """Add a vertex to the active ones, unless it is one of them or another thread adds it."""
+    """Append a vertex to the active ones, unless it is active or another thread appends it."""
     if pk.atomic_compare_exchange(state.targets, [v], INACTIVE, UNKNOWN) == INACTIVE:
         one: pk.int64 = 1
-        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.ACTIVE], one)
-        state.active[place] = v
+        index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.ACTIVE], one)
+        state.active[index] = v
 
 
 @pk.workunit
 def pin(v: int, pinned: pk.View1D[pk.int32], state: Refinement):
-    """Let a vertex stay where it is for good, if it has a part to be in."""
+    """Mark a vertex that must be in a given part as `PINNED`, so that it never moves."""
     if pinned[v] != NO_PART:
         state.targets[v] = PINNED
 
@@ -46,7 +47,7 @@ def pin(v: int, pinned: pk.View1D[pk.int32], state: Refinement):
 def list_active(
     v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, state: Refinement, tie_limit: int
 ):
-    """List the active vertices in ascending order, and those that little ties to their part."""
+    """List active vertices and vertices with little internal weight, in ascending order."""
     if is_active(v, state) or (
         state.targets[v] == INACTIVE
         and not is_tied(state.internal[v], graph.vertex_weights[v], tie_limit)

@@ -1,4 +1,4 @@
-"""Last steps on the input graph: what holds each vertex in its part, and which are held least."""
+"""Final repairs on the input graph: internal weights, and the vertices that have the least."""
 
 import pykokkos as pk
 
@@ -10,7 +10,7 @@ from jetpy.workloads.common.groups import (
 
 @pk.workunit
 def weigh_internal(v: int, graph: Graph, parts: pk.View1D[pk.int32], internal: pk.View1D[pk.int64]):
-    """Sum up the weights of the edges to the own part."""
+    """Sum the weights of the edges from v into its part."""
     total: pk.int64 = 0
     for e in edges(v, graph):
         if parts[graph.indices[e]] == parts[v]:
@@ -35,7 +35,7 @@ def list_loose(
     most: pk.int64,
     loose: pk.View1D[pk.int32],
 ):
-    """List the vertices that edges of at most a weight hold in a part of two or more."""
+    """List the vertices of internal weight at most `most`, in parts of two or more vertices."""
     if internal[v] <= most and sizes[parts[v]] > 1:
         if last_pass:
             loose[acc] = v

@@ -1,10 +1,11 @@
-"""The connectivity table: for each vertex, the weight of its edges into each adjacent part.
+"""The connectivity table: the edge weight of each vertex into each adjacent part (Jet, 4.3).
 
-Row v has min(degree, k) slots from `rows[v]` on. Where the degree is high for k, slot p belongs to
-part p (direct row). Elsewhere a slot is taken by a part when it is needed, and `FREED` when its
-weight falls to zero. A short row is a list: slots are taken from the front, and it ends at the
-first `UNUSED` one. A long one is a hash table with linear probing. Which slot a part has depends on
-the order of updates, so no result may depend on slots: readers break ties by hash and part.
+Row v has min(degree, k) slots from `rows[v]` on. If the degree is high for k, slot p belongs to
+part p (direct row). Otherwise a part takes a slot when it becomes adjacent, and the slot becomes
+`FREED` when its weight drops to zero. A short row is a list: parts take slots from the front, and
+the first `UNUSED` slot ends it. A long row is a hash table with linear probing. The order of
+updates decides which slot a part has, so no result may depend on slots: readers break ties by hash
+and part.
 """
 
 import pykokkos as pk
@@ -35,9 +36,9 @@ UNUSED, FREED = -1, -2
 LONGEST_LIST = 16
 """Slots of the longest row that is a list."""
 MAX_DIRECT, SPARSE = 16, 4
-"""A row of k slots is direct if k is at most the one, or the degree at least the other times k."""
+"""A row of k slots is direct if k <= MAX_DIRECT or degree >= SPARSE * k."""
 NO_EDGES = -1
-"""In place of what the edges of a vertex to other parts cost, where there are none."""
+"""Cost of the edges of a vertex to other parts, if it has no such edges."""
 
 
 @pk.function
@@ -48,7 +49,7 @@ def is_direct(degree: int, k: int) -> bool:
 
 @pk.function
 def capacity(degree: int, k: int) -> int:
-    """Number of slots of a row."""
+    """Return the number of slots of a row."""
     if degree < k:
         return degree
     return k
@@ -56,7 +57,7 @@ def capacity(degree: int, k: int) -> int:
 
 @pk.function
 def first_slot(p: int, row: int, size: int) -> int:
-    """Return where the search for a part begins in a row that is not direct."""
+    """Return the slot at which the search for part p begins in a row that is not direct."""
     if size <= LONGEST_LIST:
         return row
     return row + spread(p, size)
@@ -64,13 +65,13 @@ def first_slot(p: int, row: int, size: int) -> int:
 
 @pk.function
 def ends_row(p: int, row: int, end: int) -> bool:
-    """Whether a reader of the slots row..end - 1 is done when it meets p."""
+    """Whether a reader of the slots row..end - 1 can stop at a slot of part p."""
     return p == UNUSED and end - row <= LONGEST_LIST
 
 
 @pk.function
 def slot_of_part(p: int, first: int, row: int, size: int, table: Connectivity) -> int:
-    """Return the slot that part p has in a row, looked for from `first` on; -1 if it has none."""
+    """Return the slot of part p in a row, searched cyclically from `first` on, or -1."""
     s: int = first
     while table.parts[s] != p:
         if table.parts[s] == UNUSED:
@@ -83,10 +84,10 @@ def slot_of_part(p: int, first: int, row: int, size: int, table: Connectivity) -
 
 @pk.function
 def take_slot(p: int, row: int, size: int, table: Connectivity) -> int:
-    """Find the slot of part p in a row, or take the first free one for it.
+    """Find the slot of part p in a row, or claim the first free slot for it.
 
-    Others may be taking slots, too. A part that has one is looked for before any is taken: freed
-    ones may stand before it.
+    Other threads may claim slots at the same time. The function first searches for a slot of p,
+    because `FREED` slots may precede it.
     """
     first: int = first_slot(p, row, size)
     s: int = slot_of_part(p, first, row, size, table)
@@ -97,7 +98,7 @@ def take_slot(p: int, row: int, size: int, table: Connectivity) -> int:
 
 @pk.function
 def add_to_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
-    """Add an edge into part p to the row of a vertex that others may be adding to."""
+    """Add an edge into part p to the row of a vertex; other threads may add to it, too."""
     s: int = table.rows[v]
     if is_direct(degree, table.k):
         s += p
@@ -108,9 +109,9 @@ def add_to_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
 
 @pk.function
 def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
-    """Take an edge into part p out of the row of a vertex that others may be taking from.
+    """Subtract an edge into part p from the row of a vertex; other threads may subtract, too.
 
-    Whoever takes the last weight out of a slot is the last to look for it, and frees it.
+    The thread that subtracts the last weight of a slot is the last to search for it, and frees it.
     """
     row: int = table.rows[v]
     if is_direct(degree, table.k):
@@ -127,7 +128,7 @@ def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity)
 
 @pk.workunit
 def place_rows(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, table: Connectivity):
-    """Place the rows one after the other."""
+    """Compute the first slot of each row; rows are consecutive."""
     if last_pass:
         table.rows[v] = acc
     acc += capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
@@ -135,7 +136,7 @@ def place_rows(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, tab
 
 @pk.function
 def clear_slot(s: int, row: int, degree: int, table: Connectivity):
-    """Empty the slot number s of a row."""
+    """Empty slot s of a row, counted from the begin of the row."""
     table.parts[row + s] = UNUSED
     if is_direct(degree, table.k):
         table.parts[row + s] = s
@@ -144,7 +145,7 @@ def clear_slot(s: int, row: int, degree: int, table: Connectivity):
 
 @pk.function
 def clear_chunk(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
-    """Empty the slots that a lane has of a long row."""
+    """Empty the slots of a long row that belong to a lane."""
     v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     size: int = capacity(degree, table.k)
@@ -164,9 +165,9 @@ def build_row(
 ) -> pk.int64:
     """Compute a row, and `internal`, from the parts of the neighbours.
 
-    Returns what the edges to other parts cost, which may be nothing; `NO_EDGES` if there are none.
-    If this is done after moves, the target becomes unknown if the vertex is active and it or a
-    neighbour has moved.
+    Returns the cost of the edges to other parts, which may be 0, or `NO_EDGES` if there are none.
+    With `after_moves`, the target of an active vertex becomes unknown if it or a neighbour has
+    moved.
     """
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
@@ -225,10 +226,10 @@ def build_row(
 
 @pk.workunit
 def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
-    """Compute every row, long ones from empty ones, and forget what was known of the vertices.
+    """Compute every row, and reset the state of the vertices; long rows must be empty before.
 
-    Targets become unknown, or that of a vertex without adjacent parts inactive. High-degree
-    vertices are all active.
+    Targets become unknown, or `INACTIVE` for a vertex without adjacent parts. All high-degree
+    vertices are active.
     """
     v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]

@@ -1,6 +1,6 @@
-"""Independent sets of moves that each lower the cut and keep the balance.
+"""Independent sets of moves that each lower the cut and together keep the balance.
 
-Lee et al., "G-kway", TODAES 2025, section 3.2.
+Lee et al., "G-kway", TODAES 2025, section 3.2, Algorithms 2 and 3.
 """
 
 from dataclasses import dataclass
@@ -33,55 +33,55 @@ from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.targets import Wanted, best_slot, gain_of, update_target
 
 NUMBER_BITS = 32
-"""Number of lower bits of a key that hold a vertex, or in an event a move and its direction."""
+"""Lower bits of a key. They hold a vertex or, in an event, a move and its direction."""
 NUMBER = 2**NUMBER_BITS - 1
 
 
 class Count(IntEnum):
-    """Places among the counts."""
+    """Indices into the counts."""
 
     MOVES = 0
     BALANCED = 1
-    """Moves in the longest beginning of the sequence after which no part is overweight."""
+    """Moves in the longest prefix of the sequence after which no part is overweight."""
 
 
 @dataclass(frozen=True, eq=False)
 class Legal:
-    """The legal moves of an iteration: positive gain, and room in the destination."""
+    """The legal moves of an iteration: they have positive gain and fit into the destination."""
 
-    targets: pk.View1D[pk.int32]  # of each active vertex; NO_PART
+    targets: pk.View1D[pk.int32]  # of each active vertex, or NO_PART
     counts: pk.View1D[pk.int32]  # by Count
-    keys: pk.View1D[pk.int64]  # of the moves (`key_of`), in any order
+    keys: pk.View1D[pk.int64]  # keys of the moves (`key_of`), in any order
 
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """The moves by falling gain."""
+    """The moves by decreasing gain."""
 
     keys: pk.View1D[pk.int64]
-    changes: pk.View1D[pk.int32]  # by how much each move changes the number of overweight parts
+    changes: pk.View1D[pk.int32]  # change of the number of overweight parts by each move
     admitted: pk.View1D[pk.int32]  # whether each move is made
-    most: int  # moves that there is room for
+    most: int  # capacity for moves
 
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What the moves mean to parts (`event_of`)."""
+    """The arrivals and departures of vertices, by part (`event_of`)."""
 
-    ordered: pk.View1D[pk.int64]  # by part, then by place of the move in the sequence
-    sums: pk.View1D[pk.int64]  # of the changes of weight up to the end of each event
-    bases: pk.View1D[pk.int64]  # by part: of those before its first event
+    ordered: pk.View1D[pk.int64]  # by part, then by index of the move in the sequence
+    sums: pk.View1D[pk.int64]  # inclusive prefix sums of the weight changes
+    bases: pk.View1D[pk.int64]  # by part: sum before its first event
     count: int
 
 
-# Legal moves that are independent
+# Find an independent set of legal moves (Algorithm 2)
 
 
 @pk.workunit
 def find_legal(i: int, graph: Graph, table: Connectivity, state: Refinement, legal: Legal):
-    """Find every active vertex a legal target, with the gain as the vertex's priority.
+    """Find a legal target for every active vertex, and store its gain as priority (line 7).
 
-    That is the target that is best if all parts had room, where it has; else the best with room.
+    It is the best adjacent part if that has room, otherwise the best adjacent part with room.
     """
     if not propagates(state):
         return
@@ -113,7 +113,7 @@ def find_legal(i: int, graph: Graph, table: Connectivity, state: Refinement, leg
 
 @pk.workunit
 def keep_lowest(i: int, graph: Graph, long_rows: LongRows, state: Refinement, legal: Legal):
-    """Let a vertex stay if a lower neighbour has a legal move: the others are independent."""
+    """Keep the move of a vertex only if no lower neighbour has a legal move (lines 8 to 16)."""
     if not propagates(state):
         return
     v: int = vertex_of(i, state.active, long_rows)
@@ -132,25 +132,25 @@ def keep_lowest(i: int, graph: Graph, long_rows: LongRows, state: Refinement, le
             break
 
 
-# Sorting them
+# Sort the moves (Algorithm 3, line 1)
 
 
 @pk.function
 def key_of(v: int, vertices: Vertices) -> pk.int64:
-    """Return the key by which a vertex's move is sorted: by falling gain, then vertex."""
+    """Return the sort key of a vertex's move: by decreasing gain, then by vertex."""
     key: pk.int64 = INT32_MAX - vertices.priorities[v]
     return (key << NUMBER_BITS) + v
 
 
 @pk.function
 def vertex_of_key(key: pk.int64) -> int:
-    """Return the vertex of a move."""
+    """Return the vertex of a sort key."""
     return key & NUMBER
 
 
 @pk.workunit
 def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, legal: Legal):
-    """List the moves."""
+    """List the keys of the moves."""
     v: int = state.active[i]
     if v >= 0:
         if legal.targets[v] != NO_PART:
@@ -161,20 +161,20 @@ def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement
 
 @pk.workunit
 def collect_moves(i: int, state: Refinement, legal: Legal):
-    """List the moves in any order, and count them."""
+    """Append the keys of the moves in any order, and count them."""
     if not propagates(state):
         return
     v: int = state.active[i]
     if v < 0:
         return
     if legal.targets[v] != NO_PART:
-        place: int = pk.atomic_fetch_add(legal.counts, [Count.MOVES], 1)
-        legal.keys[place] = key_of(v, state)
+        index: int = pk.atomic_fetch_add(legal.counts, [Count.MOVES], 1)
+        legal.keys[index] = key_of(v, state)
 
 
 @pk.workunit
 def rank_moves(i: int, state: Progress, legal: Legal, sequence: Sequence):
-    """Sort the moves, each by looking at all others; if they are too many, ask the host to."""
+    """Sort the moves by counting smaller keys; if they are too many, ask the host to sort."""
     if not propagates(state):
         return
     if legal.counts[Count.MOVES] > sequence.most:
@@ -190,12 +190,12 @@ def rank_moves(i: int, state: Progress, legal: Legal, sequence: Sequence):
     sequence.keys[rank] = legal.keys[i]
 
 
-# Making those that keep the balance, with a few: each looks at all before it
+# Select moves that keep the balance, if they are few: each index examines all preceding moves
 
 
 @pk.function
 def is_move(i: int, iteration: Iteration, legal: Legal, sequence: Sequence) -> bool:
-    """Whether an index has a move of the sequence."""
+    """Whether index i has a move of the sequence."""
     return (
         propagates(iteration)
         and legal.counts[Count.MOVES] <= sequence.most
@@ -205,9 +205,9 @@ def is_move(i: int, iteration: Iteration, legal: Legal, sequence: Sequence) -> b
 
 @pk.workunit
 def weigh_moves(i: int, graph: Graph, state: Progress, legal: Legal, sequence: Sequence):
-    """Find by how much the number of overweight parts changes with each move of the sequence.
+    """Compute the change of the number of overweight parts by each move of the sequence.
 
-    A part counts from the first move that it has to do with.
+    A part counts from its first move on.
     """
     if not is_move(i, state, legal, sequence):
         return
@@ -247,7 +247,7 @@ def weigh_moves(i: int, graph: Graph, state: Progress, legal: Legal, sequence: S
 
 @pk.workunit
 def measure_moves(i: int, state: Progress, legal: Legal, sequence: Sequence):
-    """Find the longest beginning of the sequence after which no part is overweight."""
+    """Find the longest prefix of the sequence after which no part is overweight."""
     if not is_move(i, state, legal, sequence):
         return
     overweight: int = 0
@@ -259,7 +259,7 @@ def measure_moves(i: int, state: Progress, legal: Legal, sequence: Sequence):
 
 @pk.workunit
 def admit_moves(i: int, graph: Graph, state: Progress, legal: Legal, sequence: Sequence):
-    """Admit a move up to there; one after it if its target has room even if nobody leaves."""
+    """Admit that prefix, and later moves whose target has room even if no later vertex leaves."""
     sequence.admitted[i] = 0
     if not is_move(i, state, legal, sequence):
         return
@@ -275,12 +275,12 @@ def admit_moves(i: int, graph: Graph, state: Progress, legal: Legal, sequence: S
         sequence.admitted[i] = 1
 
 
-# Making those that keep the balance, with many: by sums over sorted events
+# Select moves that keep the balance, if they are many: prefix sums over sorted events
 
 
 @pk.function
 def event_of(p: pk.int64, j: pk.int64, arrives: bool) -> pk.int64:
-    """Return what move j means to part p: that its vertex arrives there, or leaves."""
+    """Return the event that the vertex of move j arrives in part p, or leaves it."""
     return (p << NUMBER_BITS) + 2 * j + arrives
 
 
@@ -292,13 +292,13 @@ def part_of(event: pk.int64) -> int:
 
 @pk.function
 def move_of(event: pk.int64) -> int:
-    """Return the place of an event's move in the sequence."""
+    """Return the index in the sequence of an event's move."""
     return (event & NUMBER) >> 1
 
 
 @pk.function
 def is_arrival(event: pk.int64) -> bool:
-    """Whether the part of an event gets heavier."""
+    """Whether an event is an arrival."""
     return (event & 1) == 1
 
 
@@ -306,18 +306,18 @@ def is_arrival(event: pk.int64) -> bool:
 def list_events(
     j: int, state: Progress, legal: Legal, sequence: Sequence, listed: pk.View1D[pk.int64]
 ):
-    """List what move j of the sequence means to two parts."""
+    """List the two events of move j of the sequence."""
     v: int = vertex_of_key(sequence.keys[j])
-    place: pk.int64 = j
-    listed[2 * place] = event_of(state.parts[v], place, False)
-    listed[2 * place + 1] = event_of(legal.targets[v], place, True)
+    index: pk.int64 = j
+    listed[2 * index] = event_of(state.parts[v], index, False)
+    listed[2 * index + 1] = event_of(legal.targets[v], index, True)
 
 
 @pk.function
 def change_of(event: pk.int64, certain: int, graph: Graph, sequence: Sequence) -> pk.int64:
-    """Return by how much an event changes the weight of its part, at most.
+    """Return the largest possible weight change of a part by an event.
 
-    Only as many moves are certain; others may or may not take place.
+    Only the first `certain` moves are certain to happen.
     """
     weight: pk.int64 = graph.vertex_weights[vertex_of_key(sequence.keys[move_of(event)])]
     if is_arrival(event):
@@ -337,7 +337,7 @@ def add_up_events(
     sequence: Sequence,
     events: Events,
 ):
-    """Sum the weight changes up to each event; only the first `certain[0]` moves count."""
+    """Sum the weight changes up to each event; departures count in the first `certain[0]` moves."""
     begins: bool = i == 0 or part_of(events.ordered[i]) != part_of(events.ordered[i - 1])
     if last_pass and begins:
         events.bases[part_of(events.ordered[i])] = acc
@@ -348,14 +348,14 @@ def add_up_events(
 
 @pk.function
 def is_overweight_after(i: int, partition: Partition, events: Events) -> bool:
-    """Whether the part of an event is above its limit after it."""
+    """Whether the part of an event is above its limit after the event."""
     p: int = part_of(events.ordered[i])
     return partition.part_weights[p] + events.sums[i] - events.bases[p] > partition.limits[p]
 
 
 @pk.workunit
 def mark_overweight(i: int, state: Progress, sequence: Sequence, events: Events):
-    """Count the part as overweight from an event to its next, if it is."""
+    """Count a part as overweight from an event to its next event, if it is above its limit."""
     if not is_overweight_after(i, state, events):
         return
     pk.atomic_fetch_add(sequence.changes, [move_of(events.ordered[i])], 1)
@@ -372,7 +372,7 @@ def find_balanced(
     sequence: Sequence,
     balanced: pk.View1D[pk.int32],
 ):
-    """Find the longest beginning of the sequence after which no part is overweight."""
+    """Find the longest prefix of the sequence after which no part is overweight."""
     acc += sequence.changes[j]
     if last_pass and acc == 0:
         if j + 1 >= sequence.most or sequence.changes[j + 1] != 0:
@@ -383,7 +383,7 @@ def find_balanced(
 def admit_rest(
     i: int, balanced: pk.View1D[pk.int32], state: Progress, sequence: Sequence, events: Events
 ):
-    """Admit a move up to there; one after it if its target has room even if nobody leaves."""
+    """Admit that prefix, and later moves whose target has room even if no later vertex leaves."""
     if not is_arrival(events.ordered[i]):
         return
     j: int = move_of(events.ordered[i])
@@ -394,7 +394,7 @@ def admit_rest(
 
 @pk.workunit
 def make_moves(j: int, graph: Graph, state: Refinement, legal: Legal, sequence: Sequence):
-    """Make the moves that are admitted."""
+    """Make the admitted moves."""
     if sequence.admitted[j] == 0:
         return
     v: int = vertex_of_key(sequence.keys[j])

@@ -1,8 +1,8 @@
-"""Iterations: what the one before led to, and what the next one does (Jet, Algorithm 4.1).
+"""Iterations of refinement: result of the last one and choice of the next (Jet, Algorithm 4.1).
 
-The back end decides, by the control block, so that a GPU need not wait for its host between
-iterations. The cut is the weight of the edges between parts, each times the distance of these,
-which is 1 unless a graph is mapped onto a machine.
+The back end decides by the control block, so a GPU does not wait for its host between iterations.
+The cut is the weight of the edges between parts. For a mapping, each weight is multiplied by the
+distance of the parts.
 """
 
 import pykokkos as pk
@@ -36,7 +36,7 @@ def rebalances(iteration: Iteration) -> bool:
 
 @pk.function
 def largest_overload(partition: Partition) -> pk.int64:
-    """Return the most weight above its limit (negative: below) of a part."""
+    """Return the largest excess of a part over its limit; negative if all parts are below."""
     overload: pk.int64 = partition.part_weights[0] - partition.limits[0]
     for p in range(1, partition.k):
         if partition.part_weights[p] - partition.limits[p] > overload:
@@ -48,8 +48,8 @@ def largest_overload(partition: Partition) -> pk.int64:
 def is_better(cut: pk.int64, overload: pk.int64, iteration: Iteration) -> bool:
     """Whether a partition is better than the best one so far.
 
-    Balanced is better than not; then the smaller cut is, or among unbalanced ones the smaller
-    overload.
+    A balanced partition is better than an unbalanced one. Between balanced partitions the smaller
+    cut is better, between unbalanced ones the smaller overload.
     """
     if overload > 0:
         return overload < iteration.control[Control.BEST_OVERLOAD]
@@ -58,9 +58,10 @@ def is_better(cut: pk.int64, overload: pk.int64, iteration: Iteration) -> bool:
 
 @pk.function
 def is_clearly_better(cut: pk.int64, iteration: Iteration) -> bool:
-    """Whether a better partition is so by more than a cut that is only a little smaller.
+    """Whether a better partition resets the patience (Jet, Algorithm 4.1, tolerance factor phi).
 
-    The best cut times the tolerance, rounded up, in two summands, as their product may overflow.
+    It does if the best partition so far is unbalanced, or if its cut is below tolerance * best cut,
+    rounded up. The product is computed in two summands because it may overflow.
     """
     if iteration.control[Control.BEST_OVERLOAD] > 0:
         return True
@@ -74,7 +75,7 @@ def is_clearly_better(cut: pk.int64, iteration: Iteration) -> bool:
 
 @pk.function
 def take_results(overload: pk.int64, iteration: Iteration):
-    """Bring the cut up to date, and see whether the partition is the best so far."""
+    """Update the cut, and find out whether the partition is the best so far."""
     iteration.control[Control.IS_PENDING] = 0
     if iteration.control[Control.LAST_TASK] != Task.NOTHING:
         iteration.control[Control.IS_BEST] = 0
@@ -99,7 +100,7 @@ def take_results(overload: pk.int64, iteration: Iteration):
 
 @pk.function
 def task_of(overload: pk.int64, iteration: Iteration) -> int:
-    """Return what the next iteration should do."""
+    """Return the task of the next iteration."""
     if overload <= 0:
         return Task.PROPAGATE
     if iteration.control[Control.WEAK_ITERATIONS] < iteration.control[Control.MAX_WEAK_ITERATIONS]:
@@ -109,10 +110,10 @@ def task_of(overload: pk.int64, iteration: Iteration) -> int:
 
 @pk.function
 def patience_with(overload: pk.int64, iteration: Iteration) -> pk.int64:
-    """Return the iterations without a better partition before the end.
+    """Return the number of iterations without a better partition after which refinement ends.
 
-    Extra patience: twice as many while only the balance is missing, because the best partition is
-    not balanced either, or the cut is smaller than its cut.
+    With extra patience it doubles while the partition lacks only balance: the best partition is
+    unbalanced, too, or has a larger cut.
     """
     patience: pk.int64 = iteration.control[Control.PATIENCE]
     if iteration.control[Control.EXTRA_PATIENCE] == 0 or overload <= 0:
@@ -127,7 +128,7 @@ def patience_with(overload: pk.int64, iteration: Iteration) -> pk.int64:
 
 @pk.function
 def count_iteration(task: int, iteration: Iteration):
-    """Begin an iteration that has a task: count it, and give it a seed of its own."""
+    """Begin an iteration that has a task: count it, and set its seed."""
     iteration.control[Control.NEXT_TASK] = task
     iteration.control[Control.IS_PENDING] = 1
     iteration.control[Control.SINCE_BEST] += 1
@@ -146,7 +147,7 @@ def count_iteration(task: int, iteration: Iteration):
 
 @pk.function
 def begin_task(task: int, iteration: Iteration):
-    """Say what the iteration does, and over how many indices."""
+    """Set the task of the iteration, and the number of indices of its launches."""
     iteration.control[Control.TASK] = task
     iteration.control[Control.PROPAGATING] = 0
     iteration.control[Control.REBALANCING] = 0
@@ -158,11 +159,11 @@ def begin_task(task: int, iteration: Iteration):
 
 @pk.workunit
 def begin_iteration(i: int, tasks: int, state: Progress):
-    """Take the results of one iteration, and say what is due.
+    """Process the results of the last iteration, and choose the next task.
 
-    `tasks` is what launches can do (`Tasks`); nothing is due if they cannot do what should be next,
-    or while the host is asked for something. Where the active vertices did not suffice to
-    rebalance, but all are active, the host has nothing to add.
+    `tasks` are the tasks that the launches can do (`Tasks`). The task is `NOTHING` if they cannot
+    do the next task, or if a request to the host is open. If there were too few active vertices to
+    rebalance, but all vertices are active, the kernels rebalance again without a request.
     """
     begin_task(Task.NOTHING, state)
     state.control[Control.NEXT_TASK] = Task.NOTHING

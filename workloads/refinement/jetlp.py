@@ -1,4 +1,7 @@
-"""Jetlp: unconstrained label propagation with two filters and locks (Jet, section 4.1)."""
+"""Jetlp: unconstrained label propagation with two filters and locks (Jet, Algorithm 4.2).
+
+`propose` is lines 1 to 8, with the first filter; `afterburn` is the second filter, lines 9 to 19.
+"""
 
 from dataclasses import dataclass
 
@@ -16,7 +19,7 @@ from jetpy.workloads.common.groups import (
     Refinement,
     Weight,
 )
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.long_rows import (
     is_lane,
     is_left_to_lanes,
@@ -24,37 +27,37 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.striped_counters import stripe_place, tally_stripe
+from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
 from jetpy.workloads.refinement.iterations import propagates
-from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_place
+from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.targets import update_target
 
 PERCENT = 100
 ALL = 65536
-"""Shares of a rank that a part admits are given in parts of this."""
+"""Shares of a rank that a part admits are in units of 1/65536."""
 
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """What the iteration has proposed."""
+    """The proposed moves of the iteration, the set X of Algorithm 4.2."""
 
-    vertices: pk.View1D[pk.int32]  # those that may have been proposed to move
-    gains: pk.View1D[pk.int64]  # gain of each vertex behind the afterburner
+    vertices: pk.View1D[pk.int32]  # active vertices, or the vertices that passed the first filter
+    gains: pk.View1D[pk.int64]  # gain of each vertex after the afterburner, F_2
     is_capped: bool  # whether the inflow of parts is capped
 
 
 @dataclass(frozen=True, eq=False)
 class Inflow:
-    """How the inflow of parts is capped."""
+    """The caps on the weight that enters each part."""
 
-    ranks: pk.View1D[pk.int32]  # of each vertex's gain per weight; NO_RANK of one that stays
+    ranks: pk.View1D[pk.int32]  # rank of each vertex by gain per weight; NO_RANK if it stays
     incoming: pk.View1D[Weight]  # weight by stripe, destination and rank
     outgoing: pk.View1D[Weight]  # weight by stripe and part
-    lowest_ranks: pk.View1D[pk.int32]  # lowest rank that a part admits
-    shares: pk.View1D[pk.int64]  # and how much of that
+    lowest_ranks: pk.View1D[pk.int32]  # lowest rank that each part admits
+    shares: pk.View1D[pk.int64]  # share of that rank that it admits
     stripes: int
-    overfill: int  # percent of its limit that a part may be filled above it
+    overfill: int  # percentage by which a part may exceed its limit
 
 
 NO_RANK = -1
@@ -62,7 +65,7 @@ NO_RANK = -1
 
 @pk.function
 def passes_first_filter(v: int, state: Refinement) -> bool:
-    """Whether a move loses less than a share of what the edges into the own part will cost."""
+    """Whether a move passes inequality 4.3, where distances of parts multiply edge weights."""
     if state.gains[v] >= 0:
         return True
     ratio: pk.int64 = state.control[Control.FILTER_RATIO]
@@ -75,9 +78,9 @@ def passes_first_filter(v: int, state: Refinement) -> bool:
 
 @pk.workunit
 def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
-    """Choose a target for every active vertex, and pass it through the first filter.
+    """Choose a target for every active vertex, and apply the first filter (lines 3 to 8).
 
-    A vertex that passes has its gain as priority. Locked vertices stay.
+    The priority of a vertex that passes is its gain. Locked vertices stay in place.
     """
     if not propagates(state):
         return
@@ -111,18 +114,18 @@ def list_proposers(
 
 @pk.function
 def accept(v: int, graph: Graph, state: Refinement):
-    """Move a vertex to its target. With locks, it stays there in the next iteration."""
+    """Move a vertex to its target; with locks, it stays there in the next Jetlp iteration."""
     state.locks[v] = state.control[Control.LOCK] + state.control[Control.LOCKED_FOR]
     move(v, state.targets[v], graph, state)
 
 
 @pk.workunit
 def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals):
-    """Recompute a proposal's gain as if all neighbours of higher priority had moved.
+    """Recompute the gain of a proposal as if all neighbours of higher priority had moved.
 
-    Where that is not negative, the vertex moves. Parts are read from `previous`, as others may be
-    moving. The gains of high-degree vertices are added up for `afterburn_long_rows`, and if the
-    inflow of parts is capped those of all are left to `admit`.
+    A vertex moves if that gain is not negative. Neighbours' parts come from `previous`, because
+    other vertices may be moving. `afterburn_long_rows` moves high-degree vertices, for which lanes
+    sum the gains. If the inflow of parts is capped, `admit` moves all vertices.
     """
     if not propagates(state):
         return
@@ -167,7 +170,7 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
 def afterburn_long_rows(
     i: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals
 ):
-    """Finish the afterburner for a high-degree vertex."""
+    """Move a high-degree vertex if the gain that lanes have summed is not negative."""
     if not propagates(state):
         return
     v: int = long_rows.vertices[i]
@@ -180,7 +183,7 @@ def afterburn_long_rows(
 def skip_afterburner(i: int, graph: Graph, state: Refinement, proposals: Proposals):
     """Make a proposed move of positive gain (Jet, section 7.1.4: label propagation alone).
 
-    If the inflow of parts is capped, the move is left to `admit`.
+    If the inflow of parts is capped, `admit` makes the move instead.
     """
     if not propagates(state):
         return
@@ -200,7 +203,7 @@ def skip_afterburner(i: int, graph: Graph, state: Refinement, proposals: Proposa
 
 @pk.workunit
 def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: Inflow):
-    """Sum up the weights that want to move, by source, and by destination and rank of the gain."""
+    """Sum the weights of proposed moves, by source, and by destination and rank of the gain."""
     if not propagates(state):
         return
     v: int = proposals.vertices[i]
@@ -213,14 +216,14 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
     stripe: int = tally_stripe(i, state.control[Control.LISTED], cap.stripes)
-    place: int = tally_place(stripe, state.targets[v], rank, state.k)
-    pk.atomic_fetch_add(cap.incoming, [place], weight)
-    pk.atomic_fetch_add(cap.outgoing, [stripe_place(stripe, state.parts[v], state.k)], weight)
+    index: int = tally_index(stripe, state.targets[v], rank, state.k)
+    pk.atomic_fetch_add(cap.incoming, [index], weight)
+    pk.atomic_fetch_add(cap.outgoing, [stripe_index(stripe, state.parts[v], state.k)], weight)
 
 
 @pk.workunit
 def cap_inflow(p: int, state: Progress, cap: Inflow):
-    """Find the lowest rank that a part admits, and the share of that rank.
+    """Find the lowest rank that a part admits, and the admitted share of that rank.
 
     The part may exceed its limit by at most `overfill` percent if all proposed moves out of it
     happen and the expected number of vertices of the lowest rank enters. Resets both sums to 0.
@@ -230,7 +233,7 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
     for stripe in range(cap.stripes):
-        counter: int = stripe_place(stripe, p, state.k)
+        counter: int = stripe_index(stripe, p, state.k)
         room += cap.outgoing[counter]
         cap.outgoing[counter] = 0
     if room < 0:
@@ -241,9 +244,9 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     while rank >= 0:
         wanted: pk.int64 = 0
         for stripe in range(cap.stripes):
-            place: int = tally_place(stripe, p, rank, state.k)
-            wanted += cap.incoming[place]
-            cap.incoming[place] = 0
+            index: int = tally_index(stripe, p, rank, state.k)
+            wanted += cap.incoming[index]
+            cap.incoming[index] = 0
         if wanted > room and room >= 0:
             cap.lowest_ranks[p] = rank
             cap.shares[p] = room * ALL // wanted
@@ -254,7 +257,7 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
 
 @pk.workunit
 def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: Inflow):
-    """Move the vertices that their targets admit: by rank, in the lowest one by hash."""
+    """Move a vertex if its target admits its rank; in the lowest rank, a hash decides."""
     if not propagates(state):
         return
     v: int = proposals.vertices[i]
@@ -269,6 +272,6 @@ def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: In
         return
     if rank == cap.lowest_ranks[p]:
         seed: int = state.control[Control.ITERATION_SEED]
-        if place_of(mix(owned_global_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
+        if index_of_hash(mix(owned_global_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
             return
     accept(v, graph, state)

@@ -1,23 +1,23 @@
-"""Loss buckets: losses or gains sorted roughly by size, per vertex weight, and tallied by part."""
+"""Loss buckets: logarithmic classes of loss or gain per vertex weight (Jet, equation 4.5)."""
 
 import pykokkos as pk
 
 BUCKETS = 50
 NO_BUCKET = -1
-"""Bucket of a vertex that is not sorted into any."""
+"""Bucket of a vertex that is in no bucket."""
 GAINS, NO_CHANGE, SMALLEST_LOSSES = 0, 1, 2
 FACTOR = 1.5
-"""Ratio of the largest losses of a bucket and of the one before."""
+"""Ratio of the upper bounds of consecutive buckets; Jet uses 2."""
 STRIDE = 4
-"""Buckets that the search for one skips at a time, at first."""
+"""Number of buckets that a search for a bucket first skips at a time."""
 STRIDE_FACTOR = FACTOR**STRIDE
 PARTS_OF_SCALE = 128.0
-"""Per vertex weight, the smallest losses are up to the scale divided by this."""
+"""The smallest loss bucket ends at scale / 128 per vertex weight."""
 
 
 @pk.function
 def loss_bucket(loss: pk.int64, weight: int, scale: int) -> int:
-    """Return the bucket of a loss: from scale * weight / 128 up in factors of 1.5."""
+    """Return the bucket of a loss: bounds grow from scale * weight / 128 by factors of 1.5."""
     if loss < 0:
         return GAINS
     if loss == 0:
@@ -37,6 +37,6 @@ def loss_bucket(loss: pk.int64, weight: int, scale: int) -> int:
 
 
 @pk.function
-def tally_place(stripe: int, p: int, bucket: int, k: int) -> int:
-    """Return the place of a stripe's counter for the vertices of a part and a bucket."""
+def tally_index(stripe: int, p: int, bucket: int, k: int) -> int:
+    """Return the index of a stripe's counter for part p and a bucket."""
     return (stripe * k + p) * BUCKETS + bucket

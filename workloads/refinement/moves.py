@@ -1,7 +1,7 @@
-"""Moves: vertices change parts, and the connectivity table and the cut follow.
+"""Moves of vertices, and updates of the connectivity table and the cut (Jet, Algorithm 4.4).
 
-After few moves, the neighbours' rows are updated: by subtraction, then addition. After many moves,
-rows are rebuilt.
+After few moves, the rows of the neighbours are updated: first all subtractions, then all additions.
+After many moves, all rows are rebuilt.
 """
 
 import pykokkos as pk
@@ -41,9 +41,9 @@ from jetpy.workloads.refinement.connectivity import (
 
 @pk.function
 def begin_vertex(v: int, state: Progress):
-    """Begin an iteration for a vertex: forget where it came from, note the best part it had.
+    """Set the previous part of a vertex, and its best part if the partition is the best so far.
 
-    To be called for every active vertex before any of them moves.
+    Every active vertex must call it before any vertex moves.
     """
     state.previous[v] = state.parts[v]
     if state.control[Control.IS_BEST] == 1:
@@ -52,7 +52,7 @@ def begin_vertex(v: int, state: Progress):
 
 @pk.function
 def move(v: int, q: int, graph: Graph, state: Refinement):
-    """Put a vertex into part q, and list it among the moved ones of its stripe."""
+    """Move a vertex to part q, and append it to the list of moved vertices of its stripe."""
     p: int = state.parts[v]
     weight: pk.int64 = graph.vertex_weights[v]
     one: pk.int64 = 1
@@ -61,13 +61,13 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     pk.atomic_fetch_add(state.part_weights, [p], -weight)
     pk.atomic_fetch_add(state.part_weights, [q], weight)
     stripe: int = stripe_of(v, state)
-    place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
-    state.moved[stripe * state.list_size + place] = v
+    index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+    state.moved[stripe * state.list_size + index] = v
 
 
 @pk.workunit
 def choose_update(i: int, state: Progress):
-    """Rebuild all rows, instead of updating them, if very many vertices moved."""
+    """Choose to rebuild all rows, instead of updating them, if more than `MAX_MOVED` have moved."""
     state.control[Control.MOVES] = 0
     state.control[Control.ROWS] = 0
     if state.control[Control.TASK] == Task.NOTHING:
@@ -88,15 +88,15 @@ def choose_update(i: int, state: Progress):
 
 @pk.function
 def is_rebuilt(state: Progress) -> bool:
-    """Whether the table is to be rebuilt."""
+    """Whether the table must be rebuilt."""
     return state.control[Control.TASK] != Task.NOTHING and state.counters[Counter.REBUILD] == 1
 
 
 @pk.function
 def add_to_cut(i: int, v: int, change: pk.int64, state: Refinement):
-    """Add what index i found at a vertex to the counters of twice the change of the cut.
+    """Add what index i found at vertex v to the stripes of `CUT_CHANGE`.
 
-    Neighbouring threads of a GPU do not meet at one, nor do those of processors.
+    Neighbouring threads of a GPU use different stripes, and so do the threads of a CPU.
     """
     if change != 0:
         stripe: int = stripe_of(v, state)
@@ -107,9 +107,9 @@ def add_to_cut(i: int, v: int, change: pk.int64, state: Refinement):
 
 @pk.function
 def change_of_cut(w: pk.int64, old: int, new: int, u: int, state: Refinement) -> pk.int64:
-    """Return by how much an edge from a vertex moved from old to new changes twice the cut.
+    """Return the change of twice the cut by an edge to u of a vertex that moved from old to new.
 
-    An edge between two moved vertices is met from both ends, any other counts double.
+    An edge between two moved vertices is seen from both ends; any other edge counts double.
     """
     if state.parts[u] == state.previous[u]:
         w = 2 * w
@@ -136,7 +136,7 @@ def subtract_edges(
     table: Connectivity,
     state: Refinement,
 ):
-    """Take every `step`-th edge of a moved vertex out of its neighbours' rows."""
+    """Subtract every `step`-th edge of a moved vertex from the rows of its neighbours."""
     old: int = state.previous[v]
     new: int = state.parts[v]
     change: pk.int64 = 0
@@ -160,7 +160,7 @@ def subtract_edges(
 def add_edges(
     v: int, first: int, end: int, step: int, graph: Graph, table: Connectivity, state: Progress
 ):
-    """Add every `step`-th edge of a moved vertex to its neighbours' rows."""
+    """Add every `step`-th edge of a moved vertex to the rows of its neighbours."""
     p: int = state.parts[v]
     for e in range(first, end, step):
         u: int = graph.indices[e]
@@ -178,10 +178,10 @@ def update_rows(
     table: Connectivity,
     state: Refinement,
 ):
-    """Take the edges of moved vertices out of their neighbours' rows, or add them.
+    """Subtract the edges of moved vertices from the rows of their neighbours, or add them.
 
-    `count` indices, which follow the lanes, do so for the moved vertices whose rows are short;
-    `share` of them share the edges of one.
+    `count` indices follow the lanes. They process the moved vertices whose rows are short, with
+    `share` indices per vertex.
     """
     if state.control[Control.TASK] == Task.NOTHING or state.counters[Counter.REBUILD] == 1:
         return
@@ -201,9 +201,9 @@ def update_rows(
     j: int = i - long_rows.lanes
     width: int = count // (COUNTER_STRIPES * state.share)
     stripe: int = j // (width * state.share)
-    place: int = j // state.share - stripe * width
-    while place < state.counters[Counter.MOVED + stripe]:
-        v = state.moved[stripe * state.list_size + place]
+    index: int = j // state.share - stripe * width
+    while index < state.counters[Counter.MOVED + stripe]:
+        v = state.moved[stripe * state.list_size + index]
         e = graph.indptr[v]
         end = graph.indptr[v + 1]
         if not is_adding:
@@ -214,17 +214,17 @@ def update_rows(
                 add_edges(v, e, end, state.share, graph, table, state)
             else:
                 subtract_edges(i, v, e, end, state.share, graph, table, state)
-        place += width
+        index += width
 
 
 @pk.workunit
 def subtract_moves(
     i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
 ):
-    """Take the edges of moved vertices out of their neighbours' rows (first pass of an update).
+    """Subtract the edges of moved vertices from the rows of their neighbours (first pass).
 
-    Sums up twice the change of the cut, each edge at its own end, and makes the targets of moved
-    vertices and neighbours unknown and these active.
+    Sums twice the change of the cut, each edge at the vertex that moved. The targets of moved
+    vertices and neighbours become unknown, and the neighbours active.
     """
     update_rows(i, count, False, graph, long_rows, table, state)
 
@@ -233,16 +233,16 @@ def subtract_moves(
 def add_moves(
     i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
 ):
-    """Add the edges of moved vertices to their neighbours' rows (second pass of an update)."""
+    """Add the edges of moved vertices to the rows of their neighbours (second pass)."""
     update_rows(i, count, True, graph, long_rows, table, state)
 
 
 @pk.workunit
 def rebuild_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
-    """Rebuild every row after many moves; long ones are emptied.
+    """Rebuild every row after many moves, but only empty the long ones.
 
-    Sums up what the edges between parts cost, each twice. The targets of moved vertices and their
-    neighbours become unknown, and these active.
+    Sums the cost of the edges between parts, each edge twice. The targets of moved vertices and
+    their neighbours become unknown. Vertices with an adjacent part become active.
     """
     if not is_rebuilt(state):
         return
@@ -263,7 +263,7 @@ def rebuild_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity,
 def rebuild_long_rows(
     i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
 ):
-    """Fill the long rows that `rebuild_rows` has emptied; what it sums up and marks, too."""
+    """Fill the long rows that `rebuild_rows` has emptied, with the same sums and targets."""
     if not is_rebuilt(state):
         return
     v: int = row_of(i, long_rows)

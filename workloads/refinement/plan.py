@@ -1,7 +1,8 @@
-"""The plan of an iteration that rebalances: what may leave which part, and for where.
+"""The plan of a rebalancing iteration: valid destinations, and vertices that may leave a part.
 
-Each group of parts in a row has a plan of its own. A part is open if it weighs less than
-max(0.99 limit, limit - 100); if none of the group does, every part of it below its limit is.
+Each group of consecutive parts has its own plan. A part is open, a valid destination (Jet, 4.2.2),
+if it weighs less than max(0.99 limit, limit - 100). If no part of the group does, every part below
+its limit is open.
 """
 
 from dataclasses import dataclass
@@ -14,72 +15,73 @@ from jetpy.workloads.common.groups import Iteration, Partition, Progress
 from jetpy.workloads.refinement.iterations import begin_task
 
 NO_LIMIT = -1
-"""`TIE_LIMIT` of a part that vertices may leave however much ties them to it."""
+"""`TIE_LIMIT` of a part that vertices may leave whatever their internal weight is."""
 DIFFERENT = -1
-"""In place of the limit of all parts, where these have limits of their own."""
+"""Stands for the common limit of all parts if their limits differ."""
 HALVES_ABOVE_AVERAGE = 3
-"""Maximum weight of a vertex that may leave a part, in halves of the part's excess over average."""
+"""Largest weight of a vertex that may leave, in halves of the excess over average (Jet, 4.2.2)."""
 
 
 class Row(IntEnum):
-    """Rows of the plan: k numbers each, by part or by place.
+    """Rows of the plan: k values each, by part or by position.
 
-    The places are those of the open parts: one after the other in a group, from its first part on.
+    The positions of a group begin at its first part and count its open parts.
     """
 
     HEAVIEST = 0
-    """By part: weight of the heaviest vertices that may leave it; 0 if it is not overweight or no
-    part is open; of an open one, minus what it has room for below its limit."""
+    """By part: largest weight of a vertex that may leave it. 0 if the part is not overweight or no
+    part is open. For an open part, minus its spare weight below the limit."""
     TIE_LIMIT = 1
-    """By part: how little must tie a vertex to it that may leave without having an adjacent part
-    (`is_tied`); or `NO_LIMIT`."""
+    """By part: largest internal weight of a vertex that may leave it without an adjacent part
+    (`is_tied`), or `NO_LIMIT`."""
     OPEN_COUNT = 2
-    """By part: number of open parts in its group."""
+    """By part: number of open parts of its group."""
     EXCESS = 3
     """By part: weight that it must lose."""
     OPEN_PART = 4
-    """By place: the part."""
+    """By position: the open part."""
     ROOM = 5
-    """By place: what the open parts of the group up to there have room for: below the threshold if
-    that suffices, else below the limit."""
+    """By position: total spare weight of the open parts of the group up to this one. Spare weight
+    counts up to the threshold if that suffices for the group, otherwise up to the limit."""
 
 
 class Plan:
-    """The plan; launches have few arguments to spare, hence one view of six rows."""
+    """The plan. A launch can take few arguments, so one view contains all six rows."""
 
     numbers: pk.View1D[pk.int64]  # by Row
     group_size: int
-    limit: pk.int64  # of all parts, whose shares are 1; or DIFFERENT
+    limit: pk.int64  # common limit of all parts, whose shares are then 1, or DIFFERENT
     threshold: pk.int64  # weight below which all parts are usually open
-    shares: pk.View1D[pk.int64]  # of each part: what it should weigh relative to the others
-    all_shares: pk.int64  # of a group
-    thresholds: pk.View1D[pk.int64]  # the weight for each part, where limits are different
-    strong_threshold: pk.int64  # as threshold, in strong rebalancing
+    shares: pk.View1D[pk.int64]  # target weight of each part relative to the others
+    all_shares: pk.int64  # sum of the shares of a group
+    thresholds: pk.View1D[pk.int64]  # threshold of each part if the limits differ
+    strong_threshold: pk.int64  # threshold in strong rebalancing
     strong_thresholds: pk.View1D[pk.int64]
-    fills_to_average: bool  # whether strong rebalancing fills parts to the average alone
+    fills_to_average: bool  # whether strong rebalancing fills parts only to their average weight
 
 
 @dataclass(frozen=True, eq=False)
 class BlockSums:
-    """Sums over blocks of at most `span` parts in a row of a group, where groups are large."""
+    """Sums over chunks of at most `span` consecutive parts, for groups of more than `span` parts.
+
+    `add_up_blocks` replaces three of them by sums over the open parts of the preceding chunks.
+    """
 
     weight: pk.View1D[pk.int64]
-    overload: pk.View1D[pk.int64]  # weight above limits
-    destination_count: pk.View1D[
-        pk.int64
-    ]  # parts below the usual threshold; later open parts before
-    room: pk.View1D[pk.int64]  # below the usual threshold; then that of open parts before
-    above: pk.View1D[pk.int64]  # from there to the limits of these; then of open parts before
+    overload: pk.View1D[pk.int64]  # total excess over the limits
+    destination_count: pk.View1D[pk.int64]  # parts below the usual threshold; then open parts
+    room: pk.View1D[pk.int64]  # spare weight below the usual threshold; then of open parts
+    above: pk.View1D[pk.int64]  # sum of limit - threshold of these parts; then of open parts
     count_at_limit: pk.View1D[pk.int64]  # parts below the limit
-    room_at_limit: pk.View1D[pk.int64]
+    room_at_limit: pk.View1D[pk.int64]  # spare weight below the limit
     span: int
 
 
 @dataclass(frozen=True, eq=False)
 class GroupSums:
-    """Sums over large groups."""
+    """Sums over each group of more than `span` parts."""
 
-    at_limit: pk.View1D[pk.int64]  # 1 if parts are open up to their limits
+    at_limit: pk.View1D[pk.int64]  # 1 if all parts below their limits are open
     weight: pk.View1D[pk.int64]
     overload: pk.View1D[pk.int64]
     destination_count: pk.View1D[pk.int64]
@@ -88,13 +90,13 @@ class GroupSums:
 
 @pk.function
 def is_open(p: int, plan: Plan, partition: Partition) -> bool:
-    """Whether rebalancing may fill a part, by the plan."""
+    """Whether a part is open: rebalancing may move vertices into it."""
     return plan.numbers[Row.HEAVIEST * partition.k + p] < 0
 
 
 @pk.function
 def is_to_rebalance(iteration: Iteration) -> bool:
-    """Whether the iteration that begins needs a plan."""
+    """Whether the next iteration needs a plan."""
     return (
         iteration.control[Control.NEXT_TASK] == Task.REBALANCE_WEAKLY
         or iteration.control[Control.NEXT_TASK] == Task.REBALANCE_STRONGLY
@@ -103,7 +105,7 @@ def is_to_rebalance(iteration: Iteration) -> bool:
 
 @pk.function
 def limit_of(p: int, plan: Plan, partition: Partition) -> pk.int64:
-    """Return the limit of a part; without a look at memory where it is that of all."""
+    """Return the limit of a part, without a memory access if all limits are equal."""
     if plan.limit != DIFFERENT:
         return plan.limit
     return partition.limits[p]
@@ -123,7 +125,7 @@ def usual_threshold(p: int, plan: Plan, iteration: Iteration) -> pk.int64:
 
 @pk.function
 def share_of(p: int, plan: Plan) -> pk.int64:
-    """Return what a part should weigh relative to the others of its group."""
+    """Return the target weight of a part relative to the other parts of its group."""
     share: pk.int64 = 1
     if plan.limit == DIFFERENT:
         share = plan.shares[p]
@@ -132,7 +134,7 @@ def share_of(p: int, plan: Plan) -> pk.int64:
 
 @pk.function
 def threshold_of(p: int, at_limit: bool, plan: Plan, state: Progress) -> pk.int64:
-    """Return the weight below which a part is open."""
+    """Return the weight below which a part is open: usual threshold or, `at_limit`, its limit."""
     if at_limit:
         return limit_of(p, plan, state)
     return usual_threshold(p, plan, state)
@@ -140,13 +142,13 @@ def threshold_of(p: int, at_limit: bool, plan: Plan, state: Progress) -> pk.int6
 
 @pk.function
 def blocks_per_group(group_size: int, span: int) -> int:
-    """Return the number of blocks that a group is cut into."""
+    """Return the number of chunks of a group."""
     return (group_size + span - 1) // span
 
 
 @pk.workunit
 def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Progress):
-    """Sum up what `plan_part` wants to know of a block."""
+    """Compute the sums of a chunk of parts that `plan_part` needs."""
     if not is_to_rebalance(state):
         return
     per_group: int = blocks_per_group(plan.group_size, blocks.span)
@@ -187,7 +189,7 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Progress):
 
 @pk.workunit
 def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Progress):
-    """Add up the blocks of a group; of each, say how many open parts are before, and their room."""
+    """Sum the chunks of a group, and the open parts and their spare weight before each chunk."""
     if not is_to_rebalance(state):
         return
     per_group: int = blocks_per_group(plan.group_size, blocks.span)
@@ -225,10 +227,10 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
 
 @pk.function
 def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, partition: Partition) -> pk.int64:
-    """Return the weight of the heaviest vertices that may leave a part.
+    """Return the largest weight of a vertex that may leave a part.
 
-    3/2 (weight of the part - share / all shares * weight of the group), rounded down, in steps
-    whose products 64 bits hold.
+    It is 3/2 (weight of the part - share / all shares * weight of the group), rounded down, at
+    least 1. Each intermediate product fits into 64 bits.
     """
     whole: pk.int64 = group_weight // plan.all_shares
     rest: pk.int64 = group_weight % plan.all_shares
@@ -246,14 +248,14 @@ def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, partition: Par
 
 @pk.function
 def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Progress):
-    """Write the plan's numbers of a part, and those of its place if it is open."""
+    """Write the entries of the plan for a part, and for its position if it is open."""
     first: int = p // plan.group_size * plan.group_size
     at_limit: bool = True
     group_weight: pk.int64 = 0
     overload: pk.int64 = 0
     destination_count: int = 0
     room: pk.int64 = 0
-    place: int = first
+    index: int = first
     room_before: pk.int64 = 0
     above: pk.int64 = 0
     if plan.group_size > blocks.span:
@@ -263,15 +265,15 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
         overload = groups.overload[g]
         destination_count = groups.destination_count[g]
         room = groups.room[g]
-        number: int = (p - first) // blocks.span
-        b: int = g * blocks_per_group(plan.group_size, blocks.span) + number
-        place += blocks.destination_count[b]
+        chunk: int = (p - first) // blocks.span
+        b: int = g * blocks_per_group(plan.group_size, blocks.span) + chunk
+        index += blocks.destination_count[b]
         room_before = blocks.room[b]
         above = blocks.above[b]
-        for q in range(first + number * blocks.span, p):
+        for q in range(first + chunk * blocks.span, p):
             below: pk.int64 = threshold_of(q, at_limit, plan, state)
             if state.part_weights[q] < below:
-                place += 1
+                index += 1
                 room_before += below - state.part_weights[q]
                 above += limit_of(q, plan, state) - below
     else:
@@ -289,7 +291,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
             room_there: pk.int64 = bound - state.part_weights[q]
             if room_there > 0:
                 if q < p:
-                    place += 1
+                    index += 1
                     room_before += room_there
                     above += limit_of(q, plan, state) - bound
                 destination_count += 1
@@ -309,8 +311,8 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
         if room >= overload:
             above = 0
         plan.numbers[Row.HEAVIEST * state.k + p] = own - limit
-        plan.numbers[Row.OPEN_PART * state.k + place] = p
-        plan.numbers[Row.ROOM * state.k + place] = room_before + threshold - own + above
+        plan.numbers[Row.OPEN_PART * state.k + index] = p
+        plan.numbers[Row.ROOM * state.k + index] = room_before + threshold - own + above
 
 
 @pk.workunit
@@ -322,10 +324,10 @@ def draw_up_plan(
     groups: GroupSums,
     state: Progress,
 ):
-    """Hand out the task of the iteration that begins; to rebalance, draw up the plan.
+    """Begin the chosen task; to rebalance, also compute the plan.
 
-    Keeps the part weights, if the partition is the best so far, and clears what the iteration
-    before has counted: each index has one part and one counter.
+    Stores the part weights if the partition is the best so far, and clears the counters of the
+    last iteration. Each index has one part and one counter.
     """
     task: pk.int64 = state.control[Control.NEXT_TASK]
     if task == Task.NOTHING:

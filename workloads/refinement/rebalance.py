@@ -1,7 +1,7 @@
-"""Rebalancing: evict vertices from overweight parts at least loss (Jet, section 4.2).
+"""Rebalancing: evict vertices from overweight parts at little loss (Jet, 4.2, Algorithm 4.3).
 
-Losses are sorted into buckets (`losses`). What may leave which part, and for where, is a matter of
-the plan (`plan`), the task one of the control block (`control_block`).
+Losses are sorted into buckets (`losses`). The plan decides which vertices may leave which part, and
+the valid destinations (`plan`). The control block holds the task, weak or strong.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from jetpy.workloads.common.groups import (
     Refinement,
     Weight,
 )
-from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row
 from jetpy.workloads.refinement.iterations import rebalances
-from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
+from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row, is_open
 from jetpy.workloads.refinement.targets import (
@@ -36,54 +36,54 @@ from jetpy.workloads.refinement.targets import (
 )
 
 DEALT_LATER = 0
-"""Destination of a vertex that strong rebalancing evicts, until it gets its own."""
+"""Provisional destination of a vertex that strong rebalancing evicts."""
 REGION_BITS = BLOCK_BITS + 6
-"""Regions are of 2^15 vertices in a row."""
+"""A region is 2^15 consecutive vertices."""
 REGION_BLOCKS = 1 << REGION_BITS - BLOCK_BITS
 REGION_SUMS = 1 + REGION_BLOCKS
 
 
 @dataclass(frozen=True, eq=False)
 class Eviction:
-    """Whom the overweight parts evict: the first of the candidates, by bucket and number."""
+    """The choice of evicted vertices: the first candidates of each part by bucket and global id."""
 
     buckets: pk.View1D[pk.int32]  # of each vertex of an overweight part: loss bucket; NO_BUCKET
     histogram: pk.View1D[Weight]  # weight of the candidates, by stripe, part and bucket
     stripes: int
-    last_buckets: pk.View1D[pk.int32]  # of each part: last one that it evicts from; NO_BUCKET
-    needed: pk.View1D[pk.int64]  # of each part: weight still needed of the last bucket
-    last_vertices: pk.View1D[pk.int64]  # of each part: leading bits of the last vertex there
+    last_buckets: pk.View1D[pk.int32]  # by part: last bucket that it evicts from; NO_BUCKET
+    needed: pk.View1D[pk.int64]  # by part: weight still needed of the last bucket
+    last_vertices: pk.View1D[pk.int64]  # by part: leading bits of the id of the last vertex
     upper_digits: pk.View1D[Weight]  # weight in the last bucket, by part and upper half digit
-    lower_digits: pk.View1D[Weight]  # by these and lower half digit
-    half_bits: int
+    lower_digits: pk.View1D[Weight]  # by part, upper and lower half digit
+    half_bits: int  # bits of half a digit of an id
 
 
 @dataclass(frozen=True, eq=False)
 class EvictedSums:
-    """Weights of the evicted vertices of a group of parts, by regions and blocks of vertices."""
+    """Weights of the evicted vertices of each group of parts, by region and block of vertices."""
 
-    sums: pk.View1D[Weight]  # by group and region: that of the region, then of its blocks
+    sums: pk.View1D[Weight]  # by group and region: sum of the region, then sums of its blocks
     regions: int
-    here: pk.View1D[pk.int64]  # by group: in this piece of the graph
-    elsewhere: pk.View1D[pk.int64]  # by group: in pieces before this one
+    here: pk.View1D[pk.int64]  # by group: total in this piece of the graph
+    elsewhere: pk.View1D[pk.int64]  # by group: total in the preceding pieces
 
 
 @pk.function
 def region_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
-    """Return the place of a group's sum of a vertex's region."""
-    place: pk.int64 = group
-    return (place * evicted.regions + (v >> REGION_BITS)) * REGION_SUMS
+    """Return the index of a group's sum over the region of a vertex."""
+    index: pk.int64 = group
+    return (index * evicted.regions + (v >> REGION_BITS)) * REGION_SUMS
 
 
 @pk.function
 def block_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
-    """Return the place of a group's sum of a vertex's block."""
+    """Return the index of a group's sum over the block of a vertex."""
     return region_of(v, group, evicted) + 1 + ((v >> BLOCK_BITS) & REGION_BLOCKS - 1)
 
 
 @pk.function
 def candidate_for(q: int) -> int:
-    """Return the destination of a candidate for part q until it is evicted: below `NO_PART`."""
+    """Return the destination of a candidate for part q before it is evicted: below `NO_PART`."""
     return NO_PART - 1 - q
 
 
@@ -95,7 +95,7 @@ def part_of_candidate(destination: int) -> int:
 
 @pk.function
 def is_marked(v: int, state: Progress) -> bool:
-    """Whether a vertex is evicted, and has a part as destination."""
+    """Whether a vertex is evicted: its destination is a part."""
     return state.destinations[v] >= 0
 
 
@@ -109,9 +109,9 @@ def is_candidate(v: int, eviction: Eviction) -> bool:
 def mean_connection(
     v: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
 ) -> int:
-    """Return the mean connection to adjacent open parts (0: none), or `NOT_ADJACENT` if no part is.
+    """Return the mean connection to adjacent open parts, 0 if no adjacent part is open.
 
-    Notes the internal weight.
+    Returns `NOT_ADJACENT` if there is no adjacent part. Stores `internal`.
     """
     row: int = table.rows[v]
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
@@ -140,19 +140,19 @@ def mean_connection(
 
 @pk.function
 def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Progress):
-    """Add the weight of a candidate, that of index i, to its part and bucket."""
+    """Add the weight of a candidate, which index i processes, to its part and bucket."""
     stripe: int = tally_stripe(i, state.control[Control.REBALANCING], eviction.stripes)
-    place: int = tally_place(stripe, p, bucket, state.k)
-    pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
+    index: int = tally_index(stripe, p, bucket, state.k)
+    pk.atomic_fetch_add(eviction.histogram, [index], graph.vertex_weights[v])
 
 
 @pk.function
 def lose_weakly(
     v: int, found: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
 ) -> pk.int64:
-    """Make a vertex a candidate for the part of its best slot, and return what that loses.
+    """Make a vertex a candidate for the part of its best slot, and return its loss (equation 4.9).
 
-    Where there is no such slot, for an open part of its group by hash.
+    Without such a slot, a hash chooses an open part of its group.
     """
     p: int = state.parts[v]
     q: int = 0
@@ -164,8 +164,8 @@ def lose_weakly(
         seed: int = state.control[Control.ITERATION_SEED]
         first: int = p // plan.group_size * plan.group_size
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
-        place: int = first + place_of(mix(owned_global_id(v, graph) ^ seed), count)
-        q = plan.numbers[Row.OPEN_PART * state.k + place]
+        index: int = first + index_of_hash(mix(owned_global_id(v, graph) ^ seed), count)
+        q = plan.numbers[Row.OPEN_PART * state.k + index]
     state.destinations[v] = candidate_for(q)
     if rebalances_by_cut(state):
         return state.internal[v] - weight
@@ -185,13 +185,13 @@ def rate_losses(
     evicted: EvictedSums,
     state: Refinement,
 ):
-    """Sort the candidates into buckets by loss, and choose for each where it would go.
+    """Sort the candidates into loss buckets, and choose a destination for each.
 
-    A vertex of an overweight part is a candidate if the plan says that it is not too heavy, and it
-    has an adjacent part or is tied to its own by little. Weak: it would go to the adjacent open
-    part where its edges cost least, or to one of its group by hash if none is adjacent. Strong: to
-    one that is dealt later; its loss is not that of cost, but of weight: that of its mean
-    connection to adjacent open parts. Destinations and sums of the iteration before are forgotten.
+    A vertex of an overweight part is a candidate if it is not too heavy for the plan, and has an
+    adjacent part or little internal weight. Weak: the destination is the adjacent open part where
+    its edges cost least, otherwise an open part of its group by hash. Strong: `deal_evicted`
+    chooses the destination. The loss is then in edge weight, whatever the metric (equation 4.10).
+    Resets the destinations and sums of the last iteration.
     """
     if not rebalances(state):
         return
@@ -241,7 +241,7 @@ def rate_losses(
 
 @pk.workunit
 def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
-    """Activate all vertices that may leave a part that has lost its limit of ties."""
+    """Activate all vertices that may leave a part whose tie limit has been removed."""
     if state.targets[v] == INACTIVE:
         p: int = state.parts[v]
         if (
@@ -253,10 +253,10 @@ def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
 
 @pk.workunit
 def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
-    """Find the last bucket that a part has to evict from, and how much weight of it.
+    """Find the last bucket that a part must evict from, and the weight needed from it.
 
-    The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
-    limit of ties, and a counter says so.
+    Resets the histogram to 0. If all candidates weigh too little, removes the tie limit of the
+    part and sets `Counter.TOO_FEW`.
     """
     if not rebalances(state):
         return
@@ -269,11 +269,11 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
             eviction.last_buckets[p] = bucket
             eviction.needed[p] = needed
         for stripe in range(eviction.stripes):
-            needed -= eviction.histogram[tally_place(stripe, p, bucket, state.k)]
+            needed -= eviction.histogram[tally_index(stripe, p, bucket, state.k)]
     eviction.last_vertices[p] = 0
     for stripe in range(eviction.stripes):
         for bucket in range(BUCKETS):
-            eviction.histogram[tally_place(stripe, p, bucket, state.k)] = 0
+            eviction.histogram[tally_index(stripe, p, bucket, state.k)] = 0
     if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
         plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
         state.counters[Counter.TOO_FEW] = 1
@@ -308,10 +308,10 @@ def tally_digits(
     eviction: Eviction,
     state: Progress,
 ):
-    """Sum up the weights of candidates in the last bucket by the next digit of their number.
+    """Sum the weights of candidates in the last bucket by the next digit of their global id.
 
-    That is of 2 `half_bits` bits, `shift` above the lowest. Only candidates whose higher bits are
-    those of the last vertex.
+    A digit has 2 * `half_bits` bits, `shift` above the lowest. Only candidates whose higher bits
+    equal the leading bits of the last vertex count.
     """
     if not rebalances(state):
         return
@@ -321,21 +321,21 @@ def tally_digits(
     if not is_candidate(v, eviction):
         return
     p: int = state.parts[v]
-    number: pk.int64 = owned_global_id(v, graph)
-    number = number >> shift
+    v_id: pk.int64 = owned_global_id(v, graph)
+    v_id = v_id >> shift
     if eviction.buckets[v] == eviction.last_buckets[p] and (
-        (number >> 2 * eviction.half_bits) == eviction.last_vertices[p]
+        (v_id >> 2 * eviction.half_bits) == eviction.last_vertices[p]
     ):
         base: int = 1 << eviction.half_bits
-        upper: pk.int64 = p * base + ((number >> eviction.half_bits) & base - 1)
-        lower: pk.int64 = upper * base + (number & base - 1)
+        upper: pk.int64 = p * base + ((v_id >> eviction.half_bits) & base - 1)
+        lower: pk.int64 = upper * base + (v_id & base - 1)
         pk.atomic_fetch_add(eviction.upper_digits, [upper], graph.vertex_weights[v])
         pk.atomic_fetch_add(eviction.lower_digits, [lower], graph.vertex_weights[v])
 
 
 @pk.function
 def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[Weight], eviction: Eviction):
-    """Find the next half digit of the last vertex, given the weights by it from a place on."""
+    """Find the next half digit of the last vertex; its weights begin at index `start`."""
     base: int = 1 << eviction.half_bits
     needed: pk.int64 = eviction.needed[p]
     total: pk.int64 = 0
@@ -352,9 +352,9 @@ def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[Weight], evictio
 
 @pk.workunit
 def narrow_down(p: int, eviction: Eviction, state: Progress):
-    """Find the next digit of the number of the last vertex that a part evicts.
+    """Find the next digit of the global id of the last vertex that a part evicts.
 
-    The weights by digit are zero afterwards.
+    Resets the weights by digit to 0.
     """
     if not rebalances(state):
         return
@@ -376,17 +376,17 @@ def narrow_down(p: int, eviction: Eviction, state: Progress):
 def is_evicted(
     v: int, p: int, shift: int, graph: Graph, eviction: Eviction, state: Progress
 ) -> bool:
-    """Whether a candidate is among the first of its part, by bucket and number, that weigh enough.
+    """Whether a candidate is among the first of its part, by bucket and id, that weigh enough.
 
-    Where its number has the bits of the last vertex, apart from the `shift` lowest: whether those
-    with smaller such numbers do not weigh enough without it.
+    If its id equals the last vertex's without the `shift` lowest bits, the preceding candidates
+    with these bits must weigh less than needed.
     """
     last: int = eviction.last_buckets[p]
     if eviction.buckets[v] != last:
         return eviction.buckets[v] < last
-    number: pk.int64 = owned_global_id(v, graph) >> shift
-    if number != eviction.last_vertices[p]:
-        return number < eviction.last_vertices[p]
+    v_id: pk.int64 = owned_global_id(v, graph) >> shift
+    if v_id != eviction.last_vertices[p]:
+        return v_id < eviction.last_vertices[p]
     before: pk.int64 = 0
     for u in range(v - (owned_global_id(v, graph) & (1 << shift) - 1), v):
         if (
@@ -409,10 +409,10 @@ def evict(
     evicted: EvictedSums,
     state: Refinement,
 ):
-    """Weak: move the first candidates of each part, by bucket and number, to where they would go.
+    """Evict the first candidates of each part, by bucket and id, if no part has too few.
 
-    None where the candidates of some part do not suffice. Strong: mark them by some destination,
-    and sum up their weights by blocks and regions.
+    Weak: move them to their destinations. Strong: mark them by a provisional destination, and sum
+    their weights by block and region.
     """
     if not rebalances(state) or state.counters[Counter.TOO_FEW] == 1:
         return
@@ -436,11 +436,11 @@ def evict(
 
 @pk.workunit
 def sum_regions(i: int, evicted: EvictedSums, state: Progress):
-    """Strong: sum up the weights of the evicted vertices of a group, an index for each region."""
+    """Strong: sum the weights of the evicted vertices of a group, one index per region."""
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
-    place: pk.int64 = i
-    weight: pk.int64 = evicted.sums[place * REGION_SUMS]
+    index: pk.int64 = i
+    weight: pk.int64 = evicted.sums[index * REGION_SUMS]
     if weight > 0:
         pk.atomic_fetch_add(evicted.here, [i // evicted.regions], weight)
 
@@ -449,16 +449,16 @@ def sum_regions(i: int, evicted: EvictedSums, state: Progress):
 def evicted_before(
     v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, state: Progress
 ) -> pk.int64:
-    """Return the weight of the evicted vertices of a group that come before one of them."""
+    """Return the weight of the evicted vertices of a group that precede vertex v."""
     before: pk.int64 = evicted.elsewhere[group]
-    place: pk.int64 = region_of(0, group, evicted)
-    while place < region_of(v, group, evicted):
-        before += evicted.sums[place]
-        place += REGION_SUMS
-    place += 1
-    while place < block_of(v, group, evicted):
-        before += evicted.sums[place]
-        place += 1
+    index: pk.int64 = region_of(0, group, evicted)
+    while index < region_of(v, group, evicted):
+        before += evicted.sums[index]
+        index += REGION_SUMS
+    index += 1
+    while index < block_of(v, group, evicted):
+        before += evicted.sums[index]
+        index += 1
     for u in range((v >> BLOCK_BITS) << BLOCK_BITS, v):
         if is_marked(u, state) and state.previous[u] // plan.group_size == group:
             before += graph.vertex_weights[u]
@@ -474,11 +474,12 @@ def deal_evicted(
     evicted: EvictedSums,
     state: Refinement,
 ):
-    """Strong: move an evicted vertex to its share of the room of the open parts.
+    """Strong: move an evicted vertex to an open part with spare weight.
 
-    All of a group in ascending order are cut into pieces, one for each open part. If parts are
-    filled to the average, each piece weighs as nearly as possible what its part has room for, and
-    the rest of the vertices stay (Jet, section 4.2.2).
+    The evicted vertices of a group, in ascending order, are cut into segments. Each open part gets
+    one that fills its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
+    If parts are filled to the average, a segment weighs as nearly as possible as much as the spare
+    weight, and the rest of the vertices stay.
     """
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return

@@ -1,4 +1,4 @@
-"""Targets: the best of the parts adjacent to a vertex, by its row of the connectivity table."""
+"""Targets: the best part adjacent to a vertex, found in its row of the connectivity table."""
 
 from enum import IntEnum
 
@@ -21,30 +21,31 @@ from jetpy.workloads.common.metric import MetricKind, distance_of
 from jetpy.workloads.refinement.connectivity import capacity, ends_row
 
 NO_SLOT, NOT_ADJACENT = -1, -2
-"""In place of a slot: no part qualifies; no other part is adjacent at all."""
+"""Stand for a slot: no part qualifies; no other part is adjacent."""
 MAX_GAIN = INT32_MAX - 1
 
 
 class Wanted(IntEnum):
-    """Which parts qualify as a target."""
+    """The parts that qualify as a target."""
 
     ANY = 0
     WITH_ROOM = 1
-    """Those that are not above their limit with the vertex."""
+    """Parts that do not exceed their limit with the vertex."""
     OPEN = 2
-    """Those that rebalancing may fill and that have room for the vertex: their load is minus what
-    they have room for (`plan`)."""
+    """Open parts with enough spare weight for the vertex. `loads` is then minus the spare weight
+    (`plan`)."""
     VALID = 3
-    """Those that rebalancing may fill (Jet, section 4.2.2: valid destinations)."""
+    """Open parts: the valid destinations of Jet, section 4.2.2."""
 
 
 @pk.function
 def connection_to(
     q: int, weight: int, row: int, end: int, table: Connectivity, metric: Metric
 ) -> pk.int64:
-    """Return how much draws a vertex to part q, given its row and the weight of its edges there.
+    """Return the connection of a vertex to part q, given its row and its edge weight to q.
 
-    That weight where all parts have distance 1; else minus what its edges would cost.
+    The connection is that weight if all parts have distance 1. Otherwise it is minus the cost of
+    all edges of the vertex if it were in q.
     """
     connection: pk.int64 = weight
     if metric.metric_kind == MetricKind.EDGE_CUT:
@@ -62,7 +63,7 @@ def connection_to(
 
 @pk.function
 def rebalances_by_cut(iteration: Iteration) -> bool:
-    """Whether weak rebalancing rates moves by their cut, whatever the metric."""
+    """Whether weak rebalancing rates moves by the cut, even if the metric is another one."""
     return iteration.control[Control.REBALANCES_BY_CUT] == 1
 
 
@@ -70,7 +71,7 @@ def rebalances_by_cut(iteration: Iteration) -> bool:
 def qualifies(
     q: int, weight: int, wanted: int, loads: pk.View1D[pk.int64], limits: pk.View1D[pk.int64]
 ) -> bool:
-    """Whether a vertex of some weight may choose part q."""
+    """Whether a vertex of the given weight may choose part q."""
     if wanted == Wanted.WITH_ROOM:
         return loads[q] + weight <= limits[q]
     if wanted == Wanted.OPEN:
@@ -90,10 +91,10 @@ def best_slot(
     loads: pk.View1D[pk.int64],
     limits: pk.View1D[pk.int64],
 ) -> int:
-    """Return the slot of the best adjacent part: largest connection, then hash, then lowest.
+    """Return the slot of the best adjacent part: largest connection, then hash, then lowest part.
 
     Returns `NO_SLOT` if no part qualifies, `NOT_ADJACENT` if there is no adjacent part. Stores
-    `internal`. `loads` and `limits` say which parts qualify (`Wanted`).
+    `internal`. `loads` and `limits` decide which parts qualify (`Wanted`).
     """
     seed: int = state.control[Control.ITERATION_SEED]
     by_cut: bool = wanted >= Wanted.OPEN and rebalances_by_cut(state)
@@ -137,7 +138,7 @@ def best_slot(
 
 @pk.function
 def gain_of(v: int, slot: int, graph: Graph, table: Connectivity, state: Refinement) -> int:
-    """Return what moving to the part of a slot gains, in units; `internal` has been noted."""
+    """Return the gain of a move to the part of a slot, in units; `internal` must be up to date."""
     row: int = table.rows[v]
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     there: int = table.weights[slot]
@@ -150,7 +151,7 @@ def gain_of(v: int, slot: int, graph: Graph, table: Connectivity, state: Refinem
 
 @pk.function
 def saturated(gain: pk.int64) -> int:
-    """Return a gain, or the limit of those kept where it is beyond."""
+    """Clamp a gain to the range of stored gains."""
     if gain > MAX_GAIN:
         return MAX_GAIN
     if gain < -MAX_GAIN:
@@ -160,7 +161,7 @@ def saturated(gain: pk.int64) -> int:
 
 @pk.function
 def update_target(v: int, graph: Graph, table: Connectivity, state: Refinement):
-    """Make the best adjacent part the target of a vertex, unless it is known, and note the gain."""
+    """Set an unknown target of a vertex to its best adjacent part, and store the gain."""
     if state.targets[v] == UNKNOWN:
         best: int = best_slot(v, Wanted.ANY, graph, table, state, state.limits, state.limits)
         state.targets[v] = NO_PART

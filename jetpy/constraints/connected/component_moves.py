@@ -11,7 +11,7 @@ from jetpy.device.device_graph import upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
 from jetpy.workloads.constraints import component_balance, component_refinement, components
-from jetpy.workloads.constraints.component_balance import ANYWHERE, BESIDE
+from jetpy.workloads.constraints.component_balance import ADJACENT, ANYWHERE
 from jetpy.workloads.constraints.components import ALL_NUMBERS, EFFORT, Link, Part
 
 MAX_STEPS = 20_000
@@ -77,7 +77,7 @@ class PieceMoves:
             1,
             component_balance.push_weight,
             k=self.contiguity.k,
-            where=ANYWHERE if anywhere else BESIDE,
+            where=ANYWHERE if anywhere else ADJACENT,
             n=self._graph.n,
             graph=self._graph,
             state=state,
@@ -99,7 +99,7 @@ class PieceMoves:
     def _state(self, parts: IntArray) -> State:
         state = _state_of(self._host, self.contiguity, parts, self._seed, self._effort)
         self._host.run_tasks(
-            1, components.list_members, n=len(parts), k=self.contiguity.k, state=state
+            1, components.list_part_vertices, n=len(parts), k=self.contiguity.k, state=state
         )
         return state
 

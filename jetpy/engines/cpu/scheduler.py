@@ -98,7 +98,7 @@ def worker_of(pool: int, number: int) -> int:
 
 @function
 def take_piece(next_piece: int, turn: int, first: int, stop: int) -> int:
-    """Take a piece among ``first..stop - 1``, dealt to one worker; return `stop` if none is left.
+    """Take one of the pieces ``first..stop - 1`` of a worker; return `stop` if none is left.
 
     The first taker of a turn resets the word for this turn.
     """

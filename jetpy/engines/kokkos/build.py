@@ -4,7 +4,7 @@ Most of the time goes into headers, so kernels compiled together share a transla
 library. Each still has its own folder with the kernel's source. After compilation the folder also
 has a folder `binary` with a link to the library and the library's checksum, which appears
 atomically. So an interrupted compilation, or several processes that compile one kernel, never leave
-a partial one to be found. A damaged library counts as missing.
+a partial library. A damaged library counts as missing.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.constraints import component_balance, component_refinement, components
-from jetpy.workloads.constraints.component_balance import ANYWHERE, BESIDE, NOT_REACHED
+from jetpy.workloads.constraints.component_balance import ADJACENT, ANYWHERE, NOT_REACHED
 from jetpy.workloads.constraints.components import Link, Part
 from tests.constraints.oracle import UNLIMITED, Moves
 from tests.constraints.oracle import components as components_of
@@ -87,7 +87,7 @@ def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
     )
     engine, parts = engine_of(backend), np.array(expected.parts, np.int32)
     state = _state_of(engine, contiguity, parts, expected.seed, effort)
-    engine.run_tasks(1, components.list_members, n=len(parts), k=contiguity.k, state=state)
+    engine.run_tasks(1, components.list_part_vertices, n=len(parts), k=contiguity.k, state=state)
     expected.failed_slots = FAILED_SHARE * contiguity.k
     return replace(state, max_steps=min(expected.max_steps, INT32_MAX))
 
@@ -243,7 +243,7 @@ def check_lower_cut(backend: Backend, expected: Moves) -> None:
     )
 
 
-@pytest.mark.parametrize("where", [BESIDE, ANYWHERE])
+@pytest.mark.parametrize("where", [ADJACENT, ANYWHERE])
 @quick
 @given(expected=moves(weighted_graphs(most=20)))
 def test_balance_equals_the_oracle(backend: Backend, where: int, expected: Moves) -> None:
@@ -256,7 +256,7 @@ def check_balance(backend: Backend, expected: Moves, where: int) -> None:
     expected.balance(where)
     check_state(host(backend, state), expected)
     assert overload(expected) <= before[0]
-    if where == BESIDE:
+    if where == ADJACENT:
         assert all(
             now <= then for now, then in zip(components_per_part(expected), before[1], strict=True)
         )
@@ -272,7 +272,7 @@ def test_hubs_are_searched_last_and_queued_once(
     limits = [250, 30, 90]
     for check in (partial(check_groups, probes=probes, has_trees=False), check_lower_cut):
         check(backend, expected=Moves(graph, parts.tolist(), limits, [True] * graph.n, seed))
-    for where in (BESIDE, ANYWHERE):
+    for where in (ADJACENT, ANYWHERE):
         expected = Moves(graph, parts.tolist(), limits, [True] * graph.n, seed)
         check_balance(backend, expected, where)
 
@@ -285,7 +285,7 @@ def test_limited_effort_ends_early_and_worsens_nothing(
     """With an effort of 0, nothing moves."""
     for workunit, arguments in (
         (component_refinement.lower_cut, {}),
-        (component_balance.push_weight, {"k": start.k, "where": BESIDE}),
+        (component_balance.push_weight, {"k": start.k, "where": ADJACENT}),
     ):
         state = launch(backend, workunit, start, effort, **arguments)
         after = replace(start, parts=host(backend, state).parts)
@@ -307,6 +307,6 @@ def test_room_is_found_within_1023_parts(backend: Backend, away: int, is_reached
     parts = [0, *np.repeat(np.arange(k), 2).tolist()]
     limits = [*[2] * away, 3]
     start = Moves(path(len(parts)), parts, limits, [True] * len(parts), 0)
-    state = launch(backend, component_balance.push_weight, start, k=k, where=BESIDE)
+    state = launch(backend, component_balance.push_weight, start, k=k, where=ADJACENT)
     wanted = [*np.repeat(np.arange(k), 2).tolist(), away] if is_reached else parts
     assert host(backend, state).parts == wanted
