@@ -205,7 +205,7 @@ def test_tolerance_has_six_digits(
 
 @pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9", None])
 def test_bad_tolerance_is_refused(tolerance: Any) -> None:
-    with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; it must "):
+    with pytest.raises(OptionError, match=f"^refine.tolerance is {tolerance!r}; it must "):
         RefineOptions(tolerance=tolerance)
 
 

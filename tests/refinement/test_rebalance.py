@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -65,12 +66,14 @@ def rebalance(
     kind: str,
     limit: int,
     seed: int = 1,
-    rebalance_by: RebalanceBy = "cost",
+    options: Mapping[str, Any] | None = None,
     **other: Any,
 ) -> tuple[RefinementState, int]:
     """Run one iteration; return the state and the number of moves."""
-    refine = RefineOptions(weak_rounds=1 if kind == "weak" else 0, rebalance_by=rebalance_by)
-    problem = Problem(k, 0.0, 0, limit, seed, Options(refine=refine), **other)
+    refine = RefineOptions(weak_rounds=1 if kind == "weak" else 0).changed(options or {})
+    problem = Problem(
+        k, 0.0, graph.total_vertex_weight, limit, seed, Options(refine=refine), **other
+    )
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
@@ -243,15 +246,60 @@ def test_weak_rebalancing_prefers_the_best_valid_destination(backend: Backend) -
     assert parts_of(state)[1:4].tolist() == [2, 1, 2]
 
 
-@pytest.mark.parametrize(("weight", "expected"), [(3, 1), (4, 2), (6, 2)])
+@pytest.mark.parametrize(
+    ("weight", "check_room", "expected"), [(3, True, 1), (4, True, 2), (6, True, 2), (6, False, 1)]
+)
 def test_weak_rebalancing_prefers_parts_with_room(
-    backend: Backend, weight: int, expected: int
+    backend: Backend, weight: int, check_room: bool, expected: int
 ) -> None:
-    """Vertex 1 has weight 7 to part 1, which has room for 3, and 5 to part 2: room for 6."""
+    """Vertex 1 has weight 7 to part 1, which has room for 3, and 5 to part 2: room for 6.
+
+    Without a check of the room, the part only has to be a valid destination.
+    """
     graph = from_edges(4, [(1, 2), (1, 3)], [7, 5], [10, weight, 7, 4])
-    state, moved = rebalance(backend, graph, [0, 0, 1, 2], 3, "weak", 10)
+    options = {"check_room": check_room}
+    state, moved = rebalance(backend, graph, [0, 0, 1, 2], 3, "weak", 10, 1, options)
     assert moved == 1
     assert parts_of(state)[1] == expected
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    weights=st.lists(st.integers(1, 40), min_size=4, max_size=30),
+    k=st.integers(2, 6),
+    seed=st.integers(0, 10**6),
+)
+def test_strong_rebalancing_fills_parts_to_the_average(
+    backend: Backend, weights: list[int], k: int, seed: int
+) -> None:
+    """Evicted vertices go where their middles lie in the list of spare weights, or stay.
+
+    Without edges, parts evict in order of id.
+    """
+    graph = from_edges(len(weights), [], [], weights)
+    rng = np.random.default_rng(seed)
+    before = np.minimum(rng.integers(0, 2 * k, graph.n), k - 1)
+    loads = np.bincount(before, weights, k).astype(int).tolist()
+    total, limit = graph.total_vertex_weight, limit_of(graph, k, 0.1)
+    room = [max(min(-(-total // k) + 1, limit) - load, 0) for load in loads]
+    excess = [max(load - limit, 0) for load in loads]
+    evicted = []
+    for v, p in enumerate(before.tolist()):
+        if excess[p] > 0 and weights[v] <= max(3 * (k * loads[p] - total) // (2 * k), 1):
+            evicted.append(v)
+            excess[p] -= weights[v]
+    expected, ends, start = before.copy(), np.cumsum(room), 0
+    for v in evicted:
+        middle = start + weights[v] // 2
+        start += weights[v]
+        if middle < ends[-1]:
+            expected[v] = np.searchsorted(ends, middle, "right")
+    options = {"strong_fill": "average"}
+    state, moved = rebalance(backend, graph, before, k, "strong", limit, 1, options)
+    assert parts_of(state).tolist() == expected.tolist()
+    assert moved == (expected != before).sum()
 
 
 @pytest.mark.parametrize(
@@ -267,7 +315,9 @@ def test_weak_prefers_where_edges_cost_least(
     """
     edges = [(0, 1), (1, 4), (1, 5), (0, 2), (0, 3)]
     graph = from_edges(6, edges, [4, 2, 3, 9, 9])
-    state, moved = rebalance(backend, graph, [0, 0, 0, 0, 1, 2], 3, "weak", 3, 1, by, metric=metric)
+    state, moved = rebalance(
+        backend, graph, [0, 0, 0, 0, 1, 2], 3, "weak", 3, 1, {"rebalance_by": by}, metric=metric
+    )
     check_state(state, graph)
     assert moved == 1
     assert parts_of(state)[1] == expected
