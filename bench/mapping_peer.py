@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="runs after a first one to warm up")
     add_markdown_option(parser)
     options = parser.parse_args()
-    rows = []
+    rows, failed = [], 0
     for instance in selected(options):
         graph = instance.load()
         if (graph.edge_weights > 1).any() or (graph.vertex_weights > 1).any():
@@ -132,9 +132,14 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, f"{instance.name}.graph")
             jetpy.write_graph(file, graph)
-            for row in compare(instance, graph, file, options):
-                note(" ".join(row))
-                rows.append(row)
+            try:
+                for row in compare(instance, graph, file, options):
+                    note(" ".join(row))
+                    rows.append(row)
+            except (ValueError, subprocess.SubprocessError) as error:
+                detail = getattr(error, "stderr", None) or ""
+                note(f"{instance.name} failed: {error} {detail[-500:]}")
+                failed += 1
     kinds = ["by cost", "by cut"] if options.method == "im" else [options.method]
     if rows:
         columns = list(zip(*rows, strict=True))[4:]
@@ -144,6 +149,7 @@ def main() -> None:
     headers += [f"{quantity} {kind}" for quantity in ("time", "cost") for kind in kinds]
     title = "jetpy / GPU-HeiProMap"
     show(title, headers, rows, left=2, markdown=options.markdown)
+    raise SystemExit(f"{failed} graphs failed" if failed else 0)
 
 
 if __name__ == "__main__":
