@@ -15,6 +15,7 @@ from jetpy.workloads.common.groups import (
     NO_PART,
     Connectivity,
     Graph,
+    Partition,
     Progress,
     Refinement,
     Weight,
@@ -465,6 +466,15 @@ def evicted_before(
     return before
 
 
+@pk.function
+def spare_weight(index: int, first: int, plan: Plan, partition: Partition) -> pk.int64:
+    """Return the spare weight of the open part at an index; `first` is the first of its group."""
+    spare: pk.int64 = plan.numbers[Row.ROOM * partition.k + index]
+    if index > first:
+        spare -= plan.numbers[Row.ROOM * partition.k + index - 1]
+    return spare
+
+
 @pk.workunit
 def deal_evicted(
     i: int,
@@ -478,8 +488,8 @@ def deal_evicted(
 
     The evicted vertices of a group, in ascending order, are cut into segments. Each open part gets
     one that fills its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
-    If parts are filled to the average, a segment weighs as nearly as possible as much as the spare
-    weight, and the rest of the vertices stay.
+    If parts are filled to the average, the middle of a vertex decides. If the spare weight of its
+    part is less than half of it, the vertex goes to the next part that has so much, or stays.
     """
     if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
@@ -490,16 +500,27 @@ def deal_evicted(
         return
     group: int = state.previous[v] // plan.group_size
     before: pk.int64 = evicted_before(v, group, graph, plan, evicted, state)
-    low: int = group * plan.group_size
-    high: int = low + plan.numbers[Row.OPEN_COUNT * state.k + low] - 1
+    first: int = group * plan.group_size
+    last: int = first + plan.numbers[Row.OPEN_COUNT * state.k + first] - 1
+    low: int = first
+    high: int = last
+    half: int = 0
     if plan.fills_to_average:
-        before += graph.vertex_weights[v] // 2
-        if before >= plan.numbers[Row.ROOM * state.k + high]:
+        half = graph.vertex_weights[v] // 2
+        if before + half >= plan.numbers[Row.ROOM * state.k + last]:
             return
     while low < high:
         middle: int = (low + high) >> 1
-        if before < plan.numbers[Row.ROOM * state.k + middle]:
+        if before + half < plan.numbers[Row.ROOM * state.k + middle]:
             high = middle
         else:
             low = middle + 1
+    parts_left: int = last - first
+    while spare_weight(low, first, plan, state) < half:
+        if parts_left == 0:
+            return
+        parts_left -= 1
+        low += 1
+        if low > last:
+            low = first
     move(v, plan.numbers[Row.OPEN_PART * state.k + low], graph, state)
