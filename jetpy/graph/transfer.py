@@ -112,12 +112,13 @@ def _max(values: Array, groups: Groups) -> Array:
     if groups.xp is np:
         ordered = values[groups.order]
         return np.maximum.reduceat(ordered, groups.starts, axis=0) if len(ordered) else ordered
-    kind = np.result_type(values.dtype, np.float32 if values.dtype.kind == "f" else np.int32)
-    largest = _first(values, groups).astype(kind)  # CuPy has no such function of fewer bits
-    groups.xp.maximum.at(largest, groups.coarse_of, values.astype(kind))
-    if kind.kind == "f":  # CuPy's ignores NaN, NumPy's does not
-        largest[_totals(groups.xp.isnan(values), groups) > 0] = np.nan
-    return largest.astype(values.dtype)
+    columns, ends = values.reshape(len(values), -1), groups.starts + groups.counts - 1
+    largest = groups.xp.empty((len(ends), columns.shape[1]), values.dtype)
+    for number, column in enumerate(columns.T):  # CuPy has no maximum.reduceat
+        by_value = groups.xp.argsort(column.astype("u1") if column.dtype == bool else column)
+        order = by_value[groups.xp.argsort(groups.coarse_of[by_value], kind="stable")]
+        largest[:, number] = column[order[ends]]
+    return largest.reshape(len(ends), *values.shape[1:])
 
 
 def _first(values: Array, groups: Groups) -> Array:
