@@ -138,7 +138,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "unknown option": (setting("options", "speed", value=3), "another version"),
     "options": (setting("options", value=3), "wrong settings"),
     "option": (setting("options", "refine.patience", value=0), "patience is 0"),
-    "ratios": (setting("options", "refine.finest_ratios", value=[101]), "at most 100"),
+    "ratios": (setting("options", "refine.finest_ratios", value=[101]), "an integer in 0..100"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ def test_mapping_takes_all_options() -> None:
     )
     assert whole.partition.options == single.partition.options == jet
     assert whole.pe.tolist() == single.pe.tolist()
-    assert dict(mapping_rows(whole))["run"].startswith("hm, seed 0, 12 other options, cpu, ")
+    assert re.match(r"hm, seed 0, \d+ other options, cpu, ", dict(mapping_rows(whole))["run"])
     change = {"refine.rebalance_by": "cut"}
     one = jetpy.map_processes(graph, "2:4", "1:10", options=change, backend="cpu")
     assert dict(mapping_rows(one))["run"].startswith("im, seed 0, refine.rebalance_by cut, ")
