@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +83,7 @@ def dot(label: str, **style: Any) -> Line2D:
 def hierarchy() -> Figure:
     """Every coarse vertex of four levels, on the mesh that all of them stand for."""
     graph = mesh(1500)
-    options = preset("default")
-    options = replace(options, coarsen=replace(options.coarsen, per_part=10))
+    options = preset("default").changed({"coarsen.coarsest": "per-part", "coarsen.per_part": 10})
     problem = make_problem(graph.total_vertex_weight, 4, IMBALANCE, 0, options)
     levels = coarsen(finest_level(backend(), upload(backend(), graph)), [problem], no_progress)
     names, shown = np.arange(graph.n, dtype=np.int32), {}

@@ -19,8 +19,8 @@ from tests.fuzz.draws import (
     any_goal,
     any_graph,
     any_k,
-    any_methods,
     any_objective,
+    any_options,
     spelled,
 )
 from tests.fuzz.oracles import Parts
@@ -98,7 +98,7 @@ def constrained(rng: Random) -> Constrained:
         "successive": lambda: (np.arange(n) * k // max(n, 1)).astype(np.int32),
     }
     home = homes[rng.pick("home", CHOICES["home"])]()
-    options = {**any_goal(rng), **any_methods(rng), **any_objective(rng)}
+    options = {**any_goal(rng), **any_options(rng), **any_objective(rng)}
     if home is not None:
         total = 4 * max(graph.total_edge_weight + graph.total_vertex_weight, 1)
         allowed = CHOICES["migration"] if total < INT32_MAX // 8 else [0]

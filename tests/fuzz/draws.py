@@ -9,6 +9,8 @@ import numpy as np
 
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.problem.checked import read_value
+from jetpy.problem.options import Options
 from jetpy.problem.presets import PRESETS
 from jetpy.problem.problem import SEEDS
 from jetpy.refinement.methods import REFINEMENTS
@@ -24,6 +26,16 @@ WIDTHS = {
     "wide": 2**36,
 }
 """Maximum weight sum of a graph; above 2**31 - 1, wide kernels run."""
+CHANGES = (
+    *(("coarsen.rating", "weight"), ("coarsen.light_edges", "true"), ("coarsen.bounded", "false")),
+    *(("coarsen.coarsest", rule) for rule in ("jet", "per-part", "finest-share")),
+    *(("initial.method", method) for method in ("metis", "metis-kway")),
+    *(("refine.afterburner", "false"), ("refine.locks", "false"), ("refine.finest_ratios", "0")),
+    *(("refine.weak_rounds", "none"), ("refine.weak_rounds", "0"), ("refine.overfill", "none")),
+    *(("refine.strong_fill", "average"), ("refine.check_room", "false")),
+    *(("refine.extra_patience", "false"), ("refine.patience", "1"), ("refine.flow_sweeps", "3")),
+)
+"""Changes of single options, as `--set` takes them."""
 SHARES = ("2", "3", "8", "32", "anything", "n / 2", "n / 3", "n")
 CHOICES: Choices = {
     "structure": list(STRUCTURES),
@@ -35,6 +47,7 @@ CHOICES: Choices = {
     "preset": list(PRESETS),
     "coarsening": [None, *COARSENINGS],
     "refinement": [None, *REFINEMENTS],
+    "option": [None] * 12 + [f"{name}={value}" for name, value in CHANGES],
     "generations": [None, 1, 2, 5],
     "objective": ["cut"] * 6 + ["volume"] * 2 + ["connected"],
 }
@@ -94,6 +107,15 @@ def any_goal(rng: Random) -> dict[str, Any]:
 def any_methods(rng: Random) -> dict[str, Any]:
     """Return a preset, and methods that may override those of the preset."""
     return {what: any_of(rng, what) for what in ("preset", "coarsening", "refinement")}
+
+
+def any_options(rng: Random) -> dict[str, Any]:
+    """Return `any_methods`, and sometimes a change of a single option."""
+    change = any_of(rng, "option")
+    if change is None:
+        return any_methods(rng)
+    name, _, value = change.partition("=")
+    return {**any_methods(rng), "options": {name: read_value(Options, name, value)}}
 
 
 def any_objective(rng: Random) -> dict[str, Any]:

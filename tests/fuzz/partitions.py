@@ -19,9 +19,9 @@ from tests.fuzz.draws import (
     any_goal,
     any_graph,
     any_k,
-    any_methods,
     any_objective,
     any_of,
+    any_options,
     spelled,
     supporting,
 )
@@ -94,6 +94,6 @@ def less_volume(found: jetpy.Partition, other: jetpy.Partition, limits: Numbers)
 
 def partitioning(rng: Random) -> Partitioning:
     graph = any_graph(rng, most=None)
-    methods = {**any_methods(rng), "generations": any_of(rng, "generations")}
+    methods = {**any_options(rng), "generations": any_of(rng, "generations")}
     options = {**any_goal(rng), **methods, **any_objective(rng)}
     return Partitioning(graph, any_k(rng, graph.n), options)

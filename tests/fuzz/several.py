@@ -13,7 +13,7 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_methods, any_of, spelled
+from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_of, any_options, spelled
 from tests.fuzz.oracles import Ints, Parts
 from tests.fuzz.structures import WEIGHTS, weights
 
@@ -79,7 +79,7 @@ def several(rng: Random) -> MultiConstraint:
     share = rng.pick("fixed of several", CHOICES["fixed of several"])
     fixed = np.where(rng.random(n) < share, rng.integers(k, size=n), -1).astype(np.int32)
     table = np.stack(columns, axis=1).reshape(n, count)
-    return MultiConstraint(graph, k, table, targets, fixed, {**goal, **any_methods(rng)})
+    return MultiConstraint(graph, k, table, targets, fixed, {**goal, **any_options(rng)})
 
 
 def _column(rng: Random, n: int) -> Ints:
