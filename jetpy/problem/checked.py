@@ -94,9 +94,11 @@ def value_text(value: Any) -> str:
     """Return the value of an option as text, which `read_value` reads.
 
     >>> value_text((75, 25)), value_text(None), value_text(())
-    ('75,25', 'none', '')
+    ('75,25', 'none', 'none')
     """
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+    if isinstance(value, tuple) and value:
+        return ",".join(map(str, value))
+    return "none" if value in (None, ()) else str(value).lower()
 
 
 def read_value(options: type[Checked], name: str, text: str) -> Any:
@@ -145,7 +147,9 @@ def _read(kind: Any, text: str) -> Any:
             return None
         kind = _not_none(kind)
     if get_origin(kind) is tuple:
-        return tuple(_read(get_args(kind)[0], one) for one in text.split(",")) if text else ()
+        if text.lower() in ("", "none"):
+            return ()
+        return tuple(_read(get_args(kind)[0], one) for one in text.split(","))
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     if kind in (int, float):
