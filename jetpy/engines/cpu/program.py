@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Protocol, cast
 
@@ -14,6 +14,10 @@ from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.memory import Memory
 from jetpy.lazy import cached_property
+
+_Source = tuple[Any, Callable[[Any], Any] | None, str | None, str | None]
+"""An object, what reads its field, the element type if that is an array, and the field's name; None
+for the object itself."""
 
 
 class Programmable(Protocol):
@@ -88,11 +92,11 @@ class Program:
         """Replace some arguments and read attributes of all arguments again; see `Captured`."""
         sources, places, numbers = self._read
         addresses, values = self._memory.addresses, []
-        for number, (holder, field, element) in enumerate(sources):
+        for number, (holder, read, element, field) in enumerate(sources):
             if id(holder) in others:
                 holder = others[id(holder)]
-                sources[number] = holder, field, element
-            value = attrgetter(field)(holder) if field else holder
+                sources[number] = holder, read, element, field
+            value = holder if read is None else read(holder)
             if element is not None:
                 known = addresses[element].get(id(value))
                 value = known or self._memory.address(value, element, str(field))
@@ -101,17 +105,18 @@ class Program:
         return True
 
     @cached_property
-    def _read(self) -> tuple[list[tuple[Any, str | None, str | None]], Any, Any]:
+    def _read(self) -> tuple[list[_Source], Any, Any]:
         """Distinct values read from objects, and for each word of a block its value's index."""
         found: dict[tuple[int, str | None], int] = {}
-        sources: list[tuple[Any, str | None, str | None]] = []
+        sources: list[_Source] = []
         places, numbers, start = [], [], 0
         for step, launcher in zip(self._steps, self._launchers, strict=True):
             for place, name, field, element in launcher.read:
                 holder = step.arguments[name]
                 number = found.setdefault((id(holder), field), len(sources))
                 if number == len(sources):
-                    sources.append((holder, field, element))
+                    read = attrgetter(field) if field else None
+                    sources.append((holder, read, element, field))
                 places.append(start + place)
                 numbers.append(number)
             start += len(step.passed)
