@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any, Protocol, cast
 
@@ -15,6 +16,7 @@ from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.memory import Memory
 from jetpy.lazy import cached_property
 
+_reader = cache(attrgetter)
 _Source = tuple[Any, Callable[[Any], Any] | None, str | None, str | None]
 """An object, what reads its field, the element type if that is an array, and the field's name; None
 for the object itself."""
@@ -115,7 +117,7 @@ class Program:
                 holder = step.arguments[name]
                 number = found.setdefault((id(holder), field), len(sources))
                 if number == len(sources):
-                    read = attrgetter(field) if field else None
+                    read = _reader(field) if field else None
                     sources.append((holder, read, element, field))
                 places.append(start + place)
                 numbers.append(number)
