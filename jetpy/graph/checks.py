@@ -27,8 +27,10 @@ def integer(name: str, value: Any) -> int:
     raise OptionError(f"{name} is {value!r:.40}; it must be an integer")
 
 
-def whole_number(name: str, value: Any, least: int = 0) -> int:
-    """Return `value` as an int in `least`..2**31 - 1.
+def whole_number(
+    name: str, value: Any, least: int = 0, most: int = INT32_MAX, or_none: str = ""
+) -> int:
+    """Return `value` as an int in `least`..`most`; `or_none` begins the rule in the message.
 
     Raises
     ------
@@ -37,26 +39,27 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
     """
     with suppress(OptionError):
         number = integer(name, value)
-        if least <= number <= INT32_MAX:
+        if least <= number <= most:
             return number
-    wanted = f"an integer in {least}..{INT32_MAX}"
+    wanted = f"{or_none}an integer in {least}..{most}"
     raise OptionError(f"{name} is {value!r:.40}; it must be {wanted}")
 
 
-def finite_number(name: str, value: Any) -> float:
-    """Return `value` as a finite float that is not negative.
+def finite_number(name: str, value: Any, most: float | None = None, or_none: str = "") -> float:
+    """Return `value` as a finite float in 0..`most`; `or_none` begins the rule in the message.
 
     Raises
     ------
     OptionError
-        If `value` is not a real number, or is negative, infinite, NaN or a bool.
+        If `value` is not a real number, or is negative, above `most`, infinite, NaN or a bool.
     """
     with suppress(OverflowError):  # an integer beyond all floats
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             number = float(value)
-            if 0 <= number < math.inf:
+            if 0 <= number < math.inf and (most is None or number <= most):
                 return number
-    raise OptionError(f"{name} is {value!r:.40}; it must be a finite number of at least 0")
+    wanted = "a finite number of at least 0" if most is None else f"a number in 0..{most}"
+    raise OptionError(f"{name} is {value!r:.40}; it must be {or_none}{wanted}")
 
 
 def flag(name: str, value: Any) -> bool:

@@ -11,13 +11,13 @@ from types import UnionType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from jetpy.errors import OptionError
-from jetpy.graph.checks import finite_number, flag, integer, one_of
-from jetpy.graph.csr import INT32_MAX
+from jetpy.graph.checks import finite_number, flag, one_of, whole_number
 
 
-def option(default: Any, least: float = 0, most: float | None = None) -> Any:
-    """Return a field with a default, whose numbers must be in `least`..`most`."""
-    return field(default=default, metadata={"least": least, "most": most})
+def option(default: Any, least: int = 0, most: int | None = None) -> Any:
+    """Return a field with a default, whose numbers must be in `least`..`most`; floats from 0 on."""
+    limits = {"least": least} if most is None else {"least": least, "most": most}
+    return field(default=default, metadata=limits)
 
 
 @dataclass(frozen=True)
@@ -188,27 +188,6 @@ def _check(name: str, kind: Any, value: Any, limits: Mapping[str, Any]) -> Any:
         if not isinstance(value, kind):
             raise OptionError(f"{name} is {value!r:.40}; it must be {kind.__name__}")
         return value
-    return _check_number(name, kind, value, limits, or_none)
-
-
-def _check_number(
-    name: str, kind: type, value: Any, limits: Mapping[str, Any], or_none: str
-) -> int | float:
-    """Return an int or a float within limits; `or_none` begins the rule in the message."""
-    least, most = limits.get("least", 0), limits.get("most")
-    with suppress(OptionError):
-        if kind is int:
-            whole = integer(name, value)
-            if least <= whole <= (INT32_MAX if most is None else most):
-                return whole
-        else:
-            number = finite_number(name, value)
-            if least <= number and (most is None or number <= most):
-                return number
     if kind is int:
-        rule = f"an integer in {least}..{INT32_MAX if most is None else most}"
-    elif most is None:
-        rule = f"a finite number of at least {least}"
-    else:
-        rule = f"a number in {least}..{most}"
-    raise OptionError(f"{name} is {value!r:.40}; it must be {or_none}{rule}")
+        return whole_number(name, value, **limits, or_none=or_none)
+    return finite_number(name, value, limits.get("most"), or_none)
