@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_from_csr
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
-from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive
+from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive, write_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
 from jetpy.problem.metrics import checked_parts
@@ -83,23 +82,22 @@ def write_session(path: str | os.PathLike[str], session: Session) -> None:
     JetpyError
         If the file cannot be written.
     """
-    content, graph = io.BytesIO(), session.graph
+    graph = session.graph
     many: dict[str, Any] = {}
     if not _few_are_gone(session.settings, graph):
         many[PRESENT] = _present(session.vertices, session.settings.ids)
-    np.savez(
-        content,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        vertex_weights=graph.vertex_weights,
-        vertices=session.vertices,
-        parts=session.parts,
-        settings=np.array(json.dumps(asdict(session.settings))),
-        **many,
-    )
     with open_output(path) as stream:
-        stream.write(content.getbuffer())
+        write_archive(
+            stream,
+            indptr=graph.indptr,
+            indices=graph.indices,
+            edge_weights=graph.edge_weights,
+            vertex_weights=graph.vertex_weights,
+            vertices=session.vertices,
+            parts=session.parts,
+            settings=np.array(json.dumps(asdict(session.settings))),
+            **many,
+        )
 
 
 def is_session(path: str | os.PathLike[str]) -> bool:

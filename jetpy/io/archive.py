@@ -99,6 +99,13 @@ def names_in_archive(stream: BinaryIO) -> set[str]:
         return set()
 
 
+def write_archive(stream: BinaryIO, **arrays: npt.ArrayLike) -> None:
+    """Write arrays in the format of `numpy.savez`, also to a stream that cannot seek."""
+    content = io.BytesIO()
+    np.savez(content, **arrays)  # type: ignore[arg-type]
+    stream.write(content.getbuffer())
+
+
 def read_archive(stream: BinaryIO, what: str) -> dict[str, npt.NDArray[Any]]:
     """Read all arrays of an archive in the format of `numpy.savez`.
 

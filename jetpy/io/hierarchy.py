@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.dlpack import on_host
 from jetpy.graph.levels import GraphLevel, checked_levels, coarse_name, fitting
 from jetpy.graph.validate import checked_ids, checked_indptr, integer_array, row_of
-from jetpy.io.archive import read_archive
+from jetpy.io.archive import read_archive, write_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.problem.options import Options
 from jetpy.problem.presets import CUSTOM, PRESETS
@@ -76,7 +75,7 @@ def write_hierarchy(
     JetpyError
         If the file cannot be written.
     """
-    content, finest = io.BytesIO(), levels[0].graph
+    finest = levels[0].graph
     arrays: dict[str, Any] = {}
     for depth, level in enumerate(levels):
         arrays |= {f"{name}_{depth}": getattr(level.graph, name) for name in ARRAYS}
@@ -87,9 +86,8 @@ def write_hierarchy(
     given = {name: getattr(settings, name) for name in ("k", "imbalance", "seed", "preset")}
     given |= {"levels": len(levels), "name": finest.name, "options": settings.options.values()}
     arrays[SETTINGS] = np.array(json.dumps(given))
-    np.savez(content, **arrays)
     with open_output(path) as stream:
-        stream.write(content.getbuffer())
+        write_archive(stream, **arrays)
 
 
 def read_levels(

@@ -7,7 +7,6 @@ unless vertices were deleted: the ids of the other vertices would change.
 
 from __future__ import annotations
 
-import io
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,7 +17,7 @@ from jetpy.graph.build import graph_of
 from jetpy.graph.convert.objects import raw_of
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Rules
-from jetpy.io.archive import read_archive
+from jetpy.io.archive import read_archive, write_archive
 from jetpy.io.limits import is_justified
 
 _FORMATS = {
@@ -47,19 +46,17 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 
 def write(stream: BinaryIO, graph: Graph) -> None:
     """Write the four arrays of a graph, and its coordinates if known."""
-    content = io.BytesIO()  # writing an archive needs a seekable stream
     places: dict[str, Any] = {}
     if graph.locate is not None:
         places["coordinates"] = graph.locate()
-    np.savez(
-        content,
+    write_archive(
+        stream,
         indptr=graph.indptr,
         indices=graph.indices,
         edge_weights=graph.edge_weights,
         vertex_weights=graph.vertex_weights,
         **places,
     )
-    stream.write(content.getbuffer())
 
 
 def _check_numbers(arrays: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ others     text: line v holds the part of vertex v
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph.csr import INT32_MAX, IntArray
-from jetpy.io.archive import read_archive, read_array
+from jetpy.io.archive import read_archive, read_array, write_archive
 from jetpy.io.compression import open_input, open_output, split_name
 from jetpy.io.pairs import read_table
 from jetpy.io.text import first_line, format_rows, read_rows
@@ -181,9 +180,7 @@ def _read_npz(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
 
 
 def _write_npz(stream: BinaryIO, parts: IntArray) -> None:
-    content = io.BytesIO()  # writing an archive needs a seekable stream
-    np.savez(content, parts=parts)
-    stream.write(content.getbuffer())
+    write_archive(stream, parts=parts)
 
 
 def _read_csv(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
