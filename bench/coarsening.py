@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from statistics import mean
 
 from bench.instances import Instance, add_options, selected
@@ -24,16 +23,15 @@ from jetpy.problem.problem import Problem, make_problem
 
 
 def _without_score() -> Options:
-    options = choose("gkway", None, None)
-    return replace(options, coarsen=replace(options.coarsen, score=False))
+    return choose("gkway", options={"coarsen.score": False})
 
 
 VARIANTS: dict[str, Callable[[], Options]] = {
-    "default": lambda: choose("default", None, None),
-    "gkway": lambda: choose("gkway", None, None),
+    "default": lambda: choose("default"),
+    "gkway": lambda: choose("gkway"),
     "gkway without score": _without_score,
-    "gkway, constrained": lambda: choose("gkway", "constrained", None),
-    "gkway, two-hop": lambda: choose("gkway", "two-hop", None),
+    "gkway, constrained": lambda: choose("gkway", "constrained"),
+    "gkway, two-hop": lambda: choose("gkway", "two-hop"),
     "gkway, jet": lambda: choose("gkway", None, "jet"),
 }
 """Presets, some of them with another coarsening or refinement."""

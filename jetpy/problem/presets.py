@@ -29,14 +29,14 @@ AS_PUBLISHED = RefineOptions(
     flow_sweeps=0,
 )
 """Options of refinement as in the paper on Jet (`jet`)."""
-INDEPENDENT_SET = AS_PUBLISHED.changed(
-    {
-        "method": "independent-set",
-        "tolerance": 1.0,
-        "extra_patience": True,
-        "strong_fill": "limit",
-        "check_room": True,
-    }
+INDEPENDENT_SET = RefineOptions(
+    method="independent-set",
+    patience=12,
+    tolerance=1.0,
+    weak_rounds=2,
+    coarse_slack=0.0,
+    overfill=None,
+    flow_sweeps=0,
 )
 """Options of independent-set refinement: each move lowers the cut and respects the limits."""
 IGKWAY_UPDATES = IncrementalOptions(

@@ -33,6 +33,8 @@ class Plan:
         have limits of their own.
     strong_threshold, strong_thresholds
         Threshold and thresholds in strong rebalancing.
+    fills_to_average : bool
+        Whether these are the average weights of the parts.
     shares, thresholds : int64, shape (k,), or empty
         Relative target weight of each part, and its threshold, if the parts have their own limits.
     all_shares : int
@@ -61,10 +63,10 @@ class Plan:
         backend = self._backend
         self.limit, self.threshold = problem.limit, int(destination_below(problem.limit))
         self.shares = self.thresholds = self.strong_thresholds = backend.empty(0, np.int64)
+        fill = problem.options.refine.strong_fill
+        self.fills_to_average = fill == "average" and problem.groups == 1
         self.strong_threshold = self.threshold
-        by_average = problem.options.refine.strong_fill == "average" and problem.groups == 1
-        self.fills_to_average = by_average
-        if by_average:
+        if self.fills_to_average:
             self.strong_threshold = min(problem.ideal_in_units + 1, problem.limit)
         self.all_shares = problem.group_size
         if problem.part_limits is not None:
@@ -73,7 +75,7 @@ class Plan:
             self.all_shares = int(problem.shares[: problem.group_size].sum())
             self.thresholds = backend.from_host(destination_below(problem.part_limits))
             self.strong_threshold, self.strong_thresholds = DIFFERENT, self.thresholds
-            if by_average:
+            if self.fills_to_average:
                 averages = -(-problem.ideals // problem.unit) + 1
                 self.strong_thresholds = backend.from_host(
                     np.minimum(averages, problem.part_limits)
