@@ -165,7 +165,8 @@ def build_row(
 ) -> pk.int64:
     """Compute a row, and `internal`, from the parts of the neighbours.
 
-    Returns the cost of the edges to other parts, which may be 0, or `NO_EDGES` if there are none.
+    Return the cost of the edges to other parts, which may be 0, or `NO_EDGES` if there is no such
+    edge.
     With `after_moves`, the target of an active vertex becomes unknown if it or a neighbour has
     moved.
     """
