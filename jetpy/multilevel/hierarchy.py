@@ -21,8 +21,9 @@ from jetpy.refinement.finish import finish
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
 
-SMALL = 20_000
-"""Maximum size of levels that share a refinement, because creating one is slower than using it."""
+SMALL, SMALL_ON_GPU = 20_000, 1 << 20
+"""Maximum number of vertices of levels that share a refinement, because creating one takes longer
+than using it. On a GPU, the creation of a refinement waits for many allocations."""
 
 
 @dataclass(eq=False)
@@ -32,7 +33,7 @@ class LastRefinement:
     Attributes
     ----------
     room : int
-        Number of vertices of the largest small level; 0 for a large level.
+        Number of vertices of the largest small level of the back end; 0 for a large level.
     """
 
     room: int = 0
@@ -86,12 +87,11 @@ class HierarchyLevel:
     @property
     def is_small(self) -> bool:
         """Whether the level shares its refinement with other levels."""
-        return (
-            not self.backend.is_asynchronous
-            and self.graph.n <= SMALL
-            and self.graph.long_rows.count == 0
-            and self.refinement_type is Refinement
-        )
+        if self.refinement_type is not Refinement:
+            return False
+        if self.backend.is_asynchronous:
+            return self.graph.n <= SMALL_ON_GPU
+        return self.graph.n <= SMALL and self.graph.long_rows.count == 0
 
     def own_problem(self, problem: Problem) -> Problem:
         """Return the problem of this level; coarse levels have higher limits."""
@@ -153,7 +153,8 @@ class HierarchyLevel:
         """Return the level of the next coarser graph, on a back end chosen by its size."""
         suited = self.backend.for_size(coarse.size)
         graph = carry_graph(coarse, self.backend, suited)
-        level = HierarchyLevel(suited, graph, coarse_of, watch, small=self.small)
+        small = self.small if suited is self.backend else LastRefinement()
+        level = HierarchyLevel(suited, graph, coarse_of, watch, small=small)
         if self.blocks is not None:
             level = replace(level, blocks=inject(self, level, self.blocks))
         if self.pinned is not None:

@@ -67,7 +67,7 @@ class Refinement:
         self._captured = {tasks: CapturedLaunches(self.state) for tasks in Tasks}
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
-        """Move to another level; both levels must be without long rows.
+        """Move to another level; on CPUs, both levels must be without long rows.
 
         The problem must have the same number of parts and the same options as before.
         """

@@ -24,7 +24,8 @@ class LabelPropagation:
         options = state.problem.options.refine
         self._has_afterburner = options.afterburner
         self._cap = None if options.overfill is None else _inflow(state, options.overfill)
-        needs_gains = state.graph.long_rows.count or self._cap is not None
+        may_have_long_rows = state.graph.long_rows.count > 0 or backend.is_asynchronous
+        needs_gains = may_have_long_rows or self._cap is not None
         self._proposals = Proposals(
             vertices=state.launches.vertices(),
             gains=backend.full(n if needs_gains else 0, 0, np.int64),

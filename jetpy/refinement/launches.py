@@ -60,6 +60,10 @@ class Launches(ABC):
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
         """List vertices by a *scan* workunit, if that saves time; return the index count."""
 
+    def move(self) -> None:
+        """Forget the last level."""
+        return
+
     @abstractmethod
     def choose_room(self, active: int) -> None:
         """Choose how many vertices launches cover, and at how many active ones to choose again."""
@@ -110,9 +114,9 @@ class SweepingLaunches(Launches):
     has_any_task = False
     _count = 0
 
-    def __init__(self, control: DualView, active: Array, moves: MoveLists) -> None:
+    def __init__(self, control: DualView, active: Array) -> None:
         super().__init__(control)
-        self._active, self._moved = active, len(moves.moved)
+        self._active = active
 
     @property
     def may_rebuild(self) -> bool:
@@ -124,9 +128,18 @@ class SweepingLaunches(Launches):
 
         Kernels do nothing if another task is due.
         """
-        if place == Control.MOVES:
-            return min(INDICES, self._moved * SHARE)
-        return int(self._control.host[Control.VERTICES]) if place == Control.ROWS else self._count
+        if place == Control.PROPAGATING or place == Control.REBALANCING:
+            return self._count
+        vertices = int(self._control.host[Control.VERTICES])
+        if place == Control.ROWS:
+            return vertices
+        sections: int = -(-vertices // COUNTER_STRIPES)
+        most: int = sections * COUNTER_STRIPES * SHARE
+        return min(INDICES, most)
+
+    def move(self) -> None:
+        """Choose the room of the new level from scratch; beyond it, active vertices are stale."""
+        self._count = 0
 
     def vertices(self) -> Array:
         """Return the active vertices."""

@@ -86,12 +86,13 @@ class RefinementState:
         self.moves = make_move_lists(backend, n)
         self.launches: Launches = ListedLaunches(dual.control, backend, k, self.room)
         if backend.is_asynchronous:
-            self.launches = SweepingLaunches(dual.control, self.vertices.active, self.moves)
+            self.launches = SweepingLaunches(dual.control, self.vertices.active)
         self.move(graph, problem, pinned)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
         """Move to a level of at most `room` vertices."""
         self.graph, self.problem, self.pinned = graph, problem, pinned
+        self.launches.move()
         self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
         self.partition.limits[:] = self.backend.from_host(problem.limits)
         self.table = make_table(self.backend, graph, problem.k)
