@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jetpy.device.device_graph import Adjacency, DeviceGraph
-from jetpy.device.long_rows import find_fine_rows, find_long_rows
+from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.workloads.coarsening import contraction as kernels
+from jetpy.workloads.coarsening import slot_merging as slot_kernels
 from jetpy.workloads.coarsening.contraction import Grouping, Pairs, Tables
+from jetpy.workloads.coarsening.slot_merging import Slots
 from jetpy.workloads.common.groups import NO_VERTEX
-from jetpy.workloads.common.packing import LOWER_BITS
+from jetpy.workloads.common.packing import LOWER_BITS, LOWER_MASK
 from jetpy.workloads.common.values import add_weights
 
 
@@ -27,7 +31,8 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
         n = backend.scan(graph.n, kernels.number_pairs, **rows) >> LOWER_BITS
     weights = backend.empty(n, backend.sum_type)
     backend.parallel_for(n, kernels.join_pairs, graph=graph, pairs=pairs, coarse_weights=weights)
-    return merge(backend, graph, pairs, rows["offsets"][: n + 1], weights), pairs.coarse_of
+    offsets = rows["offsets"][: n + 1]
+    return merge(backend, graph, pairs, offsets, weights, graph.nnz), pairs.coarse_of
 
 
 def contract_groups(
@@ -55,7 +60,7 @@ def contract_groups(
     )
     themselves = backend.xp.arange(n, dtype=coarse_of.dtype)
     alone = Pairs(backend.full(n, NO_VERTEX), themselves, themselves)
-    return merge(backend, gathered, alone, offsets, weights), coarse_of
+    return merge(backend, gathered, alone, offsets, weights, graph.nnz), coarse_of
 
 
 def merge(
@@ -64,28 +69,65 @@ def merge(
     pairs: Pairs,
     offsets: Array,
     vertex_weights: Array,
+    room: int,
 ) -> DeviceGraph:
-    """Merge the rows of pairs into the coarse graph; coarse row c has room from `offsets[c]` on."""
-    n, room = len(vertex_weights), len(graph.indices)
-    kind = backend.sum_type
-    tables = Tables(offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind))
-    fine = {"graph": graph, "pairs": pairs, "tables": tables}
-    long_rows = find_fine_rows(backend, offsets, room)
-    longest = long_rows.chunks.longest
-    backend.parallel_for(n, kernels.merge_rows, longest=longest, **fine)
-    long_rows.launch_lanes(kernels.clear_long_rows, tables=tables)
-    long_rows.launch_lanes(kernels.merge_long_rows, **fine)
-    indptr = backend.full(n + 1, 0, kind)
-    nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)
-    coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz, kind))
-    backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse, longest=longest)
-    long_rows.launch_lanes(kernels.copy_long_rows, tables=tables, coarse=coarse)
-    weight = backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
+    """Merge the rows of pairs into the coarse graph; coarse row c has room from `offsets[c]` on.
+
+    `offsets` ends with `room`, the number of entries of these rows.
+    """
+    rows = _merge_rows if backend.warp_size == 1 else _merge_slots
+    coarse, weight = rows(backend, graph, pairs, offsets, len(vertex_weights), room)
     return DeviceGraph(
-        indptr,
+        coarse.indptr,
         coarse.indices,
         coarse.edge_weights,
         vertex_weights,
         weight,
-        find_long_rows(backend, indptr, nnz),
+        find_long_rows(backend, coarse.indptr, len(coarse.indices)),
     )
+
+
+def _merge_rows(
+    backend: Backend,
+    graph: DeviceGraph | Adjacency,
+    pairs: Pairs,
+    offsets: Array,
+    n: int,
+    room: int,
+) -> tuple[Adjacency, int]:
+    """Merge with one index per coarse row; return the rows and their total weight."""
+    kind = backend.sum_type
+    tables = Tables(offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind))
+    backend.parallel_for(n, kernels.merge_rows, graph=graph, pairs=pairs, tables=tables)
+    indptr = backend.full(n + 1, 0, kind)
+    nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)
+    coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz, kind))
+    backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse)
+    return coarse, backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
+
+
+def _merge_slots(
+    backend: Backend,
+    graph: DeviceGraph | Adjacency,
+    pairs: Pairs,
+    offsets: Array,
+    n: int,
+    room: int,
+) -> tuple[Adjacency, int]:
+    """Merge with one index per slot of a coarse row; return the rows and their total weight."""
+    kind = backend.sum_type
+    slots = Slots(offsets, backend.empty(room), backend.empty(room), backend.empty(room, kind))
+    fine: dict[str, Any] = {"graph": graph, "pairs": pairs, "slots": slots}
+    long_rows = find_long_rows(backend, offsets, room)
+    longest = long_rows.chunks.longest
+    backend.parallel_for(room, slot_kernels.gather_slots, n=n, longest=longest, **fine)
+    long_rows.launch_lanes(slot_kernels.merge_long_rows, **fine)
+    nnz = backend.reduce(room, slot_kernels.merge_slots, slots=slots, longest=longest)
+    coarse = Adjacency(backend.full(n + 1, 0, kind), backend.empty(nnz), backend.empty(nnz, kind))
+    sums_weights = not backend.is_wide
+    total = backend.scan(
+        room, slot_kernels.copy_slots, n=n, sums_weights=sums_weights, slots=slots, coarse=coarse
+    )
+    if sums_weights:
+        return coarse, total & LOWER_MASK
+    return coarse, backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)

@@ -96,11 +96,6 @@ def none_of(backend: Backend) -> LongRows:
     return LongRows(backend, 0, none, none)
 
 
-def find_fine_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
-    """List the long rows for kernels that need only `LongRows.fine`."""
-    return none_of(backend) if backend.warp_size == 1 else find_long_rows(backend, indptr, entries)
-
-
 def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     """List the long rows of a graph, given the offsets of its rows (shape (n + 1,)).
 

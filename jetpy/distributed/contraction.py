@@ -164,9 +164,9 @@ def _merge_rows(
         coarse_weights=weights,
     )
     offsets = backend.full(n + 1, 0, kind)
-    backend.scan(n, offset_rows, counts=room, indptr=offsets)
+    entries = backend.scan(n, offset_rows, counts=room, indptr=offsets)
     pairs = Pairs(meeting.match, coarse_of, meeting.lower)
-    coarse = merge(backend, gathered.adjacency, pairs, offsets, weights)
+    coarse = merge(backend, gathered.adjacency, pairs, offsets, weights, entries)
     return coarse, ghosts, coarse_of[:n_owned].copy()
 
 

@@ -81,6 +81,7 @@ def evolve(
     which vertices must be, -1 for free vertices. `home` (int32, shape (n,)) are the previous parts,
     -1 for none: the first generation is recombined with their refinement.
     """
+    backend = backend.for_size(graph.n + 2 * graph.m)
     pace = GenerationBudget(effort)
     with Stopwatch(backend, "coarsen") as transfer:
         device, unit = divide_weights(backend, upload(backend, graph))

@@ -1,7 +1,8 @@
 """Contraction of pairs or groups of vertices (Jet, Algorithm 3.1).
 
-One hash table per coarse row merges parallel edges. A group is first gathered into one row with all
-edges of its vertices. Merging then treats that row as a pair with a single vertex.
+On CPUs, one index merges the parallel edges of a coarse row, with a list or hash table (on GPUs:
+`slot_merging`). A group is first gathered into one row with all edges of its vertices. Merging then
+treats that row as a pair with a single vertex.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from jetpy.workloads.common.groups import (
     Weight,
     edges,
 )
-from jetpy.workloads.common.hash_table import FREE, claim_slot, find_slot, slot_of_claim, was_free
+from jetpy.workloads.common.hash_table import FREE, find_slot
 from jetpy.workloads.common.hashing import spread
 from jetpy.workloads.common.long_rows import (
     is_left_to_lanes,
@@ -221,15 +222,10 @@ def close_gaps(start: int, used: int, tables: Tables):
 
 
 @pk.workunit
-def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, longest: int):
-    """Merge the edges of a pair into a coarse row, whose entries end up at the front of its slots.
-
-    Lanes merge rows longer than `longest` (`merge_long_rows`).
-    """
+def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables):
+    """Merge the edges of a pair into a coarse row, whose entries end up at the front of its slots."""
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    if size > longest:
-        return
     if size > LONGEST_LIST:
         clear_table(start, size, tables)
     used: int = 0
@@ -245,66 +241,6 @@ def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, longest: int)
     if size > LONGEST_LIST:
         close_gaps(start, used, tables)
     tables.counts[c] = used
-
-
-@pk.workunit
-def clear_long_rows(i: int, tables: Tables, long_rows: LongRows):
-    """Empty the tables of the long coarse rows."""
-    c: int = row_of(i, long_rows)
-    start: int = tables.offsets[c]
-    size: int = tables.offsets[c + 1] - start
-    for entry in lane_entries(i, size, long_rows):
-        tables.keys[start + entry] = FREE
-        tables.sums[start + entry] = 0
-    tables.counts[c] = 0
-
-
-@pk.workunit
-def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_rows: LongRows):
-    """Merge a lane's share of the edges of a pair into the hash table of a long coarse row.
-
-    The order of the entries in a row varies between runs, so no result may depend on it.
-    """
-    c: int = row_of(i, long_rows)
-    u: int = pairs.representatives[c]
-    partner: int = pairs.match[u]
-    degree: int = graph.indptr[u + 1] - graph.indptr[u]
-    start: int = tables.offsets[c]
-    size: int = tables.offsets[c + 1] - start
-    added: int = 0
-    for entry in lane_entries(i, size, long_rows):
-        e: int = graph.indptr[u] + entry
-        if entry >= degree:
-            e = graph.indptr[partner] + (entry - degree)
-        d: int = pairs.coarse_of[graph.indices[e]]
-        if d != c:
-            claim: int = claim_slot(d, start + spread(d, size), start, size, tables.keys)
-            if was_free(claim):
-                added += 1
-            pk.atomic_fetch_add(tables.sums, [slot_of_claim(claim)], graph.edge_weights[e])
-    if added > 0:
-        pk.atomic_fetch_add(tables.counts, [c], added)
-
-
-@pk.workunit
-def copy_long_rows(i: int, tables: Tables, coarse: Graph, long_rows: LongRows):
-    """Copy a lane's share of a merged row out of the table, and reduce `counts` to 0."""
-    c: int = row_of(i, long_rows)
-    start: int = tables.offsets[c]
-    size: int = tables.offsets[c + 1] - start
-    used: int = 0
-    for entry in lane_entries(i, size, long_rows):
-        if tables.keys[start + entry] != FREE:
-            used += 1
-    if used == 0:
-        return
-    left: int = pk.atomic_fetch_add(tables.counts, [c], -used)
-    target: int = coarse.indptr[c] + left - used
-    for entry in lane_entries(i, size, long_rows):
-        if tables.keys[start + entry] != FREE:
-            coarse.indices[target] = tables.keys[start + entry]
-            coarse.edge_weights[target] = tables.sums[start + entry]
-            target += 1
 
 
 @pk.workunit
@@ -324,11 +260,9 @@ def offset_rows(
 
 
 @pk.workunit
-def copy_rows(c: int, tables: Tables, coarse: Graph, longest: int):
-    """Copy the merged rows out of the tables, except rows longer than `longest`."""
+def copy_rows(c: int, tables: Tables, coarse: Graph):
+    """Copy the merged rows out of the tables."""
     source: int = tables.offsets[c]
-    if tables.offsets[c + 1] - source > longest:
-        return
     for target in edges(c, coarse):
         coarse.indices[target] = tables.keys[source]
         coarse.edge_weights[target] = tables.sums[source]

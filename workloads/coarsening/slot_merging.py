@@ -1,0 +1,174 @@
+"""Merging of parallel edges on GPUs: one index per slot of a coarse row, so that no thread waits.
+
+The edges of a pair are gathered into the slots of their coarse row. In a short row, each slot
+compares itself with the others: the first slot of a neighbour adds up the weights of all of them.
+In a long row, lanes enter the edges into a hash table. The used slots are then copied to the coarse
+graph. The entries of a short row are in the order in which `contraction` merges them.
+"""
+
+from dataclasses import dataclass
+
+import pykokkos as pk
+
+from jetpy.workloads.coarsening.contraction import Pairs
+from jetpy.workloads.common.groups import Graph, LongRows, Offset, Weight
+from jetpy.workloads.common.hash_table import FREE, claim_slot, slot_of_claim
+from jetpy.workloads.common.hashing import spread
+from jetpy.workloads.common.long_rows import lane_entries, row_of
+from jetpy.workloads.common.packing import pack, upper_of
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Coarse rows during the merge: row c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
+
+    offsets: pk.View1D[Offset]
+    rows: pk.View1D[pk.int32]  # coarse row of each slot; -1 - row if the slot is not used
+    keys: pk.View1D[pk.int32]  # coarse neighbour, or FREE
+    sums: pk.View1D[Weight]  # weight of the edge; of all parallel edges if the slot is used
+
+
+@pk.function
+def not_used(c: int) -> int:
+    """Return what `rows` contains for an unused slot of row c."""
+    return -1 - c
+
+
+@pk.function
+def coarse_row(slot: int, slots: Slots) -> int:
+    """Return the row of a slot."""
+    if slots.rows[slot] < 0:
+        return -1 - slots.rows[slot]
+    return slots.rows[slot]
+
+
+@pk.function
+def edge_of_entry(c: int, entry: int, graph: Graph, pairs: Pairs) -> int:
+    """Return an edge of a pair: those of the representative come first."""
+    u: int = pairs.representatives[c]
+    first: int = graph.indptr[u]
+    degree: int = graph.indptr[u + 1] - first
+    if entry < degree:
+        return first + entry
+    return graph.indptr[pairs.match[u]] + (entry - degree)
+
+
+@pk.function
+def row_with_slot(slot: int, n: int, slots: Slots) -> int:
+    """Return which of n rows has a slot."""
+    row: int = 0
+    end: int = n
+    while end - row > 1:
+        middle: int = (row + end) >> 1
+        if slots.offsets[middle] <= slot:
+            row = middle
+        else:
+            end = middle
+    return row
+
+
+@pk.workunit
+def gather_slots(slot: int, n: int, graph: Graph, pairs: Pairs, slots: Slots, longest: int):
+    """Copy an edge of a pair into a slot of its coarse row, one of n rows.
+
+    Rows of more than `longest` slots become empty hash tables.
+    """
+    c: int = row_with_slot(slot, n, slots)
+    slots.rows[slot] = c
+    slots.keys[slot] = FREE
+    slots.sums[slot] = 0
+    start: int = slots.offsets[c]
+    if slots.offsets[c + 1] - start > longest:
+        return
+    e: int = edge_of_entry(c, slot - start, graph, pairs)
+    d: int = pairs.coarse_of[graph.indices[e]]
+    if d != c:
+        slots.keys[slot] = d
+        slots.sums[slot] = graph.edge_weights[e]
+
+
+@pk.workunit
+def merge_long_rows(i: int, graph: Graph, pairs: Pairs, slots: Slots, long_rows: LongRows):
+    """Merge a lane's share of the edges of a pair into the hash table of a long coarse row.
+
+    The order of the entries in a row varies between runs, so no result may depend on it.
+    """
+    c: int = row_of(i, long_rows)
+    start: int = slots.offsets[c]
+    size: int = slots.offsets[c + 1] - start
+    for entry in lane_entries(i, size, long_rows):
+        e: int = edge_of_entry(c, entry, graph, pairs)
+        d: int = pairs.coarse_of[graph.indices[e]]
+        if d != c:
+            claim: int = claim_slot(d, start + spread(d, size), start, size, slots.keys)
+            pk.atomic_fetch_add(slots.sums, [slot_of_claim(claim)], graph.edge_weights[e])
+
+
+@pk.workunit
+def merge_slots(slot: int, acc: pk.Acc[pk.int64], slots: Slots, longest: int):
+    """Add the weights of later slots of the same neighbour, or mark the slot as not used.
+
+    Counts the used slots. Reads no slot that another index changes: a slot changes only if it is
+    the first of its neighbour, and no other slot reads it then.
+    """
+    c: int = slots.rows[slot]
+    d: int = slots.keys[slot]
+    if d == FREE:
+        slots.rows[slot] = not_used(c)
+        return
+    start: int = slots.offsets[c]
+    end: int = slots.offsets[c + 1]
+    if end - start <= longest:
+        is_first: bool = True
+        for s in range(start, slot):
+            if slots.keys[s] == d:
+                is_first = False
+        if not is_first:
+            slots.rows[slot] = not_used(c)
+            return
+        total: int = slots.sums[slot]
+        for s in range(slot + 1, end):
+            if slots.keys[s] == d:
+                total += slots.sums[s]
+        slots.sums[slot] = total
+    acc += 1
+
+
+@pk.workunit
+def copy_slots(
+    slot: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    n: int,
+    sums_weights: bool,
+    slots: Slots,
+    coarse: Graph,
+):
+    """Copy the used slots to the coarse graph, and set the offsets of its n rows.
+
+    The scan counts the used slots. If `sums_weights`, it packs the count and the sum of the weights
+    into one sum.
+    """
+    c: int = coarse_row(slot, slots)
+    place: int = acc
+    added: pk.int64 = 0
+    if sums_weights:
+        place = upper_of(acc)
+    if slots.rows[slot] >= 0:
+        added = 1
+        if sums_weights:
+            added = pack(1, slots.sums[slot])
+        if last_pass:
+            coarse.indices[place] = slots.keys[slot]
+            coarse.edge_weights[place] = slots.sums[slot]
+    if last_pass:
+        row: int = c
+        while row >= 0 and slots.offsets[row] == slot:
+            coarse.indptr[row] = place
+            row -= 1
+        if slot + 1 == slots.offsets[n]:
+            if slots.rows[slot] >= 0:
+                place += 1
+            for after in range(c + 1, n + 1):
+                coarse.indptr[after] = place
+    acc += added
