@@ -223,7 +223,7 @@ def close_gaps(start: int, used: int, tables: Tables):
 
 @pk.workunit
 def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables):
-    """Merge the edges of a pair into a coarse row, whose entries end up at the front of its slots."""
+    """Merge the edges of a pair into a coarse row, at the front of its slots."""
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
     if size > LONGEST_LIST:
