@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = {
     "grid": "1000 1000",
     "cube": "100 100 100",
+    "tetrahedra": "40 40 40",
     "delaunay": "100000",
     "rgg": "100000",
     "rmat": "16",

@@ -8,8 +8,9 @@ its function.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from jetpy.graph.checks import integer
 from jetpy.graph.coordinates import Coordinates, Locate
 from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, Graph
 
+Point = tuple[int, ...]
+
 _RMAT = (0.57, 0.19, 0.19)  # probabilities of three quadrants of the matrix, as in Graph500
 _ROAD_DEGREE = 2.5  # average, as in real road networks
 
@@ -30,9 +33,36 @@ def grid(rows: int, cols: int) -> Graph:
     return _lattice((rows, cols), f"grid-{rows}x{cols}")
 
 
-def cube(a: int, b: int, c: int) -> Graph:
-    """Mesh of `a` by `b` by `c` vertices, each joined to its up to 6 neighbours."""
-    return _lattice((a, b, c), f"cube-{a}x{b}x{c}")
+def cube(a: int, b: int, c: int, neighbours: int = 6) -> Graph:
+    """Mesh of `a` by `b` by `c` vertices, each joined to its up to 6 or 26 neighbours.
+
+    Parameters
+    ----------
+    a, b, c : int
+        Numbers of vertices along the axes.
+    neighbours : int
+        6 joins vertices at distance 1. 26 also joins those across the diagonals of squares and
+        cubes, as in the matrix of a 27-point stencil or of trilinear finite elements.
+    """
+    if integer("neighbours", neighbours) not in (6, 26):
+        raise OptionError(f"neighbours is {neighbours}; it must be 6 or 26")
+    if neighbours == 6:
+        return _lattice((a, b, c), f"cube-{a}x{b}x{c}")
+    around = [step for step in product((-1, 0, 1), repeat=3) if any(step)]
+    return _stencil((a, b, c), {(0, 0, 0): around}, 1, f"cube-{a}x{b}x{c}-26")
+
+
+def tetrahedra(a: int, b: int, c: int) -> Graph:
+    """Nodes of a box of `a` by `b` by `c` cells, each cut into six quadratic tetrahedra.
+
+    The nodes are the vertices and the midpoints of the edges of the tetrahedra. Nodes of the same
+    tetrahedron are joined, as in the matrix of quadratic finite elements. There are
+    ``(2 a + 1) (2 b + 1) (2 c + 1)`` nodes. Inner nodes have 18, 26 or 64 neighbours.
+    """
+    for extent in (a, b, c):
+        _require("each side", extent, 1)
+    shape = (2 * a + 1, 2 * b + 1, 2 * c + 1)
+    return _stencil(shape, _quadratic_tetrahedra(), 2, f"tetrahedra-{a}x{b}x{c}")
 
 
 def delaunay(n: int, seed: int = 0) -> Graph:
@@ -138,6 +168,7 @@ def thinned_delaunay(n: int, seed: int = 0, keep: float = 0.42) -> Graph:
 GENERATORS: dict[str, Callable[..., Graph]] = {
     "grid": grid,
     "cube": cube,
+    "tetrahedra": tetrahedra,
     "delaunay": delaunay,
     "rgg": random_geometric,
     "rmat": rmat,
@@ -148,26 +179,68 @@ GENERATORS: dict[str, Callable[..., Graph]] = {
 
 
 def _lattice(shape: tuple[int, ...], name: str) -> Graph:
+    """Return a lattice whose vertices are joined at distance 1."""
+    axes = range(len(shape))
+    steps = [tuple(sign * (i == axis) for i in axes) for axis in axes for sign in (-1, 1)]
+    return _stencil(shape, {(0,) * len(shape): steps}, 1, name)
+
+
+def _stencil(
+    shape: tuple[int, ...], steps: Mapping[Point, Iterable[Point]], period: int, name: str
+) -> Graph:
+    """Return a graph on a lattice whose stencil is periodic.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Numbers of lattice points along the axes; the last axis has consecutive vertices.
+    steps : mapping of points to points
+        A lattice point equal to a key modulo `period` is joined to the points at these steps from
+        it that are in the lattice.
+    period : int
+    name : str
+    """
     for extent in shape:
         _require("each side", extent, 1)
     n = math.prod(shape)
-    _require_size(2 * len(shape) * n, MAX_ENTRIES)
-    vertices = np.arange(n, dtype=np.int32)
-    below: list[tuple[int, npt.NDArray[np.bool_]]] = []
-    above: list[tuple[int, npt.NDArray[np.bool_]]] = []
-    stride = 1
-    for extent in reversed(shape):
-        place = vertices // stride % extent
-        below.insert(0, (-stride, place > 0))
-        above.append((stride, place < extent - 1))
-        stride *= extent
-    offsets, exists = zip(*below, *above, strict=True)  # in the order of the neighbours' ids
-    mask = np.column_stack(exists)
-    neighbours = (vertices[:, None] + np.array(offsets, np.int32))[mask]
+    columns = sorted({step for own in steps.values() for step in own})  # in the order of ids
+    _require_size(len(columns) * n, MAX_ENTRIES)
+    exists = np.zeros((*shape, len(columns)), bool)
+    for residue, own in steps.items():
+        for step in own:
+            inside = tuple(map(partial(_inside, period), residue, step, shape))
+            exists[inside][..., columns.index(step)] = True
+    mask = exists.reshape(n, -1)
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    offsets = (np.array(columns) @ strides).astype(np.int32)
+    neighbours = (np.arange(n, dtype=np.int32)[:, None] + offsets)[mask]
     kind: Any = np.int32 if len(neighbours) <= INT32_MAX else np.int64
     indptr = np.concatenate(([0], np.cumsum(mask.sum(axis=1, dtype=np.int32)))).astype(kind)
     weights = np.ones_like(neighbours), np.ones(n, np.int32)
     return Graph(indptr, neighbours, *weights, name, locate=partial(_lattice_points, shape))
+
+
+def _inside(period: int, residue: int, step: int, extent: int) -> slice:
+    """Return the places of this residue modulo `period` from which a step stays in 0..extent-1."""
+    skipped = -(min(0, residue + step) // period)
+    return slice(residue + period * skipped, extent - max(0, step), period)
+
+
+def _quadratic_tetrahedra() -> dict[Point, set[Point]]:
+    """Return the stencil of a cell cut into six quadratic tetrahedra, with period 2.
+
+    A cell has side 2, so that midpoints of edges are lattice points. A tetrahedron follows the
+    axes in one order from corner (0, 0, 0) to (2, 2, 2) (Freudenthal's or Kuhn's subdivision).
+    Every lattice point is a node, because each square and each cell has one diagonal.
+    """
+    steps: dict[Point, set[Point]] = {}
+    for order in permutations(range(3)):
+        corners = np.array([[int(axis in order[:i]) for axis in range(3)] for i in range(4)])
+        nodes = [corners[i] + corners[j] for i in range(4) for j in range(i, 4)]
+        for one, other in permutations(nodes, 2):
+            step: Point = tuple((other - one).tolist())
+            steps.setdefault(tuple((one % 2).tolist()), set()).add(step)
+    return steps
 
 
 def _lattice_points(shape: tuple[int, ...]) -> Coordinates:

@@ -18,7 +18,8 @@ from tests.graphs import assert_same_graph
 
 KINDS = {
     "grid": ([5, 3], {"rows": 5, "cols": 3}),
-    "cube": ([2, 3, 4], {"a": 2, "b": 3, "c": 4}),
+    "cube": ([2, 3, 4, "--neighbours", 26], {"a": 2, "b": 3, "c": 4, "neighbours": 26}),
+    "tetrahedra": ([2, 1, 3], {"a": 2, "b": 1, "c": 3}),
     "delaunay": ([50, "--seed", 3], {"n": 50, "seed": 3}),
     "rgg": ([80, "--radius", 0.3, "--spatial-order"], {"n": 80, "radius": 0.3, "spatial_order": 1}),
     "rmat": ([6, "--edge-factor", 4], {"scale": 6, "edge_factor": 4}),

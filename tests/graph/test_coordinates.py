@@ -20,6 +20,8 @@ from tests.meshes.test_dual import hexahedra
 LONGEST = {  # maximum edge length
     "grid": (lambda: generators.grid(5, 7), 1.0),
     "cube": (lambda: generators.cube(3, 4, 300), 1.0),
+    "cube with diagonals": (lambda: generators.cube(3, 4, 5, 26), 3**0.5),
+    "tetrahedra": (lambda: generators.tetrahedra(2, 3, 4), 12**0.5),
     "rgg": (lambda: generators.random_geometric(200, 1, 0.1), 0.1),
     "rgg by cells": (lambda: generators.random_geometric(200, 1, 0.1, True), 0.1),
     "delaunay": (lambda: generators.delaunay(300), 0.6),

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from jetpy.graph.generators import (
     random_geometric,
     rmat,
     road,
+    tetrahedra,
     thinned_delaunay,
 )
 from jetpy.io.graphs import as_graph
@@ -31,6 +33,7 @@ REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "generate_graph
 EXAMPLES: dict[str, Callable[[], Graph]] = {
     "grid": lambda: grid(7, 5),
     "cube": lambda: cube(3, 4, 5),
+    "tetrahedra": lambda: tetrahedra(2, 1, 3),
     "delaunay": lambda: delaunay(200, 1),
     "rgg": lambda: random_geometric(300, 1),
     "rmat": lambda: rmat(8, 4, 1),
@@ -68,6 +71,50 @@ def test_lattices_equal_networkx(shape: tuple[int, ...]) -> None:
     graph = grid(*shape) if len(shape) == 2 else cube(*shape)
     assert graph.n == len(oracle)
     assert set(edge_dict(graph)) == edges | {(v, u) for u, v in edges}
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 2, 2), (1, 5, 2), (3, 1, 1), (3, 4, 2)])
+def test_cubes_with_diagonals_join_vertices_of_the_same_cell(shape: tuple[int, ...]) -> None:
+    places = list(product(*map(range, shape)))
+    edges = {
+        (u, v)
+        for u, v in permutations(range(len(places)), 2)
+        if max(abs(x - y) for x, y in zip(places[u], places[v], strict=True)) == 1
+    }
+    assert set(edge_dict(cube(*shape, 26))) == edges
+
+
+def nodes_of_tetrahedra(shape: tuple[int, ...]) -> Iterator[list[tuple[float, ...]]]:
+    """Yield the vertices and the midpoints of each tetrahedron.
+
+    A tetrahedron of a cell has the points whose coordinates, from the lowest corner of the cell,
+    are in one descending order.
+    """
+    for cell in product(*map(range, shape)):
+        for x, y, z in permutations(range(3)):
+            corners = [
+                np.array(cell) + corner
+                for corner in product((0, 1), repeat=3)
+                if corner[x] >= corner[y] >= corner[z]
+            ]
+            assert len(corners) == 4
+            midpoints = [(one + other) / 2 for one, other in combinations(corners, 2)]
+            yield [tuple(map(float, node)) for node in (*corners, *midpoints)]
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 1, 1), (1, 2, 3)])
+def test_nodes_of_the_same_tetrahedron_are_joined(shape: tuple[int, ...]) -> None:
+    oracle = {pair for nodes in nodes_of_tetrahedra(shape) for pair in permutations(nodes, 2)}
+    graph = tetrahedra(*shape)
+    places = [tuple(place) for place in (graph.coordinates[:, ::-1] / 2).tolist()]
+    assert {place for pair in oracle for place in pair} == set(places)
+    assert {(places[u], places[v]) for u, v in edge_dict(graph)} == oracle
+
+
+def test_inner_nodes_of_tetrahedra_have_18_26_or_64_neighbours() -> None:
+    graph = tetrahedra(4, 4, 4)
+    inner = graph.degrees.reshape(9, 9, 9)[2:6, 2:6, 2:6]
+    assert np.unique(inner).tolist() == [18, 26, 64]
 
 
 def test_road_has_the_expected_size() -> None:
@@ -108,6 +155,9 @@ def test_signatures_are_annotated_with_parsable_types() -> None:
     [
         (lambda: grid(0, 5), "each side is 0; it must be at least 1"),
         (lambda: cube(2, -1, 5), "each side is -1; it must be at least 1"),
+        (lambda: cube(2, 3, 5, 18), "neighbours is 18; it must be 6 or 26"),
+        (lambda: cube(2**9, 2**9, 2**10, 26), "more than 4292870144 directed edges"),
+        (lambda: tetrahedra(2, 0, 5), "each side is 0; it must be at least 1"),
         (lambda: grid(2**20, 2**20), "more than 4292870144 directed edges"),
         (lambda: delaunay(2), "n is 2; it must be at least 3"),
         (lambda: random_geometric(1), "n is 1; it must be at least 2"),
