@@ -1,16 +1,20 @@
 """jetpy on large graphs, compared with GPU partitioners.
 
 With --reference, the program compares jetpy with the results in a CSV file. It skips cases that the
-result file already contains. With --peer, it runs jetpy and the C++ Jet in turn.
+result file already contains. With --peer, it runs jetpy and the C++ Jet in turn. With --tables, it
+prints the tables of earlier runs of --peer.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import importlib
+import os
+import platform
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -19,7 +23,8 @@ from typing import Any, NamedTuple
 import jetpy
 from bench import peer
 from bench.fingerprint import digest
-from bench.instances import Instance, generated_instances
+from bench.gpu_cases import HALVES, REAL, SETS, select_cases
+from bench.instances import Instance, generated_instances, real_instances
 from bench.records import Record, add_results_option, append_record, read_records
 from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
 from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
@@ -169,18 +174,64 @@ def run(instances: Sequence[Instance], reference: Reference, options: argparse.N
     return failed
 
 
+def prepare(instances: Sequence[Instance], folder: Path) -> None:
+    """Write the missing METIS files in parallel, and generate the graphs for them."""
+    missing = [i for i in instances if not (folder / f"{i.name}.graph").exists()]
+    with ProcessPoolExecutor(available_threads()) as pool:
+        writers = {pool.submit(peer.metis_file, i, folder): i.name for i in missing}
+        for writer in as_completed(writers):
+            error = writer.exception()
+            note(f"{writers[writer]}: {error!r}" if error else f"wrote {writer.result()}")
+
+
+def device_name(backends: Sequence[str]) -> str:
+    """Return the name of the GPU if one of the back ends runs on it, else that of the CPU."""
+    if set(backends) & set(ON_GPU):
+        cuda = importlib.import_module("cupy").cuda
+        return str(cuda.runtime.getDeviceProperties(0)["name"].decode())
+    return platform.processor() or platform.machine()
+
+
 def run_with_peer(options: argparse.Namespace) -> int:
-    """Run jetpy and the C++ Jet in turn. Return the number of failures."""
+    """Run jetpy and the C++ Jet in turn and print the tables. Return the number of failures."""
 
-    def partition(graph: jetpy.Graph, k: int, backend: str) -> peer.Run:
-        seed, preset, threads = options.seeds[0], options.presets[0], options.threads
+    def partition(graph: jetpy.Graph, k: int, tool: peer.Tool, seed: int) -> peer.Run:
+        backend, preset, threads = tool.name, tool.preset, options.threads
         run = jetpy.partition(graph, k, seed=seed, preset=preset, backend=backend, threads=threads)
-        return peer.Run(run.seconds["total"], _upload_seconds(graph, backend), run.cut)
+        if not run.feasible:
+            raise ValueError(f"the parts of {tool} with seed {seed} are not feasible")
+        seconds = run.seconds["total"], _upload_seconds(graph, backend)
+        return peer.Run(*(round(value, 6) for value in seconds), run.cut)
 
-    names = options.only or peer.CASES
-    instances = [i for i in generated_instances(options.generated) if i.name in names]
-    generate_missing(instances, options.generated)
-    return peer.compare(instances, list(available_backends(options)), partition, options)
+    cases = select_cases(options.set, options.half, options.only)
+    if options.graphs is None and any(case.group == REAL for case in cases):
+        note("the real graphs are left out: give --graphs DIR")
+        cases = [case for case in cases if case.group != REAL]
+    instances = {i.name: i for i in generated_instances(options.generated)}
+    if options.graphs is not None:
+        instances |= {i.name: i for i in real_instances(options.graphs)}
+    graphs = dict.fromkeys(case.graph for case in cases)
+    prepare([instances[name] for name in graphs if name in instances], options.generated)
+    if options.only_generate:
+        return 0
+    backends = list(available_backends(options))
+    tools = [peer.Tool(backend, preset) for backend in backends for preset in options.presets]
+    if not tools:
+        raise SystemExit("none of the back ends is available")
+    plan = peer.Plan(
+        program=options.peer.resolve(),
+        folder=options.generated,
+        tools=tools,
+        seeds=options.seeds,
+        repeat=options.repeat,
+        rounds=options.rounds,
+        device=device_name(backends),
+    )
+    path = options.results / "gpu-peer.csv"
+    rows, failed = peer.compare(cases, instances, partition, plan, path)
+    if rows:
+        peer.print_tables(rows, markdown=options.markdown)
+    return failed
 
 
 def results_path(folder: Path) -> Path:
@@ -270,9 +321,7 @@ def main() -> None:
         metavar="CSV",
         help="results of other partitioners: columns graph, n, m, k, tool, cut and seconds",
     )
-    parser.add_argument(
-        "--generated", type=Path, required=True, metavar="DIR", help="cache of generated graphs"
-    )
+    parser.add_argument("--generated", type=Path, metavar="DIR", help="cache of generated graphs")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these graphs")
     parser.add_argument(
         "--only-generate", action="store_true", help="stop after generating the graphs"
@@ -289,10 +338,32 @@ def main() -> None:
         help="executable of the C++ Jet, to run in turn with jetpy",
     )
     parser.add_argument("--rounds", type=int, default=4, help="rounds with --peer")
+    parser.add_argument(
+        "--set", nargs="+", choices=SETS, default=["ten"], help="sets of cases for --peer"
+    )
+    parser.add_argument("--half", choices=HALVES, help="with --peer, only this half of the cases")
+    parser.add_argument(
+        "--graphs", type=Path, metavar="DIR", help="with --peer, folder of the real graphs"
+    )
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        type=Path,
+        metavar="CSV",
+        help="print only the tables of these files, which --peer has written",
+    )
     add_results_option(parser)
     add_markdown_option(parser)
     options = parser.parse_args()
+    if options.tables:
+        rows = [row for path in options.tables for row in peer.read_runs(path)]
+        peer.print_tables(rows, markdown=options.markdown)
+        return
+    if options.generated is None:
+        parser.error("--generated is needed")
     if options.peer is not None:
+        if not (options.only_generate or os.access(options.peer, os.X_OK)):
+            parser.error(f"{options.peer} is not an executable file")
         failed = run_with_peer(options)
         raise SystemExit(f"{failed} cases failed" if failed else 0)
     if options.reference is None:

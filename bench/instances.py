@@ -40,6 +40,17 @@ LARGE: dict[str, Recipe] = {
     ),
     "rmat20": ("R-MAT", 1 << 20, partial(generators.rmat, 20)),
     "road22": ("road", 1 << 22, partial(generators.thinned_delaunay, 1 << 22)),
+    "cube150": ("mesh", 3_375_000, partial(generators.cube, 150, 150, 150)),
+    "del3M": ("Delaunay", 3_000_000, partial(generators.delaunay, 3_000_000)),
+    "rgg2M": (
+        "random geometric",
+        2_000_000,
+        partial(generators.random_geometric, 2_000_000, spatial_order=True),
+    ),
+    "rmat19x24": ("R-MAT", 1 << 19, partial(generators.rmat, 19, 24)),
+    "stencil100": ("FEM", 1_000_000, partial(generators.cube, 100, 100, 100, 26)),
+    "stencil140": ("FEM", 2_744_000, partial(generators.cube, 140, 140, 140, 26)),
+    "tetrahedra45": ("FEM", 91**3, partial(generators.tetrahedra, 45, 45, 45)),
 }
 """Graphs for GPUs. Benchmarks use them only if the user selects them by name."""
 
