@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
@@ -13,14 +13,19 @@ import numpy.typing as npt
 
 from jetpy.engines.base import Array, DualView
 from jetpy.engines.memory import Memory
+from jetpy.engines.threads import available_threads
 from jetpy.engines.turns import turn_on_gpu
+from jetpy.lazy import cached_property
 
-PIECE_BYTES = 4 << 20
-"""Size of the chunks in which long arrays are copied to and from the GPU."""
-COPIERS = 4
-"""Threads that copy the chunks of a long array."""
+LONG_BYTES = 1 << 20
+"""Size from which several threads copy an array to and from the GPU, in chunks."""
+COPIERS, CHUNK_BYTES = min(8, available_threads()), 8 << 20
+"""Number of these threads, and maximum size of a chunk."""
 STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
 """Maximum size of arrays copied to the GPU through a page-locked stage, and size of the stage."""
+
+_Chunk = tuple[npt.NDArray[np.uint8], int]
+"""A chunk of an array on the host, and the address of its copy on the GPU."""
 
 
 class CudaMemory(Memory):
@@ -89,7 +94,7 @@ class CudaMemory(Memory):
         """Copy an array to the GPU."""
         if 0 < array.nbytes <= STAGED_BYTES and array.ndim == 1:
             return self._upload_staged(array)
-        if array.nbytes <= PIECE_BYTES:
+        if array.nbytes <= LONG_BYTES:
             return self.xp.asarray(array)
         copy = self.xp.empty(len(array), array.dtype)
         self._copy(array, copy, upload=True)
@@ -111,7 +116,7 @@ class CudaMemory(Memory):
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array from the GPU, after all earlier launches."""
-        if array.nbytes <= PIECE_BYTES:
+        if array.nbytes <= LONG_BYTES:
             host: npt.NDArray[Any] = self.xp.asnumpy(array)
             return host
         copy = np.empty(len(array), array.dtype)
@@ -126,59 +131,52 @@ class CudaMemory(Memory):
         """
         self.synchronize()
         values, address = host.view(np.uint8), device.data.ptr
-        copy_pieces = self._upload_pieces if upload else self._download_pieces
-        with ThreadPoolExecutor(COPIERS) as pool:
-            copiers = [
-                pool.submit(copy_pieces, self._buffer(i), address, values, i)
-                for i in range(COPIERS)
-            ]
-            for copier in copiers:
-                copier.result()
+        copy_chunks = self._upload_chunks if upload else self._download_chunks
+        size = min(CHUNK_BYTES, -(-len(values) // COPIERS))
+        chunks = [
+            (values[start : start + size], address + start) for start in range(0, len(values), size)
+        ]
+        copiers = [
+            self._copiers.submit(copy_chunks, self._buffer(i), chunks[i::COPIERS])
+            for i in range(COPIERS)
+        ]
+        for copier in copiers:
+            copier.result()
+
+    @cached_property
+    def _copiers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(COPIERS, "jetpy-copier")
 
     def _buffer(self, number: int) -> npt.NDArray[np.uint8]:
         """Return the page-locked buffer of one copying thread."""
         buffer = self._buffers.get(number)
         if buffer is None:
-            buffer = importlib.import_module("cupyx").empty_pinned(PIECE_BYTES, np.uint8)
+            buffer = importlib.import_module("cupyx").empty_pinned(CHUNK_BYTES, np.uint8)
             self._buffers[number] = buffer
         return buffer
 
-    def _upload_pieces(
-        self,
-        buffer: npt.NDArray[np.uint8],
-        address: int,
-        values: npt.NDArray[np.uint8],
-        first: int,
-    ) -> None:
-        """Copy every COPIERS-th chunk of `values`, from chunk `first`, from the host to the GPU."""
+    def _upload_chunks(self, buffer: npt.NDArray[np.uint8], chunks: Sequence[_Chunk]) -> None:
+        """Copy chunks from the host to the GPU."""
         runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
         stream = self.xp.cuda.Stream(non_blocking=True)
-        for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
-            piece = values[start : start + PIECE_BYTES]
+        for values, address in chunks:
             stream.synchronize()
-            buffer[: len(piece)] = piece
-            addresses = address + start, buffer.ctypes.data
-            runtime.memcpyAsync(*addresses, len(piece), runtime.memcpyHostToDevice, stream.ptr)
+            buffer[: len(values)] = values
+            addresses = address, buffer.ctypes.data
+            runtime.memcpyAsync(*addresses, len(values), runtime.memcpyHostToDevice, stream.ptr)
         stream.synchronize()
 
-    def _download_pieces(
-        self,
-        buffer: npt.NDArray[np.uint8],
-        address: int,
-        values: npt.NDArray[np.uint8],
-        first: int,
-    ) -> None:
-        """Copy every COPIERS-th chunk of `values`, from chunk `first`, from the GPU to the host."""
+    def _download_chunks(self, buffer: npt.NDArray[np.uint8], chunks: Sequence[_Chunk]) -> None:
+        """Copy chunks from the GPU to the host."""
         runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
         stream = self.xp.cuda.Stream(non_blocking=True)
-        for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
-            piece = values[start : start + PIECE_BYTES]
-            addresses = buffer.ctypes.data, address + start
-            runtime.memcpyAsync(*addresses, len(piece), runtime.memcpyDeviceToHost, stream.ptr)
+        for values, address in chunks:
+            addresses = buffer.ctypes.data, address
+            runtime.memcpyAsync(*addresses, len(values), runtime.memcpyDeviceToHost, stream.ptr)
             stream.synchronize()
-            piece[:] = buffer[: len(piece)]
+            values[:] = buffer[: len(values)]
 
     def dual_view(self, n: int) -> DualView:
         """Return a dual view; its host array is page-locked, so that copies are asynchronous."""
