@@ -6,19 +6,9 @@ import argparse
 from pathlib import Path
 
 import jetpy
+from bench.memory import process_bytes, reset_peak
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
-
-
-def _kilobytes(field: str) -> int:
-    """Return a field of this process's memory statistics, in kB.
-
-    `resource.getrusage` is no substitute, because its peak includes the parent's memory.
-    """
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return int(line.split()[1])
-    raise RuntimeError(f"no {field} in /proc/self/status")
 
 
 def main() -> None:
@@ -38,13 +28,13 @@ def main() -> None:
         )
 
     partition(jetpy.generators.grid(64, 64), 2)  # warm-up: loads all kernels
-    before = _kilobytes("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    before = process_bytes("VmRSS") // 1024
+    reset_peak()
     result = partition(load_arrays(options.folder), options.k)
     answer(
         {
             "before": before,
-            "peak": _kilobytes("VmHWM"),
+            "peak": process_bytes("VmHWM") // 1024,
             "seconds": result.seconds["total"],
             "cut": result.cut,
             "feasible": result.feasible,

@@ -43,7 +43,7 @@ def write_program(path: Path, error: int = 0) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the sets by three small graphs, one of which does not exist."""
+    """Make the set `unseen` two small graphs and one that does not exist."""
     groups = {"generated": {"grid8": (2, 4)}, "real": {"uk": (2, 4), "missing": (2,)}}
     monkeypatch.setitem(SETS, "unseen", groups)  # type: ignore[arg-type]
     make = {"grid8": ("mesh", 64, partial(jetpy.generators.grid, 8, 8))}
