@@ -80,13 +80,7 @@ def select_cases(
 
 
 def _halved(group: str, graphs: Mapping[str, tuple[int, ...]]) -> Iterator[Case]:
-    """Yield the cases of a group, which belong to the halves in turn.
-
-    Every second graph begins with its largest k. Thus both halves have all graphs with several k,
-    and each k equally often if all graphs have the same.
-    """
-    count = 0
+    """Yield the cases of a group, whose graphs belong to the halves in turn."""
     for i, (graph, ks) in enumerate(graphs.items()):
-        for k in ks if i % 2 == 0 else reversed(ks):
-            yield Case(group, HALVES[count % 2], graph, k)
-            count += 1
+        for k in ks:
+            yield Case(group, HALVES[i % 2], graph, k)

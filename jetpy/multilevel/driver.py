@@ -37,7 +37,7 @@ from jetpy.multilevel.outcome import (
 from jetpy.multilevel.overlay import overlay
 from jetpy.multilevel.subgraphs import within_blocks
 from jetpy.multilevel.uncoarsening import uncoarsen
-from jetpy.multilevel.vcycle import run_cycles
+from jetpy.multilevel.vcycle import is_cycled, run_cycles
 from jetpy.problem.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
@@ -293,6 +293,9 @@ class _StepRefiner:
 
     def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
         """Refine a level; continue with later steps if it is fine enough, and run its V-cycles."""
+        if self._known is not None and not self._is_refined(level, finer):
+            self._report(level, len(finer), Refined(parts, self._known, self._known.cut, 0))
+            return parts
         depth = len(finer)
         refined = level.refine(self._problem, parts, depth, self._known)
         while self._later and (depth == 0 or self._is_time(level, refined)):
@@ -303,8 +306,15 @@ class _StepRefiner:
         if depth == 0:
             refined = level.finish(self._problem, refined)
         self.refined, self._known = refined, refined.measures
-        self.levels.insert(0, level_report(depth, level, refined, self._problem))
+        self._report(level, depth, refined)
         return refined.parts
+
+    def _report(self, level: HierarchyLevel, depth: int, refined: Refined) -> None:
+        self.levels.insert(0, level_report(depth, level, refined, self._problem))
+
+    def _is_refined(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel]) -> bool:
+        options = self._problem.options
+        return options.refine.is_refined(len(finer)) or is_cycled(level, finer, options)
 
     def _is_time(self, level: HierarchyLevel, refined: Refined) -> bool:
         """Return whether a level is fine enough for the next step.

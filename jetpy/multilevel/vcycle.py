@@ -25,13 +25,16 @@ def run_cycles(
     refined: Refined,
 ) -> Refined:
     """Run the V-cycles that the options specify for a level, given the finer levels."""
-    if _is_cycled(level, finer, problem.options):
+    if is_cycled(level, finer, problem.options):
         for cycle in range(problem.options.cycles):
             refined = _run(level, problem, refined, cycle, len(finer))
     return refined
 
 
-def _is_cycled(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options) -> bool:
+def is_cycled(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options) -> bool:
+    """Return whether a level has V-cycles, given the finer levels."""
+    if options.cycles == 0:
+        return False
     limit = options.cycle_limit
     if limit is None:
         return len(finer) % options.cycle_step == 0

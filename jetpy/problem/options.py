@@ -147,12 +147,15 @@ class RefineOptions(Checked):
         Extra room of parts on coarse levels, as a fraction of an average vertex.
     overfill : int or None
         Percentage by which label propagation may exceed the limit of a part; None: any.
+    level_step : int
+        Every `level_step`-th level is refined, including the finest. Parts are only projected on
+        other levels, except on a level with V-cycles.
     flow_sweeps : int
         Maximum number of times that flows visit each pair of parts; 0: no flows.
     flow_hops : int
         Flows move vertices within this distance, in edges, of the cut between two parts.
     flow_step : int
-        Flows run on every `flow_step`-th level, including the finest.
+        Flows run on every `flow_step`-th level, including the finest, if it is refined.
     flow_size : int
         Flows run on levels with at most this number of vertices and directed edges together.
     """
@@ -173,9 +176,10 @@ class RefineOptions(Checked):
     rebalance_by: choices.RebalanceBy = "cost"
     coarse_slack: float = option(0.5)
     overfill: int | None = option(2)
+    level_step: int = option(2, 1)
     flow_sweeps: int = option(1)
     flow_hops: int = option(3)
-    flow_step: int = option(3, 1)
+    flow_step: int = option(2, 1)
     flow_size: int = option(4_000_000)
 
     def __post_init__(self) -> None:
@@ -188,6 +192,10 @@ class RefineOptions(Checked):
         for name in ("finest_ratios", "coarse_ratios"):
             if not getattr(self, name):
                 raise OptionError(f"{self.prefix}{name} is empty; it must have at least one ratio")
+
+    def is_refined(self, depth: int) -> bool:
+        """Return whether levels of this depth are refined; the finest has depth 0."""
+        return depth % self.level_step == 0
 
     def has_flows(self, depth: int) -> bool:
         """Return whether flows may run on the level of this depth; the finest has depth 0."""

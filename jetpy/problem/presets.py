@@ -26,6 +26,7 @@ AS_PUBLISHED = RefineOptions(
     check_room=False,
     coarse_slack=0.0,
     overfill=None,
+    level_step=1,
     flow_sweeps=0,
 )
 """Options of refinement as in the paper on Jet (`jet`)."""
@@ -36,6 +37,7 @@ INDEPENDENT_SET = RefineOptions(
     weak_rounds=2,
     coarse_slack=0.0,
     overfill=None,
+    level_step=1,
     flow_sweeps=0,
 )
 """Options of independent-set refinement: each move lowers the cut and respects the limits."""
@@ -61,8 +63,8 @@ def default() -> Options:
     """Return options for small cuts at good speed.
 
     They differ from Jet's (`jet`) in all stages, with less patience. Parts may exceed their limits
-    by 2 % in label propagation. A second hierarchy starts at a coarse level, one coarse level has a
-    V-cycle, and every third level has flows.
+    by 2 % in label propagation. Every second level is refined, with flows. A second hierarchy starts
+    at a coarse level, and one coarse level has a V-cycle.
     """
     return Options()
 
@@ -70,7 +72,7 @@ def default() -> Options:
 @cache
 def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
-    refine = RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0)
+    refine = RefineOptions(patience=6, flow_sweeps=0)
     return Options(refine=refine, branches=(), cycles=0)
 
 
@@ -84,6 +86,7 @@ def ultra() -> Options:
             coarse_ratios=ratios,
             patience=12,
             overfill=5,
+            level_step=1,
             flow_sweeps=3,
             flow_hops=5,
             flow_step=2,
