@@ -63,8 +63,8 @@ def default() -> Options:
     """Return options for small cuts at good speed.
 
     They differ from Jet's (`jet`) in all stages, with less patience. Parts may exceed their limits
-    by 2 % in label propagation. Every second level is refined, with flows. A second hierarchy starts
-    at a coarse level, and one coarse level has a V-cycle.
+    by 2 % in label propagation. Every second level is refined, with flows. A second hierarchy
+    starts at a coarse level, and one coarse level has a V-cycle.
     """
     return Options()
 
