@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.refinement.launches import MAX_COUNTED
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.striped_counters import APART
 from jetpy.workloads.refinement import jetlp as kernels
@@ -57,8 +58,9 @@ class LabelPropagation:
                 rows.launch_each(kernels.afterburn_long_rows, **arguments)
         else:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
-            flows = self._cap.incoming, self._cap.outgoing
-            state.graph.halo.allreduce(*flows, stripes=self._cap.stripes)
+            cap, halo = self._cap, state.graph.halo
+            halo.allreduce(cap.incoming, stripes=cap.stripes)
+            halo.allreduce(cap.outgoing, stripes=cap.outgoing_stripes)
             backend.parallel_for(state.partition.k, kernels.cap_inflow, state=state, cap=self._cap)
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 
@@ -69,12 +71,14 @@ class LabelPropagation:
 
 def _inflow(state: RefinementState, overfill: int) -> Inflow:
     backend, k, stripes = state.backend, state.partition.k, state.launches.stripes
+    outgoing_stripes = max(1, MAX_COUNTED // k) if backend.is_asynchronous else stripes
     return Inflow(
         ranks=backend.empty(state.room),
         incoming=backend.full(k * BUCKETS * stripes, 0, backend.sum_type),
-        outgoing=backend.full((k + APART) * stripes, 0, backend.sum_type),
+        outgoing=backend.full((k + APART) * outgoing_stripes, 0, backend.sum_type),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
         stripes=stripes,
+        outgoing_stripes=outgoing_stripes,
         overfill=overfill,
     )

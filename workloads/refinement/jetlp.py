@@ -21,6 +21,7 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.long_rows import (
+    LANE_BITS,
     is_lane,
     is_left_to_lanes,
     lane_edges,
@@ -56,7 +57,8 @@ class Inflow:
     outgoing: pk.View1D[Weight]  # weight by stripe and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that each part admits
     shares: pk.View1D[pk.int64]  # share of that rank that it admits
-    stripes: int
+    stripes: int  # of `incoming`
+    outgoing_stripes: int
     overfill: int  # percentage by which a part may exceed its limit
 
 
@@ -218,6 +220,8 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     stripe: int = tally_stripe(i, state.control[Control.LISTED], cap.stripes)
     index: int = tally_index(stripe, state.targets[v], rank, state.k)
     pk.atomic_fetch_add(cap.incoming, [index], weight)
+    if cap.stripes == 1:
+        stripe = (i >> LANE_BITS) % cap.outgoing_stripes
     pk.atomic_fetch_add(cap.outgoing, [stripe_index(stripe, state.parts[v], state.k)], weight)
 
 
@@ -232,27 +236,31 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
         return
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
-    for stripe in range(cap.stripes):
-        counter: int = stripe_index(stripe, p, state.k)
-        room += cap.outgoing[counter]
-        cap.outgoing[counter] = 0
+    for stripe in range(cap.outgoing_stripes):
+        room += cap.outgoing[stripe_index(stripe, p, state.k)]
     if room < 0:
         room = 0
-    cap.lowest_ranks[p] = 0
-    cap.shares[p] = ALL
-    rank: int = BUCKETS - 1
-    while rank >= 0:
+    lowest: int = 0
+    room_of_lowest: pk.int64 = 1
+    wanted_of_lowest: pk.int64 = 1
+    for place in range(BUCKETS):
+        rank: int = BUCKETS - 1 - place
         wanted: pk.int64 = 0
         for stripe in range(cap.stripes):
-            index: int = tally_index(stripe, p, rank, state.k)
-            wanted += cap.incoming[index]
-            cap.incoming[index] = 0
+            wanted += cap.incoming[tally_index(stripe, p, rank, state.k)]
         if wanted > room and room >= 0:
-            cap.lowest_ranks[p] = rank
-            cap.shares[p] = room * ALL // wanted
+            lowest = rank
+            room_of_lowest = room
+            wanted_of_lowest = wanted
             room = 0
         room -= wanted
-        rank -= 1
+    cap.lowest_ranks[p] = lowest
+    cap.shares[p] = room_of_lowest * ALL // wanted_of_lowest
+    for stripe in range(cap.outgoing_stripes):
+        cap.outgoing[stripe_index(stripe, p, state.k)] = 0
+    for stripe in range(cap.stripes):
+        for rank in range(BUCKETS):
+            cap.incoming[tally_index(stripe, p, rank, state.k)] = 0
 
 
 @pk.workunit

@@ -265,12 +265,16 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
     needed: pk.int64 = plan.numbers[Row.EXCESS * state.k + p]
     if needed <= 0:
         return
+    last: int = NO_BUCKET
+    needed_of_last: pk.int64 = 0
     for bucket in range(BUCKETS):
         if needed > 0:
-            eviction.last_buckets[p] = bucket
-            eviction.needed[p] = needed
+            last = bucket
+            needed_of_last = needed
         for stripe in range(eviction.stripes):
             needed -= eviction.histogram[tally_index(stripe, p, bucket, state.k)]
+    eviction.last_buckets[p] = last
+    eviction.needed[p] = needed_of_last
     eviction.last_vertices[p] = 0
     for stripe in range(eviction.stripes):
         for bucket in range(BUCKETS):
