@@ -146,10 +146,12 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
     higher: int = state.control[Control.HIGHER_GHOSTS]
     for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
-        p: int = state.previous[u]
+        p: int = 0
         other: int = state.priorities[u]
         if other > priority or (other == priority and comes_before(u, v, ghosts, higher)):
             p = state.targets[u]
+        else:
+            p = state.previous[u]
         w: pk.int64 = graph.edge_weights[e]
         if state.metric_kind == MetricKind.EDGE_CUT:
             if p == target:
