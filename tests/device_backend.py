@@ -82,9 +82,12 @@ class DeviceMemory(HostMemory):
         assert not isinstance(array, DeviceArray)
         return _wrapped(array.copy())
 
-    def to_host(self, array: Array) -> np.ndarray:
+    def to_host(self, array: Array, out: np.ndarray | None = None) -> np.ndarray:
         assert isinstance(array, DeviceArray)
-        return array.view(np.ndarray).copy()
+        if out is None:
+            return array.view(np.ndarray).copy()
+        np.copyto(out, array.view(np.ndarray))
+        return out
 
     def dual_view(self, n: int) -> DualView:
         return DualView(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))

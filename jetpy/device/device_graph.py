@@ -171,9 +171,19 @@ def download(backend: Backend, graph: DeviceGraph) -> Graph:
 
 def carry(array: Array, source: Backend, target: Backend) -> Array:
     """Copy an array from one back end to another; return it unchanged if they are the same."""
-    return array if source is target else target.from_host(source.to_host(array))
+    if source is target:
+        return array
+    out = None if target.copies else target.empty(len(array), array.dtype)
+    return target.from_host(source.to_host(array, out))
 
 
 def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceGraph:
     """Copy a graph from one back end to another; return it unchanged if they are the same."""
-    return graph if source is target else upload(target, download(source, graph))
+    if source is target:
+        return graph
+    indptr, indices, edge_weights, vertex_weights = (
+        carry(array, source, target)
+        for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
+    )
+    long_rows = find_long_rows(target, indptr, graph.nnz)
+    return DeviceGraph(indptr, indices, edge_weights, vertex_weights, graph.edge_weight, long_rows)

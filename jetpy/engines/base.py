@@ -204,8 +204,8 @@ class Backend(ABC):
         """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""
 
     @abstractmethod
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return a NumPy array with the same contents."""
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return a NumPy array with the same contents: `out`, if given."""
 
     @abstractmethod
     def compile(

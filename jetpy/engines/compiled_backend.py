@@ -430,9 +430,9 @@ class CompiledBackend(Backend):
         """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""
         return self._memory.from_host(np.ascontiguousarray(array))
 
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return a NumPy array with the same contents."""
-        return self._memory.to_host(array)
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return a NumPy array with the same contents: `out`, if given."""
+        return self._memory.to_host(array, out)
 
     def synchronize(self) -> None:
         """Wait until all launches have finished."""

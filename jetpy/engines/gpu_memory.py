@@ -114,12 +114,12 @@ class CudaMemory(Memory):
         runtime.memcpyAsync(*addresses, array.nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
         return copy
 
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Copy an array from the GPU, after all earlier launches."""
         if array.nbytes <= LONG_BYTES:
-            host: npt.NDArray[Any] = self.xp.asnumpy(array)
+            host: npt.NDArray[Any] = self.xp.asnumpy(array, out=out)
             return host
-        copy = np.empty(len(array), array.dtype)
+        copy = np.empty(len(array), array.dtype) if out is None else out
         self._copy(copy, array, upload=False)
         return copy
 

@@ -86,8 +86,8 @@ class Memory(ABC):
         """Return an array with the contents of a contiguous host array."""
 
     @abstractmethod
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return a host array with the contents of an array."""
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return a host array with the contents of an array: `out`, if given."""
 
     @abstractmethod
     def dual_view(self, n: int) -> DualView:
@@ -197,10 +197,13 @@ class HostMemory(Memory):
         """Return the array itself, or a copy if it is read-only."""
         return array if array.flags.writeable else array.copy()
 
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return the array itself."""
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return the array itself, or `out` with its contents."""
         host: npt.NDArray[Any] = array
-        return host
+        if out is None:
+            return host
+        np.copyto(out, host)
+        return out
 
     def dual_view(self, n: int) -> DualView:
         """Return a dual view whose host and device arrays are one array."""

@@ -187,9 +187,9 @@ class Profiler(Backend):
         """Copy a NumPy array to the back end."""
         return self._timed(Kind.UPLOAD, "from_host", array.nbytes, self._engine.from_host, array)
 
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return the NumPy array with the same contents."""
-        return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return the NumPy array with the same contents: `out`, if given."""
+        return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array, out)
 
     def using(self) -> AbstractContextManager[None]:
         """Make the device current in this thread, within a context."""
