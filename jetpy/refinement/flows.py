@@ -36,12 +36,14 @@ class Trees:
 
     rows: Array
     sides: Array
-    settled: Array
+    marks: Array
     parents: Array
-    distances: Array
-    checked: Array
+    labels: Array
+    current: Array
     waiting: Array
     orphans: Array
+    frontiers: Array
+    node_weights: Array
     heads: Array
     twins: Array
     capacities: Array
@@ -50,9 +52,10 @@ class Trees:
     @classmethod
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
         """Allocate storage for `nodes` nodes and `arcs` arcs in total."""
-        types = np.int32, np.int32, backend.sum_type
+        kind = backend.sum_type
         arrays = [backend.empty(nodes) for _ in range(8)]
-        arrays += [backend.empty(arcs, t) for t in types]
+        arrays += [backend.empty(2 * nodes), backend.empty(nodes, kind)]
+        arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
         arrays.append(backend.full(1, 0, np.int64))
         return cls(*arrays)
 

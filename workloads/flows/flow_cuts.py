@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import INT32_MAX, Weight
+from jetpy.workloads.common.groups import Weight
 from jetpy.workloads.flows.flow_networks import TERMINALS, Side, end_of, inner_begin
 from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
 from jetpy.workloads.flows.regions import Pair, Pairs
@@ -20,8 +20,9 @@ ROUNDS_PER_DOUBLING = 4
 MAX_DOUBLINGS = 20
 FULL = 1 << 20
 """Added to the preference of nodes that no augmenting path can use."""
-UNWANTED = -FULL
-"""Below all preferences."""
+HELD, CHOSEN = 4, 8
+"""Marks of terminals that have been held, and of nodes that pierce the cut. The other marks are the
+sides in whose frontier a node is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +45,6 @@ def is_before(node: int, by_sources: bool, trees: Trees) -> bool:
 def order_index(node: int, row: int, pairs: Pairs) -> int:
     """Return the index in the order of the vertex that a node stands for."""
     return pairs.rows[row + Pair.FIRST] - TERMINALS + node - pairs.rows[row + Pair.NODE]
-
-
-@pk.function
-def moved_weight(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> pk.int64:
-    """Return the net weight that a minimum cut would move from the first part to the second."""
-    moved: pk.int64 = 0
-    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        v: int = pairs.order[order_index(node, row, pairs)]
-        is_first: bool = moves.parts[v] == pairs.rows[row + Pair.PARTS]
-        if is_before(node, by_sources, trees) != is_first:
-            if is_first:
-                moved += moves.vertex_weights[v]
-            else:
-                moved -= moves.vertex_weights[v]
-    return moved
 
 
 @pk.function
@@ -91,85 +77,169 @@ def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: Pairs) ->
 
 
 @pk.function
-def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> int:
+def preference(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> int:
     """Return the preference for a node as the next terminal of a side.
 
     Nodes in neither tree come first, because piercing them opens no augmenting path. Ties go to
     nodes in the side's part, far from the cut before near it.
     """
-    index: int = order_index(node, row, pairs)
-    wanted: int = pairs.hops[index]
-    is_first: bool = moves.parts[pairs.order[index]] == pairs.rows[row + Pair.PARTS]
-    if is_first != (side == Side.SOURCE):
+    wanted: int = pairs.hops[order_index(node, row, pairs)]
+    if side == Side.SINK:
         wanted = -1 - wanted
-    if trees.settled[node] == Side.NEITHER:
+    if trees.sides[node] == Side.NEITHER:
         wanted += FULL
     return wanted
 
 
 @pk.function
-def is_adjacent(node: int, side: int, trees: Trees) -> bool:
-    """Whether a node has a neighbour on a side."""
+def is_preferred(a: int, b: int, side: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+    """Whether node a is preferred to node b; ties go to the lower node."""
+    first: int = preference(a, side, row, pairs, trees)
+    second: int = preference(b, side, row, pairs, trees)
+    return first > second or (first == second and a < b)
+
+
+@pk.function
+def sink_node(node: int, hole: int, size: int, side: int, row: int, pairs: Pairs, trees: Trees):
+    """Store a node at the free position of the heap of candidates, or below it."""
+    begin: int = pairs.rows[row + Pair.NODE]
+    free: int = hole
+    while 2 * free + 1 < size:
+        child: int = 2 * free + 1
+        below: int = trees.orphans[begin + child]
+        if child + 1 < size:
+            other: int = trees.orphans[begin + child + 1]
+            if is_preferred(other, below, side, row, pairs, trees):
+                child += 1
+                below = other
+        if is_preferred(node, below, side, row, pairs, trees):
+            break
+        trees.orphans[begin + free] = below
+        free = child
+    trees.orphans[begin + free] = node
+
+
+@pk.function
+def raise_node(node: int, hole: int, side: int, row: int, pairs: Pairs, trees: Trees):
+    """Store a node at the free position of the heap of candidates, or above it."""
+    begin: int = pairs.rows[row + Pair.NODE]
+    free: int = hole
+    while free > 0:
+        above: int = trees.orphans[begin + (free - 1) // 2]
+        if is_preferred(above, node, side, row, pairs, trees):
+            break
+        trees.orphans[begin + free] = above
+        free = (free - 1) // 2
+    trees.orphans[begin + free] = node
+
+
+@pk.function
+def could_pierce(node: int, side: int, trees: Trees) -> bool:
+    """Whether a node in the frontier of a side may become one of its terminals."""
+    return trees.sides[node] != side and trees.parents[node] != ROOT
+
+
+@pk.function
+def frontier_begin(side: int, row: int, pairs: Pairs) -> int:
+    """Return the index of the first node in the frontier of a side."""
+    begin: int = 2 * pairs.rows[row + Pair.NODE]
+    if side == Side.SINK:
+        begin += TERMINALS + pairs.rows[row + Pair.SIZE]
+    return begin
+
+
+@pk.function
+def extend_frontier(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+    """Add the neighbours of a terminal to the frontier of its side, unless they are there."""
+    size: int = pairs.rows[row + Pair.FRONTIERS + side - 1]
+    begin: int = frontier_begin(side, row, pairs)
     for arc in range(trees.rows[node], trees.rows[node + 1]):
-        if trees.settled[trees.heads[arc]] == side:
-            return True
-    return False
+        head: int = trees.heads[arc]
+        if (trees.marks[head] & side) == 0 and could_pierce(head, side, trees):
+            trees.marks[head] += side
+            trees.frontiers[begin + size] = head
+            size += 1
+    pairs.rows[row + Pair.FRONTIERS + side - 1] = size
 
 
 @pk.function
 def hold(side: int, row: int, pairs: Pairs, trees: Trees):
     """Make all nodes of a side terminals."""
-    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        if trees.settled[node] == side:
-            trees.parents[node] = ROOT
-            trees.distances[node] = 0
-
-
-@pk.function
-def could_pierce(node: int, side: int, trees: Trees) -> bool:
-    """Whether a node may become a terminal of a side: adjacent to it, and not yet a terminal."""
-    return (
-        trees.settled[node] != side
-        and trees.parents[node] != ROOT
-        and is_adjacent(node, side, trees)
-    )
-
-
-@pk.function
-def next_preference(
-    bound: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees
-) -> int:
-    """Return the highest preference below `bound` of the nodes that may pierce, or `UNWANTED`."""
-    highest: int = UNWANTED
-    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        wanted: int = preference(node, side, row, pairs, moves, trees)
-        if highest < wanted and wanted < bound and could_pierce(node, side, trees):
-            highest = wanted
-    return highest
-
-
-@pk.function
-def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> bool:
-    """Make the nodes of a side and up to `most` adjacent ones terminals; return if there are any.
-
-    Nodes adjacent to a new terminal count, too. The trees meanwhile depend on the order of arcs, so
-    no choice depends on them.
-    """
     begin: int = pairs.rows[row + Pair.NODE]
     for node in range(begin, end_of(row, pairs)):
-        trees.settled[node] = trees.sides[node]
-    hold(side, row, pairs, trees)
+        if trees.sides[node] == side and (trees.marks[node] & HELD) == 0:
+            trees.marks[node] += HELD
+            trees.parents[node] = ROOT
+            trees.labels[node] = 0
+            extend_frontier(node, side, row, pairs, trees)
+
+
+@pk.function
+def list_candidates(side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+    """Make a heap of the nodes that may pierce; forget the others. Return how many there are."""
+    begin: int = frontier_begin(side, row, pairs)
+    heap: int = pairs.rows[row + Pair.NODE]
+    size: int = 0
+    end: int = begin + pairs.rows[row + Pair.FRONTIERS + side - 1]
+    for j in range(begin, end):
+        node: int = trees.frontiers[j]
+        if could_pierce(node, side, trees):
+            trees.frontiers[begin + size] = node
+            trees.orphans[heap + size] = node
+            size += 1
+    pairs.rows[row + Pair.FRONTIERS + side - 1] = size
+    for j in range(size // 2):
+        hole: int = size // 2 - 1 - j
+        sink_node(trees.orphans[heap + hole], hole, size, side, row, pairs, trees)
+    return size
+
+
+@pk.function
+def choose(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+    """Mark up to `most` candidates in descending preference; return whether there are any.
+
+    A neighbour of a chosen node becomes a candidate if its turn has not yet passed.
+    """
+    heap: int = pairs.rows[row + Pair.NODE]
+    begin: int = frontier_begin(side, row, pairs)
+    size: int = list_candidates(side, row, pairs, trees)
     left: int = most
-    wanted: int = INT32_MAX
-    while left > 0 and wanted != UNWANTED:
-        wanted = next_preference(wanted, side, row, pairs, moves, trees)
-        for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-            if left > 0 and preference(node, side, row, pairs, moves, trees) == wanted:
-                if could_pierce(node, side, trees):
-                    add_terminal(node, side, row, pairs, trees)
-                    trees.settled[node] = side
-                    left -= 1
+    while left > 0 and size > 0:
+        node: int = trees.orphans[heap]
+        size -= 1
+        if size > 0:
+            sink_node(trees.orphans[heap + size], 0, size, side, row, pairs, trees)
+        trees.marks[node] += CHOSEN
+        left -= 1
+        known: int = begin + pairs.rows[row + Pair.FRONTIERS + side - 1]
+        extend_frontier(node, side, row, pairs, trees)
+        end: int = begin + pairs.rows[row + Pair.FRONTIERS + side - 1]
+        for j in range(known, end):
+            other: int = trees.frontiers[j]
+            if is_preferred(node, other, side, row, pairs, trees):
+                raise_node(other, size, side, row, pairs, trees)
+                size += 1
     return left < most
+
+
+@pk.function
+def pierce(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+    """Make the nodes of a side and up to `most` adjacent ones terminals; return if there are any.
+
+    Nodes adjacent to a new terminal count, too. The trees depend on the order of arcs while they
+    change, so all nodes are chosen first.
+    """
+    hold(side, row, pairs, trees)
+    if not choose(side, most, row, pairs, trees):
+        return False
+    begin: int = frontier_begin(side, row, pairs)
+    end: int = begin + pairs.rows[row + Pair.FRONTIERS + side - 1]
+    for j in range(begin, end):
+        node: int = trees.frontiers[j]
+        if (trees.marks[node] & CHOSEN) != 0:
+            trees.marks[node] -= CHOSEN
+            add_terminal(node, side, row, pairs, trees)
+    return True
 
 
 @pk.function
@@ -200,8 +270,8 @@ def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
     begin_flow(row, pairs, trees)
     rounds: int = 0
     while maximise_flow(row, pairs, trees):
-        nearer: pk.int64 = moved_weight(True, row, pairs, moves, trees)
-        farther: pk.int64 = moved_weight(False, row, pairs, moves, trees)
+        nearer: pk.int64 = pairs.rows[row + Pair.NEARER]
+        farther: pk.int64 = pairs.rows[row + Pair.FARTHER]
         overload: pk.int64 = overload_with(nearer, row, pairs)
         other_overload: pk.int64 = overload_with(farther, row, pairs)
         if overload <= 0 or other_overload <= 0:
@@ -211,6 +281,6 @@ def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
         if doublings > MAX_DOUBLINGS:
             doublings = MAX_DOUBLINGS
         side: int = lighter_side(nearer, farther, row, pairs)
-        if not pierce(side, 1 << doublings, row, pairs, moves, trees):
+        if not pierce(side, 1 << doublings, row, pairs, trees):
             return
         rounds += 1

@@ -30,9 +30,10 @@ class Side(IntEnum):
 
 
 class Arcs:
-    """The arcs of all networks; the arcs of a node are consecutive."""
+    """The nodes and arcs of all networks; the arcs of a node are consecutive."""
 
     rows: pk.View1D[pk.int32]  # first arc of each node, and the end of the last node's arcs
+    node_weights: pk.View1D[Weight]  # weights of the vertices; 0 for sources and sinks
     heads: pk.View1D[pk.int32]  # head of each arc
     twins: pk.View1D[pk.int32]  # the reverse arc
     capacities: pk.View1D[Weight]  # residual capacity of each arc
@@ -134,7 +135,10 @@ def build_network(
     next_arcs: pk.View1D[pk.int32],
     arcs: Arcs,
 ):
-    """Build the network of a region, and reset the places of its vertices to `OUTSIDE`."""
+    """Build the network of a region, and reset the places of its vertices to `OUTSIDE`.
+
+    A vertex of the second part gets -1 minus its distance from the cut as distance.
+    """
     row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.NODE]
     end: int = end_of(row, pairs)
@@ -149,7 +153,16 @@ def build_network(
         next_arcs[node] = arcs.rows[node]
     arcs.rows[end] = arc
     take_edges(True, row, graph, pairs, parts, next_arcs, arcs)
+    arcs.node_weights[begin] = 0
+    arcs.node_weights[begin + 1] = 0
     first: int = pairs.rows[row + Pair.FIRST]
-    last: int = first + pairs.rows[row + Pair.SIZE]
-    for index in range(first, last):
-        pairs.places[pairs.order[index]] = OUTSIDE
+    for node in range(begin + TERMINALS, end):
+        index: int = first + node - begin - TERMINALS
+        v: int = pairs.order[index]
+        pairs.places[v] = OUTSIDE
+        arcs.node_weights[node] = graph.vertex_weights[v]
+        if parts[v] == pairs.rows[row + Pair.PARTS]:
+            pairs.rows[row + Pair.NEARER] += graph.vertex_weights[v]
+        else:
+            pairs.rows[row + Pair.FARTHER] -= graph.vertex_weights[v]
+            pairs.hops[index] = -1 - pairs.hops[index]

@@ -26,12 +26,29 @@ class Trees(Arcs):
     """The search trees of all networks, by node."""
 
     sides: pk.View1D[pk.int32]  # the tree of each node, by Side
-    settled: pk.View1D[pk.int32]  # the tree at the last maximal flow; updated for new terminals
+    marks: pk.View1D[pk.int32]  # HELD, CHOSEN, and the sides in whose frontier the node is (`flow_cuts`)
+    frontiers: pk.View1D[pk.int32]  # nodes next to the terminals, two lists for each network
     parents: pk.View1D[pk.int32]  # the arc to the parent; ROOT, NONE
-    distances: pk.View1D[pk.int32]  # estimated distance to the root
-    checked: pk.View1D[pk.int32]  # the path at which that estimate was made
+    labels: pk.View1D[pk.int32]  # 0 at roots, otherwise above the label of the parent
+    current: pk.View1D[pk.int32]  # arcs before it lead to no parent with a lower label
     waiting: pk.View1D[pk.int32]  # next active node of the queue; LAST_WAITING, NOT_WAITING
     orphans: pk.View1D[pk.int32]  # a stack
+
+
+@pk.function
+def change_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+    """Put a node in a tree, or in neither; keep the weights that the two minimum cuts would move.
+    """
+    weight: int = trees.node_weights[node]
+    if trees.sides[node] == Side.SOURCE:
+        pairs.rows[row + Pair.NEARER] += weight
+    if trees.sides[node] == Side.SINK:
+        pairs.rows[row + Pair.FARTHER] -= weight
+    if side == Side.SOURCE:
+        pairs.rows[row + Pair.NEARER] -= weight
+    if side == Side.SINK:
+        pairs.rows[row + Pair.FARTHER] += weight
+    trees.sides[node] = side
 
 
 @pk.function
@@ -41,10 +58,11 @@ def begin_flow(row: int, pairs: Pairs, trees: Trees):
     for node in range(begin, end_of(row, pairs)):
         trees.sides[node] = Side.NEITHER
         trees.parents[node] = NONE
-        trees.checked[node] = 0
+        trees.labels[node] = 0
+        trees.marks[node] = 0
         trees.waiting[node] = NOT_WAITING
     pairs.rows[row + Pair.FLOW] = 0
-    pairs.rows[row + Pair.PATHS] = 0
+    pairs.rows[row + Pair.DEPTH] = 0
     pairs.rows[row + Pair.ORPHANS] = begin
     pairs.rows[row + Pair.FIRST_ACTIVE] = NONE
     add_terminal(begin, Side.SOURCE, row, pairs, trees)
@@ -93,12 +111,14 @@ def room_away(arc: int, side: int, trees: Trees) -> int:
 
 
 @pk.function
-def become_child(arc: int, node: int, trees: Trees):
+def become_child(arc: int, node: int, row: int, pairs: Pairs, trees: Trees):
     """Make the head of an arc of `node` a child of `node`."""
     head: int = trees.heads[arc]
     trees.parents[head] = trees.twins[arc]
-    trees.checked[head] = trees.checked[node]
-    trees.distances[head] = trees.distances[node] + 1
+    trees.current[head] = trees.rows[head]
+    trees.labels[head] = trees.labels[node] + 1
+    if pairs.rows[row + Pair.DEPTH] < trees.labels[head]:
+        pairs.rows[row + Pair.DEPTH] = trees.labels[head]
 
 
 @pk.function
@@ -110,17 +130,14 @@ def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
         if room_away(arc, side, trees) > 0:
             head: int = trees.heads[arc]
             if trees.sides[head] == Side.NEITHER:
-                trees.sides[head] = side
-                become_child(arc, node, trees)
+                change_side(head, side, row, pairs, trees)
+                become_child(arc, node, row, pairs, trees)
                 activate(head, row, pairs, trees)
             elif trees.sides[head] != side:
                 pairs.rows[row + Pair.NEXT_ARC] = arc
                 return arc
-            elif (
-                trees.checked[head] <= trees.checked[node]
-                and trees.distances[head] > trees.distances[node]
-            ):
-                become_child(arc, node, trees)
+            elif trees.labels[head] > trees.labels[node] + 1:
+                become_child(arc, node, row, pairs, trees)
     return NONE
 
 
@@ -144,7 +161,7 @@ def min_room(node: int, trees: Trees) -> int:
     """Return the bottleneck capacity of the path between a node and its root."""
     amount: int = INT32_MAX
     arc: int = trees.parents[node]
-    while arc != ROOT:
+    while arc != ROOT and amount > 1:
         room: int = room_away(trees.twins[arc], trees.sides[node], trees)
         if room < amount:
             amount = room
@@ -198,52 +215,50 @@ def push(joint: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def distance_to_root(start: int, path: int, trees: Trees) -> int:
-    """Return the distance of a node to its root, or `NONE` without a root; cache it along the way.
-
-    Distances cached for the current path are valid.
-    """
-    distance: int = 0
-    node: int = start
-    while trees.checked[node] != path:
-        if trees.parents[node] == NONE:
-            return NONE
-        if trees.parents[node] == ROOT:
-            trees.checked[node] = path
-            trees.distances[node] = 0
-        else:
-            distance += 1
-            node = trees.heads[trees.parents[node]]
-    distance += trees.distances[node]
-    node = start
-    left: int = distance
-    while trees.checked[node] != path:
-        trees.checked[node] = path
-        trees.distances[node] = left
-        left -= 1
-        node = trees.heads[trees.parents[node]]
-    return distance
+def is_parent(arc: int, side: int, trees: Trees) -> bool:
+    """Whether the head of an orphan's arc can be its parent; an orphan or a child cannot."""
+    head: int = trees.heads[arc]
+    return (
+        trees.sides[head] == side
+        and trees.parents[head] != NONE
+        and trees.parents[head] != trees.twins[arc]
+        and room_away(trees.twins[arc], side, trees) > 0
+    )
 
 
 @pk.function
-def find_parent(node: int, path: int, trees: Trees) -> bool:
-    """Give an orphan the possible parent that is nearest to a root; return whether one exists."""
+def find_parent(node: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+    """Give an orphan a parent with a lower label, or raise its label; return False without parent.
+    """
     side: int = trees.sides[node]
-    nearest: int = INT32_MAX
+    for arc in range(trees.current[node], trees.rows[node + 1]):
+        head: int = trees.heads[arc]
+        if trees.labels[head] < trees.labels[node] and is_parent(arc, side, trees):
+            trees.parents[node] = arc
+            trees.current[node] = arc
+            return True
+    lowest: int = trees.labels[node] + 1
     parent: int = NONE
     for arc in range(trees.rows[node], trees.rows[node + 1]):
-        head: int = trees.heads[arc]
-        if trees.sides[head] == side and room_away(trees.twins[arc], side, trees) > 0:
-            distance: int = distance_to_root(head, path, trees)
-            if distance != NONE and distance < nearest:
-                nearest = distance
-                parent = arc
+        if trees.labels[trees.heads[arc]] < lowest and is_parent(arc, side, trees):
+            lowest = trees.labels[trees.heads[arc]]
+            parent = arc
     if parent == NONE:
         return False
+    if lowest >= trees.labels[node]:
+        leave_all_children(node, row, pairs, trees)
+    trees.labels[node] = lowest + 1
     trees.parents[node] = parent
-    trees.checked[node] = path
-    trees.distances[node] = nearest + 1
+    trees.current[node] = parent
     return True
+
+
+@pk.function
+def leave_all_children(node: int, row: int, pairs: Pairs, trees: Trees):
+    """Make the children of a node orphans."""
+    for arc in range(trees.rows[node], trees.rows[node + 1]):
+        if trees.parents[trees.heads[arc]] == trees.twins[arc]:
+            leave_parent(trees.heads[arc], row, pairs, trees)
 
 
 @pk.function
@@ -257,18 +272,16 @@ def leave_children(node: int, row: int, pairs: Pairs, trees: Trees):
                 activate(head, row, pairs, trees)
             if trees.parents[head] == trees.twins[arc]:
                 leave_parent(head, row, pairs, trees)
-    trees.sides[node] = Side.NEITHER
+    change_side(node, Side.NEITHER, row, pairs, trees)
 
 
 @pk.function
 def adopt_orphans(row: int, pairs: Pairs, trees: Trees):
     """Find a parent for every orphan; an orphan without one leaves its tree."""
-    pairs.rows[row + Pair.PATHS] += 1
-    path: int = pairs.rows[row + Pair.PATHS]
     while pairs.rows[row + Pair.ORPHANS] > pairs.rows[row + Pair.NODE]:
         pairs.rows[row + Pair.ORPHANS] -= 1
         node: int = trees.orphans[pairs.rows[row + Pair.ORPHANS]]
-        if not find_parent(node, path, trees):
+        if not find_parent(node, row, pairs, trees):
             leave_children(node, row, pairs, trees)
 
 
@@ -279,9 +292,9 @@ def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
         trees.parents[node] = NONE
         leave_children(node, row, pairs, trees)
         adopt_orphans(row, pairs, trees)
-    trees.sides[node] = side
+    change_side(node, side, row, pairs, trees)
     trees.parents[node] = ROOT
-    trees.distances[node] = 0
+    trees.labels[node] = 0
     activate(node, row, pairs, trees)
 
 

@@ -48,8 +48,8 @@ class Pair(IntEnum):
     """The arc from which the first active node continues to grow."""
     ORPHANS = 16
     """End of the stack of orphans."""
-    PATHS = 17
-    """Number of paths found so far."""
+    DEPTH = 17
+    """Highest label of a node so far (`max_flow`)."""
     GAIN = 18
     """Decrease of the cut."""
     WEIGHT = 19
@@ -60,7 +60,13 @@ class Pair(IntEnum):
     """Weights of the two parts."""
     LIMITS = 23
     """Limits of the two parts."""
-    COUNT = 25
+    NEARER = 25
+    """Net weight that the minimum cut nearest to the source moves from the first part."""
+    FARTHER = 26
+    """The same of the cut nearest to the sink."""
+    FRONTIERS = 27
+    """Sizes of the two frontiers (`flow_cuts`)."""
+    COUNT = 29
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +77,7 @@ class Pairs:
     tails: pk.View1D[pk.int32]  # ends of the edges between parts, pair by pair
     heads: pk.View1D[pk.int32]
     order: pk.View1D[pk.int32]  # the vertices of each region
-    hops: pk.View1D[pk.int32]  # distance of each of them from the cut
+    hops: pk.View1D[pk.int32]  # distance of each of them from the cut (`build_network`)
     places: pk.View1D[pk.int32]  # index of each vertex of the graph in its region; OUTSIDE
 
 
