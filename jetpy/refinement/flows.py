@@ -28,6 +28,9 @@ MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 Above it, flows gain little and take long."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
+MIN_GAIN_SHARE, TRIAL_ARCS = 200, 100_000
+"""Flows of a level end once their networks have had `TRIAL_ARCS` arcs, if they have gained less than
+1 / MIN_GAIN_SHARE of the cuts that they could reduce."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +43,9 @@ class Trees:
     parents: Array
     labels: Array
     current: Array
-    waiting: Array
     orphans: Array
+    waiting: Array
+    buckets: Array
     frontiers: Array
     node_weights: Array
     heads: Array
@@ -53,8 +57,9 @@ class Trees:
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
         """Allocate storage for `nodes` nodes and `arcs` arcs in total."""
         kind = backend.sum_type
-        arrays = [backend.empty(nodes) for _ in range(8)]
-        arrays += [backend.empty(2 * nodes), backend.empty(nodes, kind)]
+        arrays = [backend.empty(nodes) for _ in range(7)]
+        arrays += [backend.empty(2 * nodes) for _ in range(3)]
+        arrays.append(backend.empty(nodes, kind))
         arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
         arrays.append(backend.full(1, 0, np.int64))
         return cls(*arrays)
@@ -79,6 +84,29 @@ class CutEdges:
     weights: npt.NDArray[np.int64]
     tails: npt.NDArray[np.int32]
     heads: npt.NDArray[np.int32]
+
+
+@dataclass(eq=False)
+class Yield:
+    """What the flows of a level have gained so far, and what they have cost.
+
+    Both depend only on cuts and regions, so they are the same on every back end.
+    """
+
+    gain: int = 0
+    cut: int = 0
+    arcs: int = 0
+
+    def add(self, rows: npt.NDArray[np.int64]) -> None:
+        """Add pairs, given their rows after the flows, shape (pairs, Pair.COUNT)."""
+        self.gain += int(rows[:, Pair.GAIN].sum())
+        self.cut += int(rows[:, Pair.CUT].sum())
+        self.arcs += int(rows[:, Pair.ARCS].sum())
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether further flows are unlikely to be worth their time."""
+        return self.arcs >= TRIAL_ARCS and self.gain * MIN_GAIN_SHARE < self.cut
 
 
 class Flows:
@@ -124,20 +152,28 @@ class Flows:
         found = carry(parts, self._source, self.backend)
         weights = measures.part_weights.copy()
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
+        yields = Yield()
         for _ in range(self.problem.options.refine.flow_sweeps):
-            gains = self._sweep(found, weights, unsettled)
+            gains = self._sweep(found, weights, unsettled, yields)
             cut -= int(gains.sum()) // 2
             unsettled = gains > 0
-            if not unsettled.any():
+            if not unsettled.any() or yields.is_poor:
                 break
         if cut == measures.cut:
             return parts, measures
         return carry(found, self.backend, self._source), Measures(cut, weights)
 
     def _sweep(
-        self, parts: Array, weights: npt.NDArray[np.int64], unsettled: npt.NDArray[np.bool_]
+        self,
+        parts: Array,
+        weights: npt.NDArray[np.int64],
+        unsettled: npt.NDArray[np.bool_],
+        yields: Yield,
     ) -> npt.NDArray[np.int64]:
-        """Improve each pair with an unsettled part once; return the gains by part, shape (k,)."""
+        """Improve each pair with an unsettled part once; return the gains by part, shape (k,).
+
+        End early if the yield is poor.
+        """
         backend, k = self.backend, self.problem.k
         edges = find_cut_edges(backend, self.graph, parts, k)
         sizes = np.bincount(backend.to_host(parts), minlength=k)
@@ -156,6 +192,9 @@ class Flows:
                 values[second] += rows[:, moved]
             gains[first] += rows[:, Pair.GAIN]
             gains[second] += rows[:, Pair.GAIN]
+            yields.add(rows)
+            if yields.is_poor:
+                break
         return gains
 
     def _places(self) -> Array:

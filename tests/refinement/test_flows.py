@@ -20,17 +20,20 @@ from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.flows import (
+    MIN_GAIN_SHARE,
     REGION_SHARE,
+    TRIAL_ARCS,
     Flows,
     Pairs,
     Trees,
+    Yield,
     find_cut_edges,
     region_rows,
     turns,
 )
 from jetpy.refinement.measures import Measures
 from jetpy.workloads.flows import flow_networks, regions
-from jetpy.workloads.flows.flow_networks import TERMINALS
+from jetpy.workloads.flows.flow_networks import EXTRA_NODES, TERMINALS
 from jetpy.workloads.flows.regions import OUTSIDE, Pair
 from tests.graphs import isolated, random_graph, star, two_cliques
 from tests.strategies import weighted_graphs
@@ -258,13 +261,14 @@ def test_vertex_has_one_arc_to_each_terminal() -> None:
     region = {"graph": device, "pairs": pairs, "parts": parts}
     backend.run_tasks(1, regions.grow_region, **region, max_hops=0)
     nodes = int(pairs.rows[Pair.SIZE]) + TERMINALS
-    trees = Trees.with_room(backend, nodes + 1, int(pairs.rows[Pair.ARCS]))
+    trees = Trees.with_room(backend, nodes + 1, len(graph.indices))
     backend.run_tasks(1, flow_networks.build_network, **region, next_arcs=trees.parents, arcs=trees)
     source, sink, hub = range(3)
     leaves = list(range(3, nodes))
     arcs = [trees.heads[trees.rows[v] : trees.rows[v + 1]].tolist() for v in range(nodes)]
     assert arcs[hub] == [source, sink, *leaves]
     assert arcs[source] == arcs[sink] == [hub]
+    assert pairs.rows[Pair.ARCS] == sum(map(len, arcs)) == trees.used[0]
     assert arcs[leaves[0]] == [hub]
     assert trees.capacities[trees.rows[sink]] == 398 - len(leaves)
 
@@ -294,4 +298,50 @@ def test_regions_stay_within_max_hops_of_the_cut() -> None:
     size = int(pairs.rows[Pair.SIZE])
     assert size == 2 * 3 * 20
     assert np.bincount(pairs.hops[:size]).tolist() == [40, 40, 40]
+    trees = Trees.with_room(backend, size + EXTRA_NODES, len(graph.indices))
+    region = {"graph": device, "pairs": pairs, "parts": parts}
+    backend.run_tasks(1, flow_networks.build_network, **region, next_arcs=trees.parents, arcs=trees)
     assert pairs.rows[Pair.CUT] == edge_cut(graph, parts)
+    assert np.bincount(pairs.hops[:size] + 3).tolist() == [20, 20, 20, 20, 20, 20]
+    assert trees.node_weights[: size + TERMINALS].tolist() == [0, 0] + [1] * size
+    assert pairs.rows[Pair.NEARER] == -pairs.rows[Pair.FARTHER] == size // 2
+
+
+def test_flows_end_if_the_first_turns_gain_little() -> None:
+    """They go on if networks are small, or if they gain 1 / MIN_GAIN_SHARE of the cut."""
+    rows = np.zeros((2, Pair.COUNT), np.int64)
+    rows[:, Pair.CUT] = MIN_GAIN_SHARE
+    rows[:, Pair.ARCS] = TRIAL_ARCS // 2 - 1
+    yields = Yield()
+    yields.add(rows)
+    assert not yields.is_poor
+    yields.add(rows)
+    assert yields.is_poor
+    rows[:, Pair.GAIN] = 3
+    yields.add(rows)
+    assert not yields.is_poor
+
+
+def test_turns_after_a_poor_yield_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts are those of the turns up to the first after which the yield is poor."""
+    graph = random_graph(300, 900, 4, weighted=True)
+    backend = get_backend("cpu", 1)
+    start = in_stripes(graph, 9, 3)
+    before = measures_of(graph, start, 9)
+    made: list[int] = []
+    original = Flows.improve_pairs
+
+    def counted(self: Flows, pairs: Pairs, parts: np.ndarray) -> np.ndarray:
+        rows = original(self, pairs, parts)
+        made.append(int(rows[:, Pair.GAIN].sum()))
+        return rows
+
+    monkeypatch.setattr(Flows, "improve_pairs", counted)
+    flows_on(backend, graph, 9)[0].improve(start.copy(), before)
+    all_made = made.copy()
+    made.clear()
+    monkeypatch.setattr("jetpy.refinement.flows.TRIAL_ARCS", 0)
+    monkeypatch.setattr("jetpy.refinement.flows.MIN_GAIN_SHARE", 1)
+    _, after = flows_on(backend, graph, 9)[0].improve(start.copy(), before)
+    assert made == all_made[:1]
+    assert before.cut - after.cut == sum(made) > 0

@@ -13,7 +13,7 @@ from jetpy.workloads.common.groups import (
     Weight,
     edges,
 )
-from jetpy.workloads.flows.regions import OUTSIDE, Pair, Pairs, is_in_pair
+from jetpy.workloads.flows.regions import OUTSIDE, Pair, Pairs
 
 TERMINALS = 2
 """Number of terminals of a network: its first nodes are its source and its sink."""
@@ -53,17 +53,6 @@ def end_of(row: int, pairs: Pairs) -> int:
 
 
 @pk.function
-def node_of(u: int, row: int, pairs: Pairs, parts: pk.View1D[pk.int32]) -> int:
-    """Return the node that stands for a vertex of one of the two parts."""
-    node: int = pairs.rows[row + Pair.NODE]
-    if pairs.places[u] >= 0:
-        return node + TERMINALS + pairs.places[u]
-    if parts[u] != pairs.rows[row + Pair.PARTS]:
-        return node + 1
-    return node
-
-
-@pk.function
 def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: Arcs):
     """Add the two arcs of an edge at the next free positions of their tails."""
     arc: int = next_arcs[a]
@@ -79,20 +68,49 @@ def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: A
 
 
 @pk.function
-def take_edge(
-    is_adding: bool, a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: Arcs
-):
-    """Add the arcs of an edge, or only count them at both nodes."""
-    if is_adding:
-        connect(a, b, weight, next_arcs, arcs)
-    else:
-        next_arcs[a] += 1
-        next_arcs[b] += 1
+def count_arcs(
+    row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], next_arcs: pk.View1D[pk.int32]
+) -> int:
+    """Count the arcs of each node, and sum the cut of the region; return the number of all arcs."""
+    source: int = pairs.rows[row + Pair.NODE]
+    p: int = pairs.rows[row + Pair.PARTS]
+    q: int = pairs.rows[row + Pair.PARTS + 1]
+    first: int = pairs.rows[row + Pair.FIRST]
+    cut: pk.int64 = 0
+    count: int = 0
+    next_arcs[source] = 0
+    next_arcs[source + 1] = 0
+    size: int = pairs.rows[row + Pair.SIZE]
+    for place in range(size):
+        v: int = pairs.order[first + place]
+        is_first: bool = parts[v] == p
+        inner: int = 0
+        to_source: int = 0
+        to_sink: int = 0
+        for e in edges(v, graph):
+            u: int = graph.indices[e]
+            part: int = parts[u]
+            if part == p or part == q:
+                other: int = pairs.places[u]
+                if other >= 0:
+                    inner += 1
+                elif part == p:
+                    to_source = 1
+                else:
+                    to_sink = 1
+                if other < place and (part == p) != is_first:
+                    cut += graph.edge_weights[e]
+        next_arcs[source] += to_source
+        next_arcs[source + 1] += to_sink
+        next_arcs[source + TERMINALS + place] = inner + to_source + to_sink
+        count += inner + 2 * (to_source + to_sink)
+    pairs.rows[row + Pair.CUT] = cut
+    pairs.rows[row + Pair.ARCS] = count
+    return count
 
 
 @pk.function
-def take_edges(
-    is_adding: bool,
+def add_edges(
     row: int,
     graph: Graph,
     pairs: Pairs,
@@ -100,30 +118,32 @@ def take_edges(
     next_arcs: pk.View1D[pk.int32],
     arcs: Arcs,
 ):
-    """Add or count all edges of a region; edges of a vertex to the same terminal merge."""
+    """Add the arcs of all edges of a region; edges of a vertex to the same terminal merge."""
     source: int = pairs.rows[row + Pair.NODE]
-    sink: int = source + 1
+    p: int = pairs.rows[row + Pair.PARTS]
+    q: int = pairs.rows[row + Pair.PARTS + 1]
     first: int = pairs.rows[row + Pair.FIRST]
-    last: int = first + pairs.rows[row + Pair.SIZE]
-    for index in range(first, last):
-        v: int = pairs.order[index]
-        a: int = node_of(v, row, pairs, parts)
+    size: int = pairs.rows[row + Pair.SIZE]
+    for place in range(size):
+        a: int = source + TERMINALS + place
         to_source: int = 0
         to_sink: int = 0
-        for e in edges(v, graph):
+        for e in edges(pairs.order[first + place], graph):
             u: int = graph.indices[e]
-            if is_in_pair(parts[u], row, pairs):
-                b: int = node_of(u, row, pairs, parts)
-                if b == source:
-                    to_source += graph.edge_weights[e]
-                elif b == sink:
-                    to_sink += graph.edge_weights[e]
-                elif b < a:
-                    take_edge(is_adding, a, b, graph.edge_weights[e], next_arcs, arcs)
+            part: int = parts[u]
+            if part == p or part == q:
+                other: int = pairs.places[u]
+                if other < 0:
+                    if part == p:
+                        to_source += graph.edge_weights[e]
+                    else:
+                        to_sink += graph.edge_weights[e]
+                elif other < place:
+                    connect(a, source + TERMINALS + other, graph.edge_weights[e], next_arcs, arcs)
         if to_source > 0:
-            take_edge(is_adding, a, source, to_source, next_arcs, arcs)
+            connect(a, source, to_source, next_arcs, arcs)
         if to_sink > 0:
-            take_edge(is_adding, a, sink, to_sink, next_arcs, arcs)
+            connect(a, source + 1, to_sink, next_arcs, arcs)
 
 
 @pk.workunit
@@ -142,17 +162,14 @@ def build_network(
     row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.NODE]
     end: int = end_of(row, pairs)
-    for node in range(begin, end):
-        next_arcs[node] = 0
-    take_edges(False, row, graph, pairs, parts, next_arcs, arcs)
-    size: pk.int64 = pairs.rows[row + Pair.ARCS]
+    size: pk.int64 = count_arcs(row, graph, pairs, parts, next_arcs)
     arc: int = pk.atomic_fetch_add(arcs.used, [0], size)
     for node in range(begin, end):
         arcs.rows[node] = arc
         arc += next_arcs[node]
         next_arcs[node] = arcs.rows[node]
     arcs.rows[end] = arc
-    take_edges(True, row, graph, pairs, parts, next_arcs, arcs)
+    add_edges(row, graph, pairs, parts, next_arcs, arcs)
     arcs.node_weights[begin] = 0
     arcs.node_weights[begin + 1] = 0
     first: int = pairs.rows[row + Pair.FIRST]

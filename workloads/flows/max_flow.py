@@ -1,11 +1,11 @@
 """Maximum flows by augmenting paths, one index per network.
 
-Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
-minimization in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 26 (2004).
-Two trees of unsaturated arcs grow from the sources and from the sinks. If they meet, flow is sent
-along the path. Nodes that this cuts off (orphans) search for another parent in their tree. If
-neither tree can grow, the flow is maximal. The trees then contain exactly the nodes that the
-sources reach and the nodes that reach the sinks, so they depend only on the terminals.
+Goldberg, Hed, Kaplan, Tarjan, Werneck, "Maximum flows by incremental breadth-first search", ESA
+2011. A tree of unsaturated arcs grows from the sources and another one from the sinks, by turns, a
+level at a time. If they meet, flow is sent along the path. Nodes that this cuts off (orphans)
+search for another parent in their tree, as near to the root as possible. If neither tree can grow,
+the flow is maximal. The trees then contain exactly the nodes that the sources reach and the nodes
+that reach the sinks, so they depend only on the terminals.
 """
 
 import pykokkos as pk
@@ -26,19 +26,19 @@ class Trees(Arcs):
     """The search trees of all networks, by node."""
 
     sides: pk.View1D[pk.int32]  # the tree of each node, by Side
-    marks: pk.View1D[pk.int32]  # HELD, CHOSEN, and the sides in whose frontier the node is (`flow_cuts`)
-    frontiers: pk.View1D[pk.int32]  # nodes next to the terminals, two lists for each network
+    marks: pk.View1D[pk.int32]  # HELD, CHOSEN, and the sides in whose frontier the node is
     parents: pk.View1D[pk.int32]  # the arc to the parent; ROOT, NONE
-    labels: pk.View1D[pk.int32]  # 0 at roots, otherwise above the label of the parent
-    current: pk.View1D[pk.int32]  # arcs before it lead to no parent with a lower label
-    waiting: pk.View1D[pk.int32]  # next active node of the queue; LAST_WAITING, NOT_WAITING
-    orphans: pk.View1D[pk.int32]  # a stack
+    labels: pk.View1D[pk.int32]  # distance to the root
+    current: pk.View1D[pk.int32]  # arcs before it lead to no parent that is nearer to a root
+    waiting: pk.View1D[pk.int32]  # by node and side: next active node; LAST_WAITING, NOT_WAITING
+    orphans: pk.View1D[pk.int32]  # the next orphan with the same label
+    buckets: pk.View1D[pk.int32]  # the first orphan with each label, for each network
+    frontiers: pk.View1D[pk.int32]  # nodes next to the terminals, two lists for each network
 
 
 @pk.function
 def change_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
-    """Put a node in a tree, or in neither; keep the weights that the two minimum cuts would move.
-    """
+    """Put a node in a tree, or in neither; keep the weights that the two minimum cuts would move."""
     weight: int = trees.node_weights[node]
     if trees.sides[node] == Side.SOURCE:
         pairs.rows[row + Pair.NEARER] += weight
@@ -60,46 +60,48 @@ def begin_flow(row: int, pairs: Pairs, trees: Trees):
         trees.parents[node] = NONE
         trees.labels[node] = 0
         trees.marks[node] = 0
-        trees.waiting[node] = NOT_WAITING
+        trees.waiting[2 * node] = NOT_WAITING
+        trees.waiting[2 * node + 1] = NOT_WAITING
+        trees.buckets[2 * node] = NONE
+        trees.buckets[2 * node + 1] = NONE
     pairs.rows[row + Pair.FLOW] = 0
-    pairs.rows[row + Pair.DEPTH] = 0
-    pairs.rows[row + Pair.ORPHANS] = begin
-    pairs.rows[row + Pair.FIRST_ACTIVE] = NONE
-    add_terminal(begin, Side.SOURCE, row, pairs, trees)
-    add_terminal(begin + 1, Side.SINK, row, pairs, trees)
+    pairs.rows[row + Pair.ORPHANS] = INT32_MAX
+    pairs.rows[row + Pair.ORPHANS_END] = 0
+    pairs.rows[row + Pair.GROWING] = Side.NEITHER
+    for side in range(2):
+        pairs.rows[row + Pair.ACTIVE + side] = NONE
+        pairs.rows[row + Pair.NEXT_ACTIVE + side] = NONE
+        add_terminal(begin + side, side + 1, row, pairs, trees)
 
 
 @pk.function
-def put_first(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Make a node the head of the queue; its tree grows from its first arc on."""
-    pairs.rows[row + Pair.FIRST_ACTIVE] = node
-    pairs.rows[row + Pair.NEXT_ARC] = trees.rows[node]
-
-
-@pk.function
-def activate(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Append a node to the queue of active nodes; if it is the head, its growth starts again."""
-    if pairs.rows[row + Pair.FIRST_ACTIVE] == node:
-        put_first(node, row, pairs, trees)
-    if trees.waiting[node] != NOT_WAITING:
+def activate(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+    """List a node as active if it is on the last level of its tree, or on the level that grows."""
+    place: int = 2 * node + side - 1
+    field: int = row + Pair.ACTIVE + side - 1
+    if trees.waiting[place] != NOT_WAITING:
         return
-    trees.waiting[node] = LAST_WAITING
-    if pairs.rows[row + Pair.FIRST_ACTIVE] == NONE:
-        put_first(node, row, pairs, trees)
-    else:
-        trees.waiting[pairs.rows[row + Pair.LAST_ACTIVE]] = node
-    pairs.rows[row + Pair.LAST_ACTIVE] = node
+    if trees.labels[node] > pairs.rows[row + Pair.LEVELS + side - 1]:
+        field = row + Pair.NEXT_ACTIVE + side - 1
+    elif trees.labels[node] < pairs.rows[row + Pair.LEVELS + side - 1]:
+        return
+    trees.waiting[place] = pairs.rows[field]
+    if pairs.rows[field] == NONE:
+        trees.waiting[place] = LAST_WAITING
+    pairs.rows[field] = node
 
 
 @pk.function
-def drop_active(row: int, pairs: Pairs, trees: Trees):
-    """Remove the head of the queue of active nodes."""
-    node: int = pairs.rows[row + Pair.FIRST_ACTIVE]
-    if trees.waiting[node] == LAST_WAITING:
-        pairs.rows[row + Pair.FIRST_ACTIVE] = NONE
-    else:
-        put_first(trees.waiting[node], row, pairs, trees)
-    trees.waiting[node] = NOT_WAITING
+def take_active(side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+    """Remove a node from the list of active nodes of a side, and return it."""
+    field: int = row + Pair.ACTIVE + side - 1
+    node: int = pairs.rows[field]
+    place: int = 2 * node + side - 1
+    pairs.rows[field] = trees.waiting[place]
+    if trees.waiting[place] == LAST_WAITING:
+        pairs.rows[field] = NONE
+    trees.waiting[place] = NOT_WAITING
+    return node
 
 
 @pk.function
@@ -111,58 +113,70 @@ def room_away(arc: int, side: int, trees: Trees) -> int:
 
 
 @pk.function
-def become_child(arc: int, node: int, row: int, pairs: Pairs, trees: Trees):
-    """Make the head of an arc of `node` a child of `node`."""
-    head: int = trees.heads[arc]
-    trees.parents[head] = trees.twins[arc]
-    trees.current[head] = trees.rows[head]
-    trees.labels[head] = trees.labels[node] + 1
-    if pairs.rows[row + Pair.DEPTH] < trees.labels[head]:
-        pairs.rows[row + Pair.DEPTH] = trees.labels[head]
+def room_towards(arc: int, side: int, trees: Trees) -> int:
+    """Return the residual capacity of the reverse of an arc in the same sense."""
+    if side == Side.SOURCE:
+        return trees.capacities[trees.twins[arc]]
+    return trees.capacities[arc]
 
 
 @pk.function
-def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
-    """Grow a tree from the first active node, and return an arc to the other tree, or `NONE`."""
-    side: int = trees.sides[node]
-    begin: int = pairs.rows[row + Pair.NEXT_ARC]
-    for arc in range(begin, trees.rows[node + 1]):
-        if room_away(arc, side, trees) > 0:
-            head: int = trees.heads[arc]
-            if trees.sides[head] == Side.NEITHER:
-                change_side(head, side, row, pairs, trees)
-                become_child(arc, node, row, pairs, trees)
-                activate(head, row, pairs, trees)
-            elif trees.sides[head] != side:
-                pairs.rows[row + Pair.NEXT_ARC] = arc
-                return arc
-            elif trees.labels[head] > trees.labels[node] + 1:
-                become_child(arc, node, row, pairs, trees)
-    return NONE
+def grow_from(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+    """Add the neighbours of an active node to its tree, and augment where it meets the other tree.
+
+    Return False once the flow reaches the present cut.
+    """
+    arc: int = trees.rows[node]
+    level: int = trees.labels[node]
+    while arc < trees.rows[node + 1]:
+        head: int = trees.heads[arc]
+        if trees.sides[head] == side or room_away(arc, side, trees) == 0:
+            arc += 1
+        elif trees.sides[head] == Side.NEITHER:
+            change_side(head, side, row, pairs, trees)
+            trees.parents[head] = trees.twins[arc]
+            trees.current[head] = trees.twins[arc]
+            trees.labels[head] = level + 1
+            activate(head, side, row, pairs, trees)
+            arc += 1
+        else:
+            if side == Side.SOURCE:
+                push(arc, row, pairs, trees)
+            else:
+                push(trees.twins[arc], row, pairs, trees)
+            if pairs.rows[row + Pair.FLOW] >= pairs.rows[row + Pair.CUT]:
+                return False
+            if trees.sides[node] != side or trees.labels[node] != level:
+                return True
+    return True
 
 
 @pk.function
-def find_path(row: int, pairs: Pairs, trees: Trees) -> int:
-    """Grow the trees until they meet; return the arc from source tree to sink tree, or `NONE`."""
-    while pairs.rows[row + Pair.FIRST_ACTIVE] != NONE:
-        node: int = pairs.rows[row + Pair.FIRST_ACTIVE]
-        if trees.sides[node] != Side.NEITHER:
-            arc: int = grow_from(node, row, pairs, trees)
-            if arc != NONE:
-                if trees.sides[node] == Side.SOURCE:
-                    return arc
-                return trees.twins[arc]
-        drop_active(row, pairs, trees)
-    return NONE
+def grow_level(side: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+    """Grow a tree from its active nodes; return False once the flow reaches the present cut."""
+    pairs.rows[row + Pair.GROWING] = side
+    while pairs.rows[row + Pair.ACTIVE + side - 1] != NONE:
+        node: int = take_active(side, row, pairs, trees)
+        if trees.sides[node] == side:
+            if trees.labels[node] > pairs.rows[row + Pair.LEVELS + side - 1]:
+                activate(node, side, row, pairs, trees)
+            elif not grow_from(node, side, row, pairs, trees):
+                return False
+    pairs.rows[row + Pair.ACTIVE + side - 1] = pairs.rows[row + Pair.NEXT_ACTIVE + side - 1]
+    pairs.rows[row + Pair.NEXT_ACTIVE + side - 1] = NONE
+    pairs.rows[row + Pair.LEVELS + side - 1] += 1
+    pairs.rows[row + Pair.GROWING] = Side.NEITHER
+    return True
 
 
 @pk.function
 def min_room(node: int, trees: Trees) -> int:
     """Return the bottleneck capacity of the path between a node and its root."""
     amount: int = INT32_MAX
+    side: int = trees.sides[node]
     arc: int = trees.parents[node]
     while arc != ROOT and amount > 1:
-        room: int = room_away(trees.twins[arc], trees.sides[node], trees)
+        room: int = room_towards(arc, side, trees)
         if room < amount:
             amount = room
         arc = trees.parents[trees.heads[arc]]
@@ -172,9 +186,15 @@ def min_room(node: int, trees: Trees) -> int:
 @pk.function
 def leave_parent(node: int, row: int, pairs: Pairs, trees: Trees):
     """Make a node an orphan."""
+    label: int = trees.labels[node]
+    bucket: int = 2 * pairs.rows[row + Pair.NODE] + label
     trees.parents[node] = NONE
-    trees.orphans[pairs.rows[row + Pair.ORPHANS]] = node
-    pairs.rows[row + Pair.ORPHANS] += 1
+    trees.orphans[node] = trees.buckets[bucket]
+    trees.buckets[bucket] = node
+    if pairs.rows[row + Pair.ORPHANS] > label:
+        pairs.rows[row + Pair.ORPHANS] = label
+    if pairs.rows[row + Pair.ORPHANS_END] <= label:
+        pairs.rows[row + Pair.ORPHANS_END] = label + 1
 
 
 @pk.function
@@ -182,10 +202,11 @@ def push_to(start: int, amount: int, row: int, pairs: Pairs, trees: Trees):
     """Send flow along the path between a node and its root; saturated arcs leave orphans."""
     node: int = start
     arc: int = trees.parents[node]
+    side: int = trees.sides[node]
     while arc != ROOT:
         parent: int = trees.heads[arc]
         forth: int = arc
-        if trees.sides[node] == Side.SOURCE:
+        if side == Side.SOURCE:
             forth = trees.twins[arc]
         trees.capacities[forth] -= amount
         trees.capacities[trees.twins[forth]] += amount
@@ -193,6 +214,7 @@ def push_to(start: int, amount: int, row: int, pairs: Pairs, trees: Trees):
             leave_parent(node, row, pairs, trees)
         node = parent
         arc = trees.parents[node]
+    adopt_orphans(side, row, pairs, trees)
 
 
 @pk.function
@@ -209,103 +231,91 @@ def push(joint: int, row: int, pairs: Pairs, trees: Trees):
         amount = to_sink
     trees.capacities[joint] -= amount
     trees.capacities[trees.twins[joint]] += amount
+    pairs.rows[row + Pair.FLOW] += amount
     push_to(tail, amount, row, pairs, trees)
     push_to(head, amount, row, pairs, trees)
-    pairs.rows[row + Pair.FLOW] += amount
 
 
 @pk.function
-def is_parent(arc: int, side: int, trees: Trees) -> bool:
-    """Whether the head of an orphan's arc can be its parent; an orphan or a child cannot."""
-    head: int = trees.heads[arc]
-    return (
-        trees.sides[head] == side
-        and trees.parents[head] != NONE
-        and trees.parents[head] != trees.twins[arc]
-        and room_away(trees.twins[arc], side, trees) > 0
-    )
+def find_parent(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+    """Return the first arc of an orphan to a possible parent that is nearest to a root, or `NONE`.
 
-
-@pk.function
-def find_parent(node: int, row: int, pairs: Pairs, trees: Trees) -> bool:
-    """Give an orphan a parent with a lower label, or raise its label; return False without parent.
+    Labels end with the level that grows. Unless the label of the node stays the same, its children
+    become orphans. Other orphans may be parents, because they leave their children if their label
+    rises.
     """
-    side: int = trees.sides[node]
+    label: int = trees.labels[node] - 1
     for arc in range(trees.current[node], trees.rows[node + 1]):
-        head: int = trees.heads[arc]
-        if trees.labels[head] < trees.labels[node] and is_parent(arc, side, trees):
-            trees.parents[node] = arc
-            trees.current[node] = arc
-            return True
-    lowest: int = trees.labels[node] + 1
+        other: int = trees.heads[arc]
+        if trees.labels[other] == label and trees.sides[other] == side:
+            if room_towards(arc, side, trees) > 0:
+                return arc
+    label = pairs.rows[row + Pair.LEVELS + side - 1]
+    if pairs.rows[row + Pair.GROWING] == side:
+        label += 1
     parent: int = NONE
-    for arc in range(trees.rows[node], trees.rows[node + 1]):
-        if trees.labels[trees.heads[arc]] < lowest and is_parent(arc, side, trees):
-            lowest = trees.labels[trees.heads[arc]]
-            parent = arc
-    if parent == NONE:
-        return False
-    if lowest >= trees.labels[node]:
-        leave_all_children(node, row, pairs, trees)
-    trees.labels[node] = lowest + 1
-    trees.parents[node] = parent
-    trees.current[node] = parent
-    return True
-
-
-@pk.function
-def leave_all_children(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Make the children of a node orphans."""
-    for arc in range(trees.rows[node], trees.rows[node + 1]):
-        if trees.parents[trees.heads[arc]] == trees.twins[arc]:
-            leave_parent(trees.heads[arc], row, pairs, trees)
-
-
-@pk.function
-def leave_children(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Remove a node from its tree: its children become orphans, neighbours that reach it active."""
-    side: int = trees.sides[node]
     for arc in range(trees.rows[node], trees.rows[node + 1]):
         head: int = trees.heads[arc]
         if trees.sides[head] == side:
-            if room_away(trees.twins[arc], side, trees) > 0:
-                activate(head, row, pairs, trees)
             if trees.parents[head] == trees.twins[arc]:
                 leave_parent(head, row, pairs, trees)
-    change_side(node, Side.NEITHER, row, pairs, trees)
+            if trees.labels[head] < label and room_towards(arc, side, trees) > 0:
+                label = trees.labels[head]
+                parent = arc
+    return parent
 
 
 @pk.function
-def adopt_orphans(row: int, pairs: Pairs, trees: Trees):
-    """Find a parent for every orphan; an orphan without one leaves its tree."""
-    while pairs.rows[row + Pair.ORPHANS] > pairs.rows[row + Pair.NODE]:
-        pairs.rows[row + Pair.ORPHANS] -= 1
-        node: int = trees.orphans[pairs.rows[row + Pair.ORPHANS]]
-        if not find_parent(node, row, pairs, trees):
-            leave_children(node, row, pairs, trees)
+def adopt_orphans(side: int, row: int, pairs: Pairs, trees: Trees):
+    """Find a parent for every orphan of a side; an orphan without one leaves its tree."""
+    label: int = pairs.rows[row + Pair.ORPHANS]
+    begin: int = 2 * pairs.rows[row + Pair.NODE]
+    while label < pairs.rows[row + Pair.ORPHANS_END]:
+        node: int = trees.buckets[begin + label]
+        if node == NONE:
+            label += 1
+        else:
+            trees.buckets[begin + label] = trees.orphans[node]
+            parent: int = find_parent(node, side, row, pairs, trees)
+            if parent == NONE:
+                change_side(node, Side.NEITHER, row, pairs, trees)
+            else:
+                trees.parents[node] = parent
+                trees.current[node] = parent
+                if trees.labels[trees.heads[parent]] != label - 1:
+                    trees.labels[node] = trees.labels[trees.heads[parent]] + 1
+                    activate(node, side, row, pairs, trees)
+    pairs.rows[row + Pair.ORPHANS] = INT32_MAX
+    pairs.rows[row + Pair.ORPHANS_END] = 0
 
 
 @pk.function
 def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
-    """Make a node a source or a sink."""
-    if trees.sides[node] != Side.NEITHER and trees.sides[node] != side:
-        trees.parents[node] = NONE
-        leave_children(node, row, pairs, trees)
-        adopt_orphans(row, pairs, trees)
+    """Make a node a source or a sink; all other nodes of its side are terminals."""
+    other: int = trees.sides[node]
+    if other != Side.NEITHER:
+        change_side(node, Side.NEITHER, row, pairs, trees)
+        for arc in range(trees.rows[node], trees.rows[node + 1]):
+            head: int = trees.heads[arc]
+            if trees.parents[head] == trees.twins[arc]:
+                leave_parent(head, row, pairs, trees)
+        adopt_orphans(other, row, pairs, trees)
     change_side(node, side, row, pairs, trees)
     trees.parents[node] = ROOT
     trees.labels[node] = 0
-    activate(node, row, pairs, trees)
+    pairs.rows[row + Pair.LEVELS + side - 1] = 0
+    activate(node, side, row, pairs, trees)
 
 
 @pk.function
 def maximise_flow(row: int, pairs: Pairs, trees: Trees) -> bool:
     """Augment until the flow is maximal; stop and return False once it reaches the present cut."""
-    joint: int = find_path(row, pairs, trees)
-    while joint != NONE:
-        push(joint, row, pairs, trees)
-        if pairs.rows[row + Pair.FLOW] >= pairs.rows[row + Pair.CUT]:
-            return False
-        adopt_orphans(row, pairs, trees)
-        joint = find_path(row, pairs, trees)
+    side: int = Side.SOURCE
+    while (
+        pairs.rows[row + Pair.ACTIVE] != NONE or pairs.rows[row + Pair.ACTIVE + 1] != NONE
+    ):
+        if pairs.rows[row + Pair.ACTIVE + side - 1] != NONE:
+            if not grow_level(side, row, pairs, trees):
+                return False
+        side = Side.SOURCE + Side.SINK - side
     return True

@@ -41,15 +41,14 @@ class Pair(IntEnum):
     NODE = 11
     """First node of the network."""
     FLOW = 12
-    FIRST_ACTIVE = 13
-    """Head of the queue of active nodes (`max_flow`)."""
-    LAST_ACTIVE = 14
-    NEXT_ARC = 15
-    """The arc from which the first active node continues to grow."""
+    LEVELS = 13
+    """Last level of each of the two trees (`max_flow`)."""
+    GROWING = 15
+    """The tree whose last level grows."""
     ORPHANS = 16
-    """End of the stack of orphans."""
-    DEPTH = 17
-    """Highest label of a node so far (`max_flow`)."""
+    """Lowest label of an orphan."""
+    ORPHANS_END = 17
+    """One more than the highest label of an orphan."""
     GAIN = 18
     """Decrease of the cut."""
     WEIGHT = 19
@@ -66,7 +65,11 @@ class Pair(IntEnum):
     """The same of the cut nearest to the sink."""
     FRONTIERS = 27
     """Sizes of the two frontiers (`flow_cuts`)."""
-    COUNT = 29
+    ACTIVE = 29
+    """First node in the list of active nodes of each tree."""
+    NEXT_ACTIVE = 31
+    """First node in the list of nodes that will be active on the next level."""
+    COUNT = 33
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +164,7 @@ def admit_neighbours(
 
 @pk.workunit
 def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
-    """Find the vertices of a region by breadth-first search, and measure the region."""
+    """Find the vertices of a region by breadth-first search."""
     row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.EDGES]
     end: int = pairs.rows[row + Pair.EDGES_END]
@@ -183,23 +186,3 @@ def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
         if hop <= max_hops:
             admit_neighbours(v, hop, row, graph, pairs, parts)
         index += 1
-    measure_region(row, graph, pairs, parts)
-
-
-@pk.function
-def measure_region(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]):
-    """Count the arcs of a region's network, two per edge, and sum its cut."""
-    arcs: int = 0
-    cut: pk.int64 = 0
-    first: int = pairs.rows[row + Pair.FIRST]
-    last: int = first + pairs.rows[row + Pair.SIZE]
-    for index in range(first, last):
-        v: int = pairs.order[index]
-        for e in edges(v, graph):
-            u: int = graph.indices[e]
-            if is_in_pair(parts[u], row, pairs) and pairs.places[u] < pairs.places[v]:
-                arcs += 2
-                if parts[u] != parts[v]:
-                    cut += graph.edge_weights[e]
-    pairs.rows[row + Pair.ARCS] = arcs
-    pairs.rows[row + Pair.CUT] = cut
