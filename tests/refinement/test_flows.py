@@ -79,7 +79,11 @@ def in_stripes(graph: Graph, k: int, seed: int) -> np.ndarray:
 
 
 def first_pair(
-    backend: Backend, graph: Graph, parts: np.ndarray, rooms: int | np.ndarray, limits: int = 0
+    backend: Backend,
+    graph: Graph,
+    parts: np.ndarray,
+    rooms: int | np.ndarray,
+    limits: int | np.ndarray = 0,
 ) -> Pairs:
     """Return the pair of parts 0 and 1 with the limits of its region."""
     k = int(parts.max()) + 1
@@ -140,6 +144,120 @@ def test_new_cut_equals_the_maximum_flow(graph: Graph, seed: int, hops: int) -> 
     assert result[Pair.CUT] - result[Pair.GAIN] == flow
     moved = part_weights(graph, parts, 3) - weights
     assert moved.tolist() == [-result[Pair.WEIGHT], result[Pair.WEIGHT], 0]
+
+
+def reached(residual: np.ndarray, terminals: np.ndarray) -> np.ndarray:
+    """Return which nodes the terminals reach over arcs with residual capacity."""
+    found = terminals.copy()
+    while True:
+        more = found | (residual[found] > 0).any(axis=0)
+        if (more == found).all():
+            return found
+        found = more
+
+
+def chosen_nodes(
+    side: np.ndarray, allowed: np.ndarray, wanted: np.ndarray, adjacent: np.ndarray, most: int
+) -> list[int]:
+    """Return up to `most` nodes that pierce: by preference, then by number, each beside the side."""
+    side, chosen = side.copy(), []
+    for level in sorted(set(wanted.tolist()), reverse=True):
+        for node in np.flatnonzero((wanted == level) & allowed & ~side).tolist():
+            if len(chosen) < most and (adjacent[node] & side).any():
+                side[node] = True
+                chosen.append(node)
+    return chosen
+
+
+def pierced_cut(
+    network: np.ndarray,
+    first: np.ndarray,
+    hops: np.ndarray,
+    weights: np.ndarray,
+    part_weights: np.ndarray,
+    limits: np.ndarray,
+    cut: int,
+) -> tuple[int, np.ndarray]:
+    """Return the flow of the first balanced cut below `cut`, and the nodes before it.
+
+    This is FlowCutter on a dense network (source, sink, vertices) by SciPy's maximum flows.
+    """
+    count = len(network)
+    terminals = np.arange(count) == np.arange(2)[:, np.newaxis]
+    over = np.maximum(part_weights, limits) - limits
+    rounds = 0
+    while True:
+        whole = np.zeros((count + 2, count + 2), np.int32)
+        whole[:count, :count] = network
+        whole[count, :count] = terminals[0] * 10_000
+        whole[:count, count + 1] = terminals[1] * 10_000
+        flow = maximum_flow(csr_array(whole), count, count + 1)
+        if flow.flow_value >= cut:
+            return cut, first
+        residual = network - flow.flow.toarray()[:count, :count]
+        sides = [reached(residual, terminals[0]), reached(residual.T, terminals[1])]
+        before = [sides[0], ~sides[1]]
+        moved = [int(weights[first & ~b].sum() - weights[~first & b].sum()) for b in before]
+        loads = [part_weights - over + [-m, m] - limits for m in moved]
+        overloads = [int(load.max()) for load in loads]
+        if min(overloads) <= 0:
+            return flow.flow_value, before[int(overloads[0] > overloads[1])]
+        lighter = int(
+            (part_weights[0] - moved[0]) * limits[1] > (part_weights[1] + moved[1]) * limits[0]
+        )
+        wanted = np.where(first == (lighter == 0), hops, -1 - hops)
+        wanted = wanted + 1000 * ~(sides[0] | sides[1])
+        allowed = ~(terminals[0] | terminals[1])
+        chosen = chosen_nodes(sides[lighter], allowed, wanted, network > 0, 1 << rounds // 4)
+        if not chosen:
+            return cut, first
+        terminals[lighter] |= sides[lighter]
+        terminals[lighter][chosen] = True
+        rounds += 1
+
+
+def check_balanced_cut(graph: Graph, start: np.ndarray, hops: int, slack: int) -> None:
+    """Compare the parts after flows with those of `pierced_cut`; parts may weigh `slack` too much."""
+    weights = part_weights(graph, start, 2)
+    limits = np.full(2, -(-int(weights.sum()) // 2) + slack)
+    backend = get_backend("cpu", 1)
+    pairs = first_pair(backend, graph, start, np.maximum(weights // 2, 1), limits)
+    flows, _ = flows_on(backend, graph, 2, flow_hops=hops)
+    parts = start.copy()
+    result = flows.improve_pairs(pairs, parts)[0]
+    size = int(result[Pair.SIZE])
+    region = pairs.order[:size]
+    first = np.concatenate([[True, False], start[region] == 0])
+    distances = np.concatenate([[0, 0], pairs.hops[:size]])
+    distances = np.where(first, distances, -1 - distances)
+    inner = np.concatenate([[0, 0], graph.vertex_weights[region]])
+    network = network_of(graph, region.tolist(), start).toarray()
+    flow, before = pierced_cut(
+        network, first, distances, inner, weights, limits, int(result[Pair.CUT])
+    )
+    assert result[Pair.CUT] - result[Pair.GAIN] == flow
+    assert (parts[region] == 0).tolist() == before[2:].tolist()
+
+
+@given(weighted_graphs(8, 24), st.integers(0, 99), st.integers(1, 3), st.integers(0, 4))
+def test_balanced_cut_equals_the_oracle(graph: Graph, seed: int, hops: int, slack: int) -> None:
+    """With tight limits, piercing finds the same cut as a FlowCutter in plain Python."""
+    start = np.random.default_rng(seed).integers(0, 2, graph.n).astype(np.int32)
+    ends = np.repeat(start, np.diff(graph.indptr)), start[graph.indices]
+    if (ends[0] < ends[1]).any():
+        check_balanced_cut(graph, start, hops, slack)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["delaunay", "grid", "cube", "random"])
+def test_balanced_cut_of_many_rounds_equals_the_oracle(name: str, seed: int) -> None:
+    small = {
+        "delaunay": generators.delaunay(150),
+        "grid": generators.grid(10, 14),
+        "cube": generators.cube(6, 5, 5),
+        "random": random_graph(90, 220, seed, weighted=True),
+    }
+    check_balanced_cut(small[name], in_stripes(small[name], 2, seed), hops=3, slack=1 + seed)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

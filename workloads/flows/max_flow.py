@@ -311,9 +311,7 @@ def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
 def maximise_flow(row: int, pairs: Pairs, trees: Trees) -> bool:
     """Augment until the flow is maximal; stop and return False once it reaches the present cut."""
     side: int = Side.SOURCE
-    while (
-        pairs.rows[row + Pair.ACTIVE] != NONE or pairs.rows[row + Pair.ACTIVE + 1] != NONE
-    ):
+    while pairs.rows[row + Pair.ACTIVE] != NONE or pairs.rows[row + Pair.ACTIVE + 1] != NONE:
         if pairs.rows[row + Pair.ACTIVE + side - 1] != NONE:
             if not grow_level(side, row, pairs, trees):
                 return False
