@@ -29,8 +29,8 @@ Above it, flows gain little and take long."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
 MIN_GAIN_SHARE, TRIAL_ARCS = 200, 100_000
-"""Flows of a level end once their networks have had `TRIAL_ARCS` arcs, if they have gained less than
-1 / MIN_GAIN_SHARE of the cuts that they could reduce."""
+"""Flows of a level end once their networks have had `TRIAL_ARCS` arcs, if they have gained less
+than 1 / MIN_GAIN_SHARE of the cuts that they could reduce."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,15 +230,14 @@ class Flows:
 
 def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
     """Return the edges between parts, ordered by pair, tail and head."""
-    found = backend.empty(graph.nnz // 2)
-    count = backend.scan(graph.n, regions.list_cut_edges, graph=graph, parts=parts, cut_edges=found)
-    edges = backend.to_host(found[:count])
-    indptr, indices = backend.to_host(graph.indptr), backend.to_host(graph.indices)
-    host = backend.to_host(parts)
-    tails = np.searchsorted(indptr, edges, side="right").astype(np.int32) - 1
-    heads = indices[edges]
+    found, ends = backend.empty(graph.nnz // 2), backend.empty(graph.nnz // 2)
+    count = backend.scan(
+        graph.n, regions.list_cut_edges, graph=graph, parts=parts, cut_edges=found, tails=ends
+    )
+    edges, tails = backend.to_host(found[:count]), backend.to_host(ends[:count])
+    host, heads = backend.to_host(parts), backend.to_host(graph.indices)[edges]
     keys = host[tails].astype(np.int64) * k + host[heads]
-    order = np.lexsort((heads, tails, keys))
+    order = np.lexsort((tails.astype(np.int64) << 32 | heads, keys))
     keys, tails, heads = keys[order], tails[order], heads[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     named = keys[starts]

@@ -159,7 +159,7 @@ def reached(residual: np.ndarray, terminals: np.ndarray) -> np.ndarray:
 def chosen_nodes(
     side: np.ndarray, allowed: np.ndarray, wanted: np.ndarray, adjacent: np.ndarray, most: int
 ) -> list[int]:
-    """Return up to `most` nodes that pierce: by preference, then by number, each beside the side."""
+    """Return up to `most` nodes that pierce, by preference and number; each is beside the side."""
     side, chosen = side.copy(), []
     for level in sorted(set(wanted.tolist()), reverse=True):
         for node in np.flatnonzero((wanted == level) & allowed & ~side).tolist():
@@ -217,7 +217,7 @@ def pierced_cut(
 
 
 def check_balanced_cut(graph: Graph, start: np.ndarray, hops: int, slack: int) -> None:
-    """Compare the parts after flows with those of `pierced_cut`; parts may weigh `slack` too much."""
+    """Compare the parts after flows with those of `pierced_cut`, with limits `slack` above half."""
     weights = part_weights(graph, start, 2)
     limits = np.full(2, -(-int(weights.sum()) // 2) + slack)
     backend = get_backend("cpu", 1)

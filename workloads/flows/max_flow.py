@@ -38,7 +38,7 @@ class Trees(Arcs):
 
 @pk.function
 def change_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
-    """Put a node in a tree, or in neither; keep the weights that the two minimum cuts would move."""
+    """Put a node in a tree or in neither, and update what the two minimum cuts would move."""
     weight: int = trees.node_weights[node]
     if trees.sides[node] == Side.SOURCE:
         pairs.rows[row + Pair.NEARER] += weight

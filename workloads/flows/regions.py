@@ -92,12 +92,14 @@ def list_cut_edges(
     graph: Graph,
     parts: pk.View1D[pk.int32],
     cut_edges: pk.View1D[pk.int32],
+    tails: pk.View1D[pk.int32],
 ):
-    """List every edge between two parts once, in the row of the end in the lower part."""
+    """List every edge between two parts once, with its end in the lower part."""
     for e in edges(v, graph):
         if parts[v] < parts[graph.indices[e]]:
             if last_pass:
                 cut_edges[acc] = e
+                tails[acc] = v
             acc += 1
 
 
