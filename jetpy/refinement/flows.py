@@ -20,7 +20,7 @@ from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows import flow_cuts, flow_networks, regions
 from jetpy.workloads.flows.flow_cuts import Moves
-from jetpy.workloads.flows.flow_networks import EXTRA_NODES
+from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 
 MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
@@ -38,6 +38,7 @@ class Trees:
     """Storage for the flow networks of all regions and their search trees, passed to kernels."""
 
     rows: Array
+    ends: Array
     sides: Array
     marks: Array
     parents: Array
@@ -57,7 +58,7 @@ class Trees:
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
         """Allocate storage for `nodes` nodes and `arcs` arcs in total."""
         kind = backend.sum_type
-        arrays = [backend.empty(nodes) for _ in range(7)]
+        arrays = [backend.empty(nodes) for _ in range(8)]
         arrays += [backend.empty(2 * nodes) for _ in range(3)]
         arrays.append(backend.empty(nodes, kind))
         arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
@@ -131,8 +132,9 @@ class Flows:
     @cached_property
     def trees(self) -> Trees:
         """Storage for the networks of the pairs of a turn, which share no vertex and no edge."""
-        nodes = self.graph.n + EXTRA_NODES * (self.problem.k // 2)
-        return Trees.with_room(self.backend, nodes, self.graph.nnz)
+        nodes = self.graph.n + TERMINALS * (self.problem.k // 2)
+        arcs = self.graph.nnz + ARCS_PER_VERTEX * self.graph.n
+        return Trees.with_room(self.backend, nodes, arcs)
 
     def are_due(self, measures: Measures, *, finest: bool) -> bool:
         """Return whether flows should run on this level, given the measures of a partition."""
@@ -220,10 +222,9 @@ class Flows:
             graph=graph,
             pairs=pairs,
             parts=parts,
-            next_arcs=trees.parents,
             arcs=trees,
         )
-        moves = Moves(graph.vertex_weights, parts)
+        moves = Moves(parts)
         backend.run_tasks(count, flow_cuts.improve_pair, pairs=pairs, moves=moves, trees=trees)
         return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
 
@@ -287,7 +288,7 @@ def region_rows(
     rows[:, Pair.EDGES_END] = edges.starts[chosen + 1]
     both = sizes[pairs].sum(axis=1)
     rows[:, Pair.FIRST] = np.cumsum(both) - both
-    rows[:, Pair.NODE] = rows[:, Pair.FIRST] + EXTRA_NODES * np.arange(len(chosen))
+    rows[:, Pair.NODE] = rows[:, Pair.FIRST] + TERMINALS * np.arange(len(chosen))
     rows[:, Pair.MAX_EDGES] = both
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Weight
 from jetpy.workloads.flows.flow_networks import TERMINALS, Side, end_of, inner_begin
 from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
 from jetpy.workloads.flows.regions import Pair, Pairs
@@ -29,7 +28,6 @@ sides in whose frontier a node is."""
 class Moves:
     """The partition that flows change."""
 
-    vertex_weights: pk.View1D[Weight]
     parts: pk.View1D[pk.int32]
 
 
@@ -153,7 +151,7 @@ def extend_frontier(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
     """Add the neighbours of a terminal to the frontier of its side, unless they are there."""
     size: int = pairs.rows[row + Pair.FRONTIERS + side - 1]
     begin: int = frontier_begin(side, row, pairs)
-    for arc in range(trees.rows[node], trees.rows[node + 1]):
+    for arc in range(trees.rows[node], trees.ends[node]):
         head: int = trees.heads[arc]
         if (trees.marks[head] & side) == 0 and could_pierce(head, side, trees):
             trees.marks[head] += side
@@ -253,11 +251,11 @@ def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Tree
         if is_before(node, by_sources, trees):
             if moves.parts[v] == q:
                 moves.parts[v] = p
-                pairs.rows[row + Pair.WEIGHT] -= moves.vertex_weights[v]
+                pairs.rows[row + Pair.WEIGHT] -= trees.node_weights[node]
                 pairs.rows[row + Pair.VERTICES] -= 1
         elif moves.parts[v] == p:
             moves.parts[v] = q
-            pairs.rows[row + Pair.WEIGHT] += moves.vertex_weights[v]
+            pairs.rows[row + Pair.WEIGHT] += trees.node_weights[node]
             pairs.rows[row + Pair.VERTICES] += 1
 
 

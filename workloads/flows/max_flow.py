@@ -128,7 +128,7 @@ def grow_from(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> boo
     """
     arc: int = trees.rows[node]
     level: int = trees.labels[node]
-    while arc < trees.rows[node + 1]:
+    while arc < trees.ends[node]:
         head: int = trees.heads[arc]
         if trees.sides[head] == side or room_away(arc, side, trees) == 0:
             arc += 1
@@ -245,7 +245,7 @@ def find_parent(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> i
     rises.
     """
     label: int = trees.labels[node] - 1
-    for arc in range(trees.current[node], trees.rows[node + 1]):
+    for arc in range(trees.current[node], trees.ends[node]):
         other: int = trees.heads[arc]
         if trees.labels[other] == label and trees.sides[other] == side:
             if room_towards(arc, side, trees) > 0:
@@ -254,7 +254,7 @@ def find_parent(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> i
     if pairs.rows[row + Pair.GROWING] == side:
         label += 1
     parent: int = NONE
-    for arc in range(trees.rows[node], trees.rows[node + 1]):
+    for arc in range(trees.rows[node], trees.ends[node]):
         head: int = trees.heads[arc]
         if trees.sides[head] == side:
             if trees.parents[head] == trees.twins[arc]:
@@ -295,7 +295,7 @@ def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
     other: int = trees.sides[node]
     if other != Side.NEITHER:
         change_side(node, Side.NEITHER, row, pairs, trees)
-        for arc in range(trees.rows[node], trees.rows[node + 1]):
+        for arc in range(trees.rows[node], trees.ends[node]):
             head: int = trees.heads[arc]
             if trees.parents[head] == trees.twins[arc]:
                 leave_parent(head, row, pairs, trees)
