@@ -28,9 +28,9 @@ MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 Above it, flows gain little and take long."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
-MIN_GAIN_SHARE, TRIAL_ARCS = 200, 100_000
-"""Flows of a level end once their networks have had `TRIAL_ARCS` arcs, if they have gained less
-than 1 / MIN_GAIN_SHARE of the cuts that they could reduce."""
+MIN_YIELD, TRIAL_ARCS = 100, 100_000
+"""Flows of a level end if they have gained less than 1 / MIN_YIELD of its cut for each time that
+their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,25 +89,25 @@ class CutEdges:
 
 @dataclass(eq=False)
 class Yield:
-    """What the flows of a level have gained so far, and what they have cost.
+    """The cut and the directed edges of a level, and what flows have gained there at which cost.
 
-    Both depend only on cuts and regions, so they are the same on every back end.
+    All of it is the same on every back end.
     """
 
+    cut: int
+    nnz: int
     gain: int = 0
-    cut: int = 0
     arcs: int = 0
 
     def add(self, rows: npt.NDArray[np.int64]) -> None:
-        """Add pairs, given their rows after the flows, shape (pairs, Pair.COUNT)."""
+        """Add the gains and the arcs of pairs, given their rows, shape (pairs, Pair.COUNT)."""
         self.gain += int(rows[:, Pair.GAIN].sum())
-        self.cut += int(rows[:, Pair.CUT].sum())
         self.arcs += int(rows[:, Pair.ARCS].sum())
 
     @property
     def is_poor(self) -> bool:
-        """Whether further flows are unlikely to be worth their time."""
-        return self.arcs >= TRIAL_ARCS and self.gain * MIN_GAIN_SHARE < self.cut
+        """Whether more flows would probably gain little for their time."""
+        return self.arcs >= TRIAL_ARCS and self.gain * self.nnz * MIN_YIELD < self.cut * self.arcs
 
 
 class Flows:
@@ -154,7 +154,7 @@ class Flows:
         found = carry(parts, self._source, self.backend)
         weights = measures.part_weights.copy()
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
-        yields = Yield()
+        yields = Yield(cut, self.graph.nnz)
         for _ in range(self.problem.options.refine.flow_sweeps):
             gains = self._sweep(found, weights, unsettled, yields)
             cut -= int(gains.sum()) // 2

@@ -20,7 +20,7 @@ from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.flows import (
-    MIN_GAIN_SHARE,
+    MIN_YIELD,
     REGION_SHARE,
     TRIAL_ARCS,
     Flows,
@@ -428,18 +428,18 @@ def test_regions_stay_within_max_hops_of_the_cut() -> None:
     assert pairs.rows[Pair.NEARER] == -pairs.rows[Pair.FARTHER] == size // 2
 
 
-def test_flows_end_if_the_first_turns_gain_little() -> None:
-    """They go on if networks are small, or if they gain 1 / MIN_GAIN_SHARE of the cut."""
+def test_flows_end_if_they_gain_little_for_their_arcs() -> None:
+    """Two levels' worth of arcs have to gain 2 / MIN_YIELD of the cut; a few arcs need not."""
     rows = np.zeros((2, Pair.COUNT), np.int64)
-    rows[:, Pair.CUT] = MIN_GAIN_SHARE
     rows[:, Pair.ARCS] = TRIAL_ARCS // 2 - 1
-    yields = Yield()
+    yields = Yield(cut=1000 * MIN_YIELD, nnz=TRIAL_ARCS - 2)
     yields.add(rows)
     assert not yields.is_poor
     yields.add(rows)
     assert yields.is_poor
-    rows[:, Pair.GAIN] = 3
-    yields.add(rows)
+    yields.gain = 1999
+    assert yields.is_poor
+    yields.gain = 2000
     assert not yields.is_poor
 
 
@@ -462,7 +462,7 @@ def test_turns_after_a_poor_yield_are_left_out(monkeypatch: pytest.MonkeyPatch) 
     all_made = made.copy()
     made.clear()
     monkeypatch.setattr("jetpy.refinement.flows.TRIAL_ARCS", 0)
-    monkeypatch.setattr("jetpy.refinement.flows.MIN_GAIN_SHARE", 1)
+    monkeypatch.setattr("jetpy.refinement.flows.MIN_YIELD", 1)
     _, after = flows_on(backend, graph, 9)[0].improve(start.copy(), before)
     assert made == all_made[:1]
     assert before.cut - after.cut == sum(made) > 0
