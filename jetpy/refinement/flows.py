@@ -28,9 +28,10 @@ MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 Above it, flows gain little and take long."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
-MIN_YIELD, TRIAL_ARCS = 100, 100_000
+MIN_YIELD, TRIAL_ARCS = 100, 200_000
 """Flows of a level end if they have gained less than 1 / MIN_YIELD of its cut for each time that
-their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs."""
+their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs. With more
+sweeps, they may gain less in proportion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +90,14 @@ class CutEdges:
 
 @dataclass(eq=False)
 class Yield:
-    """The cut and the directed edges of a level, and what flows have gained there at which cost.
+    """The cut and the directed edges of a level, and what flows gain there with how many arcs.
 
     All of it is the same on every back end.
     """
 
     cut: int
     nnz: int
+    sweeps: int
     gain: int = 0
     arcs: int = 0
 
@@ -107,7 +109,8 @@ class Yield:
     @property
     def is_poor(self) -> bool:
         """Whether more flows would probably gain little for their time."""
-        return self.arcs >= TRIAL_ARCS and self.gain * self.nnz * MIN_YIELD < self.cut * self.arcs
+        least = self.cut * self.arcs
+        return self.arcs >= TRIAL_ARCS and self.gain * self.nnz * MIN_YIELD * self.sweeps < least
 
 
 class Flows:
@@ -154,8 +157,9 @@ class Flows:
         found = carry(parts, self._source, self.backend)
         weights = measures.part_weights.copy()
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
-        yields = Yield(cut, self.graph.nnz)
-        for _ in range(self.problem.options.refine.flow_sweeps):
+        sweeps = self.problem.options.refine.flow_sweeps
+        yields = Yield(cut, self.graph.nnz, sweeps)
+        for _ in range(sweeps):
             gains = self._sweep(found, weights, unsettled, yields)
             cut -= int(gains.sum()) // 2
             unsettled = gains > 0

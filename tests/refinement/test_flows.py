@@ -429,10 +429,10 @@ def test_regions_stay_within_max_hops_of_the_cut() -> None:
 
 
 def test_flows_end_if_they_gain_little_for_their_arcs() -> None:
-    """Two levels' worth of arcs have to gain 2 / MIN_YIELD of the cut; a few arcs need not."""
+    """Twice the arcs of the level have to gain 2 / MIN_YIELD of the cut; a few arcs need not."""
     rows = np.zeros((2, Pair.COUNT), np.int64)
     rows[:, Pair.ARCS] = TRIAL_ARCS // 2 - 1
-    yields = Yield(cut=1000 * MIN_YIELD, nnz=TRIAL_ARCS - 2)
+    yields = Yield(cut=1000 * MIN_YIELD, nnz=TRIAL_ARCS - 2, sweeps=1)
     yields.add(rows)
     assert not yields.is_poor
     yields.add(rows)
@@ -440,6 +440,8 @@ def test_flows_end_if_they_gain_little_for_their_arcs() -> None:
     yields.gain = 1999
     assert yields.is_poor
     yields.gain = 2000
+    assert not yields.is_poor
+    yields.gain, yields.sweeps = 1000, 2
     assert not yields.is_poor
 
 
@@ -458,11 +460,11 @@ def test_turns_after_a_poor_yield_are_left_out(monkeypatch: pytest.MonkeyPatch) 
         return rows
 
     monkeypatch.setattr(Flows, "improve_pairs", counted)
-    flows_on(backend, graph, 9)[0].improve(start.copy(), before)
+    flows_on(backend, graph, 9, flow_sweeps=1)[0].improve(start.copy(), before)
     all_made = made.copy()
     made.clear()
     monkeypatch.setattr("jetpy.refinement.flows.TRIAL_ARCS", 0)
     monkeypatch.setattr("jetpy.refinement.flows.MIN_YIELD", 1)
-    _, after = flows_on(backend, graph, 9)[0].improve(start.copy(), before)
+    _, after = flows_on(backend, graph, 9, flow_sweeps=1)[0].improve(start.copy(), before)
     assert made == all_made[:1]
     assert before.cut - after.cut == sum(made) > 0
