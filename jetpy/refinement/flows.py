@@ -28,6 +28,9 @@ MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 Above it, flows gain little and take long."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
+MAX_PAIR_EDGES = 1000
+"""Maximum number of edges between two parts. With more, as in three-dimensional meshes, flows take
+long, and refinement on finer levels finds most of what they gain."""
 MIN_YIELD, TRIAL_ARCS = 100, 200_000
 """Flows of a level end if they have gained less than 1 / MIN_YIELD of its cut for each time that
 their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs. With more
@@ -187,7 +190,8 @@ class Flows:
         order, hops = backend.empty(self.graph.n), backend.empty(self.graph.n)
         places = self._places()
         gains = np.zeros(k, np.int64)
-        chosen = np.flatnonzero(unsettled[edges.pairs].any(axis=1))
+        is_small = np.diff(edges.starts) <= MAX_PAIR_EDGES
+        chosen = np.flatnonzero(is_small & unsettled[edges.pairs].any(axis=1))
         for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
             rows = region_rows(edges, chosen[turn], sizes, weights, self.problem.limits)
             pairs = Pairs(backend.from_host(rows.ravel()), tails, heads, order, hops, places)
