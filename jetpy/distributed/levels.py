@@ -104,6 +104,13 @@ class PieceLevel(HierarchyLevel):
         refinement = self.refinement(problem)
         return refinement.refine(parts, finest=depth == 0, known=known)  # type: ignore[arg-type]
 
+    def with_ghosts(self, parts: Array) -> Array:
+        """Return the parts of owned vertices and ghosts, given those of owned vertices."""
+        piece, whole = self.graph, self.backend.empty(self.graph.n_with_ghosts)
+        whole[: piece.n_owned] = parts[: piece.n_owned]
+        piece.halo.exchange_ghosts(whole)
+        return whole
+
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Finish after the refinement of the finest level, on the whole graph if necessary."""
         own = self.refinement(problem).problem

@@ -294,6 +294,7 @@ class _StepRefiner:
     def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
         """Refine a level; continue with later steps if it is fine enough, and run its V-cycles."""
         if self._known is not None and not self._is_refined(level, finer):
+            parts = level.with_ghosts(parts)
             self._report(level, len(finer), Refined(parts, self._known, self._known.cut, 0))
             return parts
         depth = len(finer)

@@ -124,6 +124,10 @@ class HierarchyLevel:
         flows = problem.options.refine.has_flows(depth)
         return self.refinement(problem).refine(parts, finest=depth == 0, known=known, flows=flows)
 
+    def with_ghosts(self, parts: Array) -> Array:
+        """Return the parts of all vertices that this process has, given those it owns: all."""
+        return parts
+
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Finish after the refinement of the finest level (`jetpy.refinement.finish`)."""
         return finish(self.refinement(problem), refined)
