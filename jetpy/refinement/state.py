@@ -18,6 +18,7 @@ from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement import moves as kernels
 from jetpy.workloads.refinement.active import TIE_SCALE
+from jetpy.workloads.refinement.connectivity import UNUSED
 
 MAX_MOVED = 8
 """Rows are rebuilt instead of updated if more than one vertex in MAX_MOVED moved."""
@@ -191,9 +192,9 @@ class RefinementState:
 
 
 def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Connectivity:
-    """Allocate a connectivity table."""
+    """Allocate an empty connectivity table."""
     kind = backend.sum_type
     rows = backend.empty(graph.n, kind)
     empty = Connectivity(rows, backend.empty(0), backend.empty(0, kind), k)
     size = backend.scan(graph.n, table_kernels.place_rows, graph=graph, table=empty)
-    return Connectivity(rows, backend.empty(size), backend.empty(size, kind), k)
+    return Connectivity(rows, backend.full(size, UNUSED), backend.full(size, 0, kind), k)

@@ -23,7 +23,7 @@ from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter
 from jetpy.workloads.common.groups import INACTIVE, NO_VERTEX
-from jetpy.workloads.refinement.connectivity import LONGEST_LIST, UNUSED
+from jetpy.workloads.refinement.connectivity import FEW, LONGEST_LIST, UNUSED, mark_narrow
 from jetpy.workloads.refinement.plan import NO_LIMIT, Row
 from jetpy.workloads.refinement.rebalance import activate_interior
 
@@ -137,14 +137,16 @@ def cost_of(graph: Graph, parts: np.ndarray, problem: Problem) -> int:
 def rows_of(state: RefinementState) -> list[dict[int, int]]:
     """Return parts and weights of each row of the table; check that no part has two slots."""
     table = state.table
-    starts = on_host(state, table.rows).tolist()
+    marked = on_host(state, table.rows)
+    starts = np.where(marked < 0, mark_narrow(marked), marked).tolist()
     stops = [*starts, len(table.parts)][1:]
     all_parts, all_weights = on_host(state, table.parts), on_host(state, table.weights)
     rows = []
-    for start, stop in zip(starts, stops, strict=True):
+    for start, stop, narrow in zip(starts, stops, (marked < 0).tolist(), strict=True):
         parts, weights = all_parts[start:stop].tolist(), all_weights[start:stop].tolist()
-        if UNUSED in parts and len(parts) <= LONGEST_LIST:  # the row ends there
-            parts = parts[: parts.index(UNUSED)]
+        width = 0 if len(parts) <= LONGEST_LIST else FEW if narrow else len(parts)
+        if UNUSED in parts[width:]:  # the row ends there
+            parts = parts[: parts.index(UNUSED, width)]
         used = [(p, w) for p, w in zip(parts, weights, strict=False) if p >= 0 and w != 0]
         assert len(dict(used)) == len(used)
         rows.append(dict(used))

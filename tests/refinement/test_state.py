@@ -12,7 +12,8 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid, rmat
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Counter, Task
-from tests.graphs import SMALL_GRAPHS, random_graph, star
+from jetpy.workloads.refinement.connectivity import FEW
+from tests.graphs import SMALL_GRAPHS, clique, random_graph, star
 from tests.refinement.oracle import (
     LINE,
     activate_all,
@@ -105,7 +106,15 @@ def test_state_equals_values_from_scratch_after_random_moves(
 
 @pytest.mark.parametrize("k", [2, 17, 100])
 @pytest.mark.parametrize(
-    "graph", [grid(60, 60), rmat(12, 4), star(4000), random_graph(2500, 7000, 1, True)], ids=str
+    "graph",
+    [
+        grid(60, 60),
+        rmat(12, 4),
+        star(4000),
+        random_graph(2500, 7000, 1, True),
+        random_graph(1000, 30000, 2, True),
+    ],
+    ids=str,
 )
 def test_state_equals_values_from_scratch_on_large_graphs(
     threaded: Backend, graph: Graph, k: int
@@ -144,6 +153,64 @@ def test_free_slots_are_reused(backend: Backend) -> None:
             move(state, some, np.full(10, target))
         check_state(state, graph)
     assert state.measures.cut == 0
+
+
+def narrow_rows(state: RefinementState) -> int:
+    """Return the number of rows that begin with a small hash table."""
+    return int((on_host(state, state.table.rows) < 0).sum())
+
+
+@pytest.mark.parametrize("k", [17, 40])
+def test_narrow_rows_take_more_parts_than_their_hash_table(backend: Backend, k: int) -> None:
+    """Few vertices move at a time, so that rows are updated, and rebuilt only at the start.
+
+    Rows that lanes build are not narrow.
+    """
+    graph = clique(60)
+    state = state_of(backend, graph, np.zeros(60), k)
+    narrow = 0 if state.graph.long_rows.fine.count else 60
+    assert narrow_rows(state) == narrow
+    for v in range(0, 60, 5):  # each row gets all parts
+        move(state, np.arange(v, v + 5), 1 + np.arange(v, v + 5) % (k - 1))
+        check_state(state, graph)
+    for v in range(0, 60, 6):  # its slots are freed and taken again
+        move(state, np.arange(v, v + 6), np.full(6, 0))
+        check_state(state, graph)
+    assert narrow_rows(state) == narrow
+    for parts, expected in ((np.arange(60) % k, 0), (np.arange(60) % (FEW - 1), narrow)):
+        state.start(backend.from_host(parts.astype(np.int32)))
+        check_state(state, graph)
+        assert narrow_rows(state) == expected
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    n=st.integers(24, 50),
+    k=st.integers(17, 50),
+    used=st.integers(1, 12),
+    counts=st.lists(st.integers(1, 8), min_size=1, max_size=10),
+    seed=st.integers(0, 10**6),
+    distances=st.sampled_from([None, LINE]),
+)
+def test_long_rows_equal_values_from_scratch_after_random_moves(
+    backend: Backend,
+    n: int,
+    k: int,
+    used: int,
+    counts: list[int],
+    seed: int,
+    distances: np.ndarray | None,
+) -> None:
+    """Up to 12 of up to 50 parts are used at the start, so that narrow rows are built, and grow."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(n, 10 * n, seed, weighted=True)
+    problem = problem_of(graph, k, distances=distances)
+    state = state_of(backend, graph, rng.integers(0, min(used, k), n), k, problem)
+    for count in counts:
+        move_at_random(state, count, rng)
+        check_state(state, graph)
 
 
 def test_empty_list_of_moves_changes_nothing(backend: Backend) -> None:

@@ -35,7 +35,7 @@ from jetpy.workloads.common.heaps import LOCKED, Field
 from jetpy.workloads.refinement.connectivity import (
     add_to_row,
     capacity,
-    first_slot,
+    hash_size,
     is_direct,
     slot_of_part,
     take_from_row,
@@ -81,7 +81,7 @@ def slot_in(e: int, p: int, nets: Nets, table: Connectivity) -> int:
     if is_direct(size, table.k):
         return row + p
     slots: int = capacity(size, table.k)
-    return slot_of_part(p, first_slot(p, row, slots), row, slots, table)
+    return slot_of_part(p, row, hash_size(e, slots, table), slots, table)
 
 
 @pk.function

@@ -12,7 +12,13 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import NO_PART, Connectivity, Partition
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.incremental.pseudo_partition import PseudoPartition, part_of_end
-from jetpy.workloads.refinement.connectivity import add_to_row, capacity, ends_row, is_direct
+from jetpy.workloads.refinement.connectivity import (
+    add_to_row,
+    capacity,
+    ends_row,
+    hash_size,
+    is_direct,
+)
 
 
 class Placement(PseudoPartition, Partition):
@@ -77,16 +83,17 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
         return
     degree: int = state.indptr[j + 1] - state.indptr[j]
     row: int = table.rows[j]
-    last: int = row + capacity(degree, table.k)
+    size: int = capacity(degree, table.k)
+    listed: int = row + hash_size(j, size, table)
     best: int = state.lightest[0]
     best_pull: int = 0
     best_hash: pk.uint32 = 0
     most: int = 0
-    for s in range(row, last):
+    for s in range(row, row + size):
         q: int = table.parts[s]
         if is_direct(degree, table.k):
             q = s - row
-        elif ends_row(q, row, last):
+        elif ends_row(s, listed, table):
             break
         pull: int = table.weights[s]
         if q >= 0 and pull > most:

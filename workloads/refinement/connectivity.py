@@ -2,10 +2,17 @@
 
 Row v has min(degree, k) slots from `rows[v]` on. If the degree is high for k, slot p belongs to
 part p (direct row). Otherwise a part takes a slot when it becomes adjacent, and the slot becomes
-`FREED` when its weight drops to zero. A short row is a list: parts take slots from the front, and
-the first `UNUSED` slot ends it. A long row is a hash table with linear probing. The order of
-updates decides which slot a part has, so no result may depend on slots: readers break ties by hash
-and part.
+`FREED` when its weight drops to zero. The order of updates decides which slot a part has, so no
+result may depend on slots: readers break ties by hash and part.
+
+A row that is not direct is a hash table with linear probing, followed by a list. A part takes a
+slot of the list, from its front on, if it finds the hash table full. The first `UNUSED` slot of the
+list ends the row. A short row is a list alone. A long row begins with a hash table of `FEW` slots
+(narrow row) if fewer than `FEW` parts are adjacent when `build_row` computes the row. On most
+meshes they are, whatever the degrees, so readers see few slots. Other long rows are hash tables
+alone.
+
+All slots after the end of a row are `UNUSED` and have weight 0, so a row is emptied up to its end.
 """
 
 import pykokkos as pk
@@ -21,7 +28,7 @@ from jetpy.workloads.common.groups import (
     LongRows,
     Refinement,
 )
-from jetpy.workloads.common.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
+from jetpy.workloads.common.hash_table import find_slot, next_slot
 from jetpy.workloads.common.hashing import spread
 from jetpy.workloads.common.long_rows import (
     is_lane,
@@ -35,6 +42,8 @@ from jetpy.workloads.refinement.active import is_active
 UNUSED, FREED = -1, -2
 LONGEST_LIST = 16
 """Slots of the longest row that is a list."""
+FEW = 8
+"""Slots of the hash table of a narrow row."""
 MAX_DIRECT, SPARSE = 16, 4
 """A row of k slots is direct if k <= MAX_DIRECT or degree >= SPARSE * k."""
 NO_EDGES = -1
@@ -56,54 +65,112 @@ def capacity(degree: int, k: int) -> int:
 
 
 @pk.function
-def first_slot(p: int, row: int, size: int) -> int:
-    """Return the slot at which the search for part p begins in a row that is not direct."""
+def mark_narrow(row: int) -> int:
+    """Return the entry in `rows` of a narrow row, given its first slot, or the reverse."""
+    return -1 - row
+
+
+@pk.function
+def first_of_row(v: int, table: Connectivity) -> int:
+    """Return the first slot of a row."""
+    row: int = table.rows[v]
+    if row < 0:
+        return mark_narrow(row)
+    return row
+
+
+@pk.function
+def hash_size(v: int, size: int, table: Connectivity) -> int:
+    """Return the number of slots of the hash table of a row of `size` slots."""
     if size <= LONGEST_LIST:
-        return row
-    return row + spread(p, size)
+        return 0
+    if table.rows[v] < 0:
+        return FEW
+    return size
 
 
 @pk.function
-def ends_row(p: int, row: int, end: int) -> bool:
-    """Whether a reader of the slots row..end - 1 can stop at a slot of part p."""
-    return p == UNUSED and end - row <= LONGEST_LIST
+def ends_row(s: int, first_listed: int, table: Connectivity) -> bool:
+    """Whether a row ends at slot s, given the first slot of its list."""
+    return s >= first_listed and table.parts[s] == UNUSED
 
 
 @pk.function
-def slot_of_part(p: int, first: int, row: int, size: int, table: Connectivity) -> int:
-    """Return the slot of part p in a row, searched cyclically from `first` on, or -1."""
-    s: int = first
-    while table.parts[s] != p:
+def slot_of_part(p: int, row: int, width: int, size: int, table: Connectivity) -> int:
+    """Return the slot of part p in a row of `size` slots with `width` hashed ones, or -1.
+
+    If a slot of the hash table is `UNUSED`, the list is empty.
+    """
+    s: int = row
+    if width > 0:
+        s += spread(p, width)
+        for _ in range(width):
+            if table.parts[s] == p:
+                return s
+            if table.parts[s] == UNUSED:
+                return -1
+            s = next_slot(s, row, width)
+        s = row + width
+    while s < row + size:
+        if table.parts[s] == p:
+            return s
         if table.parts[s] == UNUSED:
             return -1
-        s = next_slot(s, row, size)
-        if s == first:
-            return -1
+        s += 1
+    return -1
+
+
+@pk.function
+def claims(p: int, s: int, table: Connectivity) -> bool:
+    """Whether slot s belongs to part p, after claiming it for p if it is free."""
+    found: int = table.parts[s]
+    if found < 0:
+        found = pk.atomic_compare_exchange(table.parts, [s], found, p)
+    return found < 0 or found == p
+
+
+@pk.function
+def claim_part(p: int, row: int, width: int, size: int, table: Connectivity) -> int:
+    """Return the slot of part p in a row, or claim the first free slot for it.
+
+    Other threads may claim slots at the same time, but they free none. All threads try the slots of
+    a part in the same order, so the part gets only one slot.
+    """
+    s: int = row
+    if width > 0:
+        s += spread(p, width)
+        for _ in range(width):
+            if claims(p, s, table):
+                return s
+            s = next_slot(s, row, width)
+        s = row + width
+    while not claims(p, s, table):
+        s += 1
     return s
 
 
 @pk.function
-def take_slot(p: int, row: int, size: int, table: Connectivity) -> int:
+def take_slot(p: int, row: int, width: int, size: int, table: Connectivity) -> int:
     """Find the slot of part p in a row, or claim the first free slot for it.
 
     Other threads may claim slots at the same time. The function first searches for a slot of p,
     because `FREED` slots may precede it.
     """
-    first: int = first_slot(p, row, size)
-    s: int = slot_of_part(p, first, row, size, table)
+    s: int = slot_of_part(p, row, width, size, table)
     if s < 0:
-        s = slot_of_claim(claim_slot(p, first, row, size, table.parts))
+        s = claim_part(p, row, width, size, table)
     return s
 
 
 @pk.function
 def add_to_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
     """Add an edge into part p to the row of a vertex; other threads may add to it, too."""
-    s: int = table.rows[v]
+    s: int = first_of_row(v, table)
     if is_direct(degree, table.k):
         s += p
     else:
-        s = take_slot(p, s, capacity(degree, table.k), table)
+        size: int = capacity(degree, table.k)
+        s = take_slot(p, s, hash_size(v, size, table), size, table)
     pk.atomic_fetch_add(table.weights, [s], weight)
 
 
@@ -113,14 +180,12 @@ def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity)
 
     The thread that subtracts the last weight of a slot is the last to search for it, and frees it.
     """
-    row: int = table.rows[v]
+    row: int = first_of_row(v, table)
     if is_direct(degree, table.k):
         pk.atomic_fetch_add(table.weights, [row + p], -weight)
         return
     size: int = capacity(degree, table.k)
-    s: int = first_slot(p, row, size)
-    while table.parts[s] != p:
-        s = next_slot(s, row, size)
+    s: int = slot_of_part(p, row, hash_size(v, size, table), size, table)
     before: int = pk.atomic_fetch_add(table.weights, [s], -weight)
     if before == weight:
         table.parts[s] = FREED
@@ -173,10 +238,20 @@ def build_row(
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
     degree: int = end - e
-    row: int = table.rows[v]
+    row: int = first_of_row(v, table)
     size: int = capacity(degree, table.k)
+    direct: bool = is_direct(degree, table.k)
+    listed: int = row + size
+    if not direct:
+        listed = row + hash_size(v, size, table)
     for slot in range(size):
+        if ends_row(row + slot, listed, table):
+            break
         clear_slot(slot, row, degree, table)
+    width: int = size
+    if size > LONGEST_LIST:
+        width = FEW
+    taken: int = 0
     home: int = state.parts[v]
     internal: int = 0
     external: int = 0
@@ -191,11 +266,14 @@ def build_row(
         internal += graph.edge_weights[e]
         e += 1
     if internal > 0:
-        s: int = row + home
-        if not is_direct(degree, table.k):
-            s = first_slot(home, row, size)
+        s: int = row
+        if direct:
+            s += home
+        elif size > LONGEST_LIST:
+            s += spread(home, width)
         table.parts[s] = home
         table.weights[s] = internal
+        taken = 1
     while e < end:
         u: int = graph.indices[e]
         p: int = state.parts[u]
@@ -210,11 +288,29 @@ def build_row(
                 wide: pk.int64 = w
                 cost += wide * distance_of(home, p, state)
         s: int = row + p
-        if not is_direct(degree, table.k):
-            s = find_slot(p, first_slot(p, row, size), row, size, table.parts)
-            table.parts[s] = p
+        if not direct:
+            s = row
+            if size > LONGEST_LIST:
+                s += spread(p, width)
+            s = find_slot(p, s, row, width, table.parts)
+            if table.parts[s] < 0:
+                taken += 1
+                if taken == FEW and size > LONGEST_LIST:
+                    for slot in range(FEW):
+                        clear_slot(slot, row, degree, table)
+                    width = size
+                    internal = 0
+                    external = 0
+                    cost = 0
+                    e = graph.indptr[v]
+                    continue
+                table.parts[s] = p
         table.weights[s] += w
         e += 1
+    if size > LONGEST_LIST and not direct:
+        table.rows[v] = row
+        if width == FEW:
+            table.rows[v] = mark_narrow(row)
     state.internal[v] = internal
     if moved and is_active(v, state):
         state.targets[v] = UNKNOWN

@@ -23,7 +23,7 @@ from jetpy.workloads.common.groups import (
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
-from jetpy.workloads.refinement.connectivity import capacity, ends_row
+from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, hash_size
 from jetpy.workloads.refinement.iterations import rebalances
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
@@ -114,15 +114,16 @@ def mean_connection(
 
     Returns `NOT_ADJACENT` if there is no adjacent part. Stores `internal`.
     """
-    row: int = table.rows[v]
-    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    row: int = first_of_row(v, table)
+    listed: int = row + hash_size(v, size, table)
     internal: int = 0
     external: pk.int64 = 0
     destination_count: int = 0
     is_adjacent: bool = False
-    for s in range(row, end):
+    for s in range(row, row + size):
         q: int = table.parts[s]
-        if ends_row(q, row, end):
+        if ends_row(s, listed, table):
             break
         if q == state.parts[v]:
             internal = table.weights[s]
@@ -170,10 +171,9 @@ def lose_weakly(
     state.destinations[v] = candidate_for(q)
     if rebalances_by_cut(state):
         return state.internal[v] - weight
-    row: int = table.rows[v]
-    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
-    loss: pk.int64 = connection_to(p, state.internal[v], row, end, table, state)
-    return loss - connection_to(q, weight, row, end, table, state)
+    size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    loss: pk.int64 = connection_to(v, p, state.internal[v], size, table, state)
+    return loss - connection_to(v, q, weight, size, table, state)
 
 
 @pk.workunit

@@ -18,7 +18,7 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.refinement.connectivity import capacity, ends_row
+from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, hash_size
 
 NO_SLOT, NOT_ADJACENT = -1, -2
 """Stand for a slot: no part qualifies; no other part is adjacent."""
@@ -40,9 +40,9 @@ class Wanted(IntEnum):
 
 @pk.function
 def connection_to(
-    q: int, weight: int, row: int, end: int, table: Connectivity, metric: Metric
+    v: int, q: int, weight: int, size: int, table: Connectivity, metric: Metric
 ) -> pk.int64:
-    """Return the connection of a vertex to part q, given its row and its edge weight to q.
+    """Return the connection of a vertex to part q, given its edge weight to q and its row's size.
 
     The connection is that weight if all parts have distance 1. Otherwise it is minus the cost of
     all edges of the vertex if it were in q.
@@ -51,9 +51,11 @@ def connection_to(
     if metric.metric_kind == MetricKind.EDGE_CUT:
         return connection
     connection = 0
-    for s in range(row, end):
+    row: int = first_of_row(v, table)
+    listed: int = row + hash_size(v, size, table)
+    for s in range(row, row + size):
         p: int = table.parts[s]
-        if ends_row(p, row, end):
+        if ends_row(s, listed, table):
             break
         if p >= 0:
             w: pk.int64 = table.weights[s]
@@ -99,16 +101,17 @@ def best_slot(
     seed: int = state.control[Control.ITERATION_SEED]
     by_cut: bool = wanted >= Wanted.OPEN and rebalances_by_cut(state)
     home: int = state.parts[v]
-    row: int = table.rows[v]
-    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    row: int = first_of_row(v, table)
+    listed: int = row + hash_size(v, size, table)
     internal: int = 0
     best: int = NOT_ADJACENT
     best_part: int = 0
     largest: pk.int64 = 0
     best_hash: pk.uint32 = 0
-    for s in range(row, end):
+    for s in range(row, row + size):
         q: int = table.parts[s]
-        if ends_row(q, row, end):
+        if ends_row(s, listed, table):
             break
         w: int = table.weights[s]
         if q == home:
@@ -119,7 +122,7 @@ def best_slot(
             if qualifies(q, graph.vertex_weights[v], wanted, loads, limits):
                 connection: pk.int64 = w
                 if not by_cut:
-                    connection = connection_to(q, w, row, end, table, state)
+                    connection = connection_to(v, q, w, size, table, state)
                 if best < 0 or connection >= largest:
                     h: pk.uint32 = part_hash(owned_global_id(v, graph), q, seed)
                     if (
@@ -139,11 +142,10 @@ def best_slot(
 @pk.function
 def gain_of(v: int, slot: int, graph: Graph, table: Connectivity, state: Refinement) -> int:
     """Return the gain of a move to the part of a slot, in units; `internal` must be up to date."""
-    row: int = table.rows[v]
-    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     there: int = table.weights[slot]
-    gain: pk.int64 = connection_to(table.parts[slot], there, row, end, table, state)
-    gain -= connection_to(state.parts[v], state.internal[v], row, end, table, state)
+    gain: pk.int64 = connection_to(v, table.parts[slot], there, size, table, state)
+    gain -= connection_to(v, state.parts[v], state.internal[v], size, table, state)
     if state.unit > 1:
         gain //= state.unit
     return saturated(gain)
