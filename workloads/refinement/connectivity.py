@@ -8,9 +8,9 @@ result may depend on slots: readers break ties by hash and part.
 A row that is not direct is a hash table with linear probing, followed by a list. A part takes a
 slot of the list, from its front on, if it finds the hash table full. The first `UNUSED` slot of the
 list ends the row. A short row is a list alone. A long row begins with a hash table of `FEW` slots
-(narrow row) if fewer than `FEW` parts are adjacent when `build_row` computes the row. On most
-meshes they are, whatever the degrees, so readers see few slots. Other long rows are hash tables
-alone.
+(narrow row) if at most `FEW` parts are adjacent when `build_row` computes the row, the current part
+included. On most meshes this is so, whatever the degrees, and readers see few slots. Other long
+rows are hash tables alone.
 
 All slots after the end of a row are `UNUSED` and have weight 0, so a row is emptied up to its end.
 """
@@ -209,6 +209,28 @@ def clear_slot(s: int, row: int, degree: int, table: Connectivity):
 
 
 @pk.function
+def empty_row(v: int, degree: int, table: Connectivity):
+    """Empty a row up to its end."""
+    row: int = first_of_row(v, table)
+    size: int = capacity(degree, table.k)
+    listed: int = row + size
+    if not is_direct(degree, table.k):
+        listed = row + hash_size(v, size, table)
+    for s in range(size):
+        if ends_row(row + s, listed, table):
+            break
+        clear_slot(s, row, degree, table)
+
+
+@pk.function
+def first_probe(p: int, row: int, width: int, hashed: bool) -> int:
+    """Return the slot at which the search for part p begins in a row that is being built."""
+    if hashed:
+        return row + spread(p, width)
+    return row
+
+
+@pk.function
 def clear_chunk(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
     """Empty the slots of a long row that belong to a lane."""
     v: int = row_of(i, long_rows)
@@ -237,43 +259,20 @@ def build_row(
     """
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
-    degree: int = end - e
+    size: int = capacity(end - e, table.k)
+    direct: bool = is_direct(end - e, table.k)
+    empty_row(v, end - e, table)
     row: int = first_of_row(v, table)
-    size: int = capacity(degree, table.k)
-    direct: bool = is_direct(degree, table.k)
-    listed: int = row + size
-    if not direct:
-        listed = row + hash_size(v, size, table)
-    for slot in range(size):
-        if ends_row(row + slot, listed, table):
-            break
-        clear_slot(slot, row, degree, table)
+    hashed: bool = size > LONGEST_LIST
     width: int = size
-    if size > LONGEST_LIST:
+    if hashed:
         width = FEW
-    taken: int = 0
     home: int = state.parts[v]
     internal: int = 0
     external: int = 0
     cost: pk.int64 = 0
+    others: int = 0
     moved: bool = after_moves and state.previous[v] != home
-    while e < end:
-        u: int = graph.indices[e]
-        if state.parts[u] != home:
-            break
-        if after_moves and state.previous[u] != home:
-            moved = True
-        internal += graph.edge_weights[e]
-        e += 1
-    if internal > 0:
-        s: int = row
-        if direct:
-            s += home
-        elif size > LONGEST_LIST:
-            s += spread(home, width)
-        table.parts[s] = home
-        table.weights[s] = internal
-        taken = 1
     while e < end:
         u: int = graph.indices[e]
         p: int = state.parts[u]
@@ -283,31 +282,34 @@ def build_row(
         if p == home:
             internal += w
         else:
+            s: int = row + p
+            if not direct:
+                s = find_slot(p, first_probe(p, row, width, hashed), row, width, table.parts)
+                if table.parts[s] != p:
+                    others += 1
+                    if others == FEW and hashed:
+                        for slot in range(FEW):
+                            clear_slot(slot, row, end - graph.indptr[v], table)
+                        width = size
+                        internal = 0
+                        external = 0
+                        cost = 0
+                        e = graph.indptr[v]
+                        continue
+                    table.parts[s] = p
+            table.weights[s] += w
             external += w
             if state.metric_kind != MetricKind.EDGE_CUT:
                 wide: pk.int64 = w
                 cost += wide * distance_of(home, p, state)
-        s: int = row + p
-        if not direct:
-            s = row
-            if size > LONGEST_LIST:
-                s += spread(p, width)
-            s = find_slot(p, s, row, width, table.parts)
-            if table.parts[s] < 0:
-                taken += 1
-                if taken == FEW and size > LONGEST_LIST:
-                    for slot in range(FEW):
-                        clear_slot(slot, row, degree, table)
-                    width = size
-                    internal = 0
-                    external = 0
-                    cost = 0
-                    e = graph.indptr[v]
-                    continue
-                table.parts[s] = p
-        table.weights[s] += w
         e += 1
-    if size > LONGEST_LIST and not direct:
+    if internal > 0:
+        s: int = row + home
+        if not direct:
+            s = find_slot(home, first_probe(home, row, width, hashed), row, width, table.parts)
+            table.parts[s] = home
+        table.weights[s] = internal
+    if hashed and not direct:
         table.rows[v] = row
         if width == FEW:
             table.rows[v] = mark_narrow(row)
