@@ -213,13 +213,14 @@ def empty_row(v: int, degree: int, table: Connectivity):
     """Empty a row up to its end."""
     row: int = first_of_row(v, table)
     size: int = capacity(degree, table.k)
-    listed: int = row + size
+    s: int = size
     if not is_direct(degree, table.k):
-        listed = row + hash_size(v, size, table)
-    for s in range(size):
-        if ends_row(row + s, listed, table):
-            break
+        s = hash_size(v, size, table)
+    for hashed in range(s):
+        clear_slot(hashed, row, degree, table)
+    while s < size and table.parts[row + s] != UNUSED:
         clear_slot(s, row, degree, table)
+        s += 1
 
 
 @pk.function
