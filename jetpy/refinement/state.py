@@ -18,7 +18,6 @@ from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement import moves as kernels
 from jetpy.workloads.refinement.active import TIE_SCALE
-from jetpy.workloads.refinement.connectivity import UNUSED
 
 MAX_MOVED = 8
 """Rows are rebuilt instead of updated if more than one vertex in MAX_MOVED moved."""
@@ -96,7 +95,7 @@ class RefinementState:
         self.launches.move()
         self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
         self.partition.limits[:] = self.backend.from_host(problem.limits)
-        self.table = make_table(self.backend, graph, problem.k)
+        self.table, self._has_new_table = make_table(self.backend, graph, problem.k), True
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Start with a copy of `parts` (int32, shape (n,)).
@@ -111,8 +110,14 @@ class RefinementState:
         self.measures = known or measure(backend, self.graph, own.parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)
         rows.launch(
-            self.graph.n, table_kernels.build_rows, graph=self.graph, table=self.table, state=self
+            self.graph.n,
+            table_kernels.build_rows,
+            is_new=self._has_new_table,
+            graph=self.graph,
+            table=self.table,
+            state=self,
         )
+        self._has_new_table = False
         if self.pinned is not None:
             backend.parallel_for(self.graph.n, active_kernels.pin, pinned=self.pinned, state=self)
         weight = max(1, int(self.measures.part_weights.sum()))
@@ -192,9 +197,9 @@ class RefinementState:
 
 
 def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Connectivity:
-    """Allocate an empty connectivity table."""
+    """Allocate a connectivity table."""
     kind = backend.sum_type
     rows = backend.empty(graph.n, kind)
     empty = Connectivity(rows, backend.empty(0), backend.empty(0, kind), k)
     size = backend.scan(graph.n, table_kernels.place_rows, graph=graph, table=empty)
-    return Connectivity(rows, backend.full(size, UNUSED), backend.full(size, 0, kind), k)
+    return Connectivity(rows, backend.empty(size), backend.empty(size, kind), k)

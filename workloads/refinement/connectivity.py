@@ -209,12 +209,13 @@ def clear_slot(s: int, row: int, degree: int, table: Connectivity):
 
 
 @pk.function
-def empty_row(v: int, degree: int, table: Connectivity):
-    """Empty a row up to its end."""
+def empty_row(v: int, is_new: bool, graph: Graph, table: Connectivity):
+    """Empty a row up to its end, or all its slots if the table is new."""
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
     row: int = first_of_row(v, table)
     size: int = capacity(degree, table.k)
     s: int = size
-    if not is_direct(degree, table.k):
+    if not is_new and not is_direct(degree, table.k):
         s = hash_size(v, size, table)
     for hashed in range(s):
         clear_slot(hashed, row, degree, table)
@@ -251,7 +252,7 @@ def clear_long_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivi
 def build_row(
     v: int, after_moves: bool, graph: Graph, table: Connectivity, state: Refinement
 ) -> pk.int64:
-    """Compute a row, and `internal`, from the parts of the neighbours.
+    """Compute a row, which is empty, and `internal`, from the parts of the neighbours.
 
     Return the cost of the edges to other parts, which may be 0, or `NO_EDGES` if there is no such
     edge.
@@ -262,7 +263,6 @@ def build_row(
     end: int = graph.indptr[v + 1]
     size: int = capacity(end - e, table.k)
     direct: bool = is_direct(end - e, table.k)
-    empty_row(v, end - e, table)
     row: int = first_of_row(v, table)
     hashed: bool = size > LONGEST_LIST
     width: int = size
@@ -325,8 +325,17 @@ def build_row(
 
 
 @pk.workunit
-def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
+def build_rows(
+    i: int,
+    is_new: bool,
+    graph: Graph,
+    long_rows: LongRows,
+    table: Connectivity,
+    state: Refinement,
+):
     """Compute every row, and reset the state of the vertices; long rows must be empty before.
+
+    The other rows of a new table have undefined contents.
 
     Targets become unknown, or `INACTIVE` for a vertex without adjacent parts. All high-degree
     vertices are active.
@@ -339,6 +348,7 @@ def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, s
         state.destinations[v] = NO_PART
         state.active[v] = NO_VERTEX
         if degree <= long_rows.longest:
+            empty_row(v, is_new, graph, table)
             if build_row(v, False, graph, table, state) == NO_EDGES:
                 state.targets[v] = INACTIVE
         return

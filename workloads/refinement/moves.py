@@ -35,6 +35,7 @@ from jetpy.workloads.refinement.connectivity import (
     add_to_row,
     build_row,
     clear_chunk,
+    empty_row,
     take_from_row,
 )
 
@@ -252,6 +253,7 @@ def rebuild_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity,
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
+    empty_row(v, False, graph, table)
     cost: pk.int64 = build_row(v, True, graph, table, state)
     if cost != NO_EDGES:
         if state.targets[v] == INACTIVE:
