@@ -177,7 +177,7 @@ def test_narrow_rows_take_more_parts_than_their_hash_table(backend: Backend, k: 
         move(state, np.arange(v, v + 6), np.full(6, 0))
         check_state(state, graph)
     assert narrow_rows(state) == narrow
-    for parts, expected in ((np.arange(60) % k, 0), (np.arange(60) % FEW, narrow)):
+    for parts, expected in ((np.arange(60) % k, 0), (np.arange(60) * FEW // 60, narrow)):
         state.start(backend.from_host(parts.astype(np.int32)))
         check_state(state, graph)
         assert narrow_rows(state) == expected

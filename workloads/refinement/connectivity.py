@@ -8,9 +8,8 @@ result may depend on slots: readers break ties by hash and part.
 A row that is not direct is a hash table with linear probing, followed by a list. A part takes a
 slot of the list, from its front on, if it finds the hash table full. The first `UNUSED` slot of the
 list ends the row. A short row is a list alone. A long row begins with a hash table of `FEW` slots
-(narrow row) if at most `FEW` parts are adjacent when `build_row` computes the row, the current part
-included. On most meshes this is so, whatever the degrees, and readers see few slots. Other long
-rows are hash tables alone.
+(narrow row) if few parts are adjacent when `build_row` computes the row. On most meshes this is so,
+whatever the degrees, and readers see few slots. Other long rows are hash tables alone.
 
 All slots after the end of a row are `UNUSED` and have weight 0, so a row is emptied up to its end.
 """
@@ -217,17 +216,26 @@ def empty_row(v: int, is_new: bool, graph: Graph, table: Connectivity):
     s: int = size
     if not is_new and not is_direct(degree, table.k):
         s = hash_size(v, size, table)
-    for hashed in range(s):
-        clear_slot(hashed, row, degree, table)
+    for slot in range(s):
+        clear_slot(slot, row, degree, table)
     while s < size and table.parts[row + s] != UNUSED:
         clear_slot(s, row, degree, table)
         s += 1
 
 
 @pk.function
-def first_probe(p: int, row: int, width: int, hashed: bool) -> int:
+def needs_wide_row(others: int, seen: int) -> bool:
+    """Whether to build a row as one hash table: its first `seen` edges reach `others` other parts.
+
+    If nearly every edge reaches another part, there will probably be more than `FEW`.
+    """
+    return others == FEW or 2 * others > seen + 2
+
+
+@pk.function
+def first_probe(p: int, row: int, width: int, is_long: bool) -> int:
     """Return the slot at which the search for part p begins in a row that is being built."""
-    if hashed:
+    if is_long:
         return row + spread(p, width)
     return row
 
@@ -264,9 +272,9 @@ def build_row(
     size: int = capacity(end - e, table.k)
     direct: bool = is_direct(end - e, table.k)
     row: int = first_of_row(v, table)
-    hashed: bool = size > LONGEST_LIST
+    is_long: bool = size > LONGEST_LIST
     width: int = size
-    if hashed:
+    if is_long:
         width = FEW
     home: int = state.parts[v]
     internal: int = 0
@@ -285,10 +293,10 @@ def build_row(
         else:
             s: int = row + p
             if not direct:
-                s = find_slot(p, first_probe(p, row, width, hashed), row, width, table.parts)
+                s = find_slot(p, first_probe(p, row, width, is_long), row, width, table.parts)
                 if table.parts[s] != p:
                     others += 1
-                    if others == FEW and hashed:
+                    if is_long and width == FEW and needs_wide_row(others, e - graph.indptr[v] + 1):
                         for slot in range(FEW):
                             clear_slot(slot, row, end - graph.indptr[v], table)
                         width = size
@@ -307,10 +315,10 @@ def build_row(
     if internal > 0:
         s: int = row + home
         if not direct:
-            s = find_slot(home, first_probe(home, row, width, hashed), row, width, table.parts)
+            s = find_slot(home, first_probe(home, row, width, is_long), row, width, table.parts)
             table.parts[s] = home
         table.weights[s] = internal
-    if hashed and not direct:
+    if is_long and not direct:
         table.rows[v] = row
         if width == FEW:
             table.rows[v] = mark_narrow(row)
