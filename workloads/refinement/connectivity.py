@@ -284,6 +284,14 @@ def build_row(
     moved: bool = after_moves and state.previous[v] != home
     while e < end:
         u: int = graph.indices[e]
+        if state.parts[u] != home:
+            break
+        if after_moves and state.previous[u] != home:
+            moved = True
+        internal += graph.edge_weights[e]
+        e += 1
+    while e < end:
+        u: int = graph.indices[e]
         p: int = state.parts[u]
         w: int = graph.edge_weights[e]
         if after_moves and state.previous[u] != p:
