@@ -35,8 +35,9 @@ from jetpy.workloads.common.heaps import LOCKED, Field
 from jetpy.workloads.refinement.connectivity import (
     add_to_row,
     capacity,
-    hash_size,
+    first_slot,
     is_direct,
+    search_width,
     slot_of_part,
     take_from_row,
 )
@@ -81,7 +82,8 @@ def slot_in(e: int, p: int, nets: Nets, table: Connectivity) -> int:
     if is_direct(size, table.k):
         return row + p
     slots: int = capacity(size, table.k)
-    return slot_of_part(p, row, hash_size(e, slots, table), slots, table)
+    first: int = first_slot(p, row, search_width(e, slots, table))
+    return slot_of_part(p, first, row, slots, table)
 
 
 @pk.function

@@ -16,8 +16,8 @@ from jetpy.workloads.refinement.connectivity import (
     add_to_row,
     capacity,
     ends_row,
-    hash_size,
     is_direct,
+    search_width,
 )
 
 
@@ -84,7 +84,7 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
     degree: int = state.indptr[j + 1] - state.indptr[j]
     row: int = table.rows[j]
     size: int = capacity(degree, table.k)
-    listed: int = row + hash_size(j, size, table)
+    tail: int = row + search_width(j, size, table)
     best: int = state.lightest[0]
     best_pull: int = 0
     best_hash: pk.uint32 = 0
@@ -93,7 +93,7 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
         q: int = table.parts[s]
         if is_direct(degree, table.k):
             q = s - row
-        elif ends_row(s, listed, table):
+        elif ends_row(s, tail, table):
             break
         pull: int = table.weights[s]
         if q >= 0 and pull > most:

@@ -5,11 +5,11 @@ part p (direct row). Otherwise a part takes a slot when it becomes adjacent, and
 `FREED` when its weight drops to zero. The order of updates decides which slot a part has, so no
 result may depend on slots: readers break ties by hash and part.
 
-A row that is not direct is a hash table with linear probing, followed by a list. A part takes a
-slot of the list, from its front on, if it finds the hash table full. The first `UNUSED` slot of the
-list ends the row. A short row is a list alone. A long row begins with a hash table of `FEW` slots
-(narrow row) if few parts are adjacent when `build_row` computes the row. On most meshes this is so,
-whatever the degrees, and readers see few slots. Other long rows are hash tables alone.
+A row that is not direct is a hash table with linear probing, but searches begin only at the first
+slots. In a short row they begin at the first slot, so the row is a list. In a long row they begin
+at the first `FEW` slots (narrow row) if few parts are adjacent when `build_row` computes the row,
+otherwise anywhere. On most meshes few parts are adjacent, whatever the degrees. The first `UNUSED`
+slot after the slots at which searches begin ends the row, so readers see few slots.
 
 All slots after the end of a row are `UNUSED` and have weight 0, so a row is emptied up to its end.
 """
@@ -27,7 +27,7 @@ from jetpy.workloads.common.groups import (
     LongRows,
     Refinement,
 )
-from jetpy.workloads.common.hash_table import find_slot, next_slot
+from jetpy.workloads.common.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
 from jetpy.workloads.common.hashing import spread
 from jetpy.workloads.common.long_rows import (
     is_lane,
@@ -42,7 +42,7 @@ UNUSED, FREED = -1, -2
 LONGEST_LIST = 16
 """Slots of the longest row that is a list."""
 FEW = 8
-"""Slots of the hash table of a narrow row."""
+"""Slots at which searches in a narrow row begin: at most half of `LONGEST_LIST`."""
 MAX_DIRECT, SPARSE = 16, 4
 """A row of k slots is direct if k <= MAX_DIRECT or degree >= SPARSE * k."""
 NO_EDGES = -1
@@ -79,8 +79,8 @@ def first_of_row(v: int, table: Connectivity) -> int:
 
 
 @pk.function
-def hash_size(v: int, size: int, table: Connectivity) -> int:
-    """Return the number of slots of the hash table of a row of `size` slots."""
+def search_width(v: int, size: int, table: Connectivity) -> int:
+    """Return the number of slots at which searches in a row of `size` slots begin; 0 for a list."""
     if size <= LONGEST_LIST:
         return 0
     if table.rows[v] < 0:
@@ -89,87 +89,53 @@ def hash_size(v: int, size: int, table: Connectivity) -> int:
 
 
 @pk.function
-def ends_row(s: int, first_listed: int, table: Connectivity) -> bool:
-    """Whether a row ends at slot s, given the first slot of its list."""
-    return s >= first_listed and table.parts[s] == UNUSED
+def first_slot(p: int, row: int, width: int) -> int:
+    """Return the slot at which the search for part p begins: one of the first `width`, if any."""
+    if width == 0:
+        return row
+    return row + spread(p, width)
 
 
 @pk.function
-def slot_of_part(p: int, row: int, width: int, size: int, table: Connectivity) -> int:
-    """Return the slot of part p in a row of `size` slots with `width` hashed ones, or -1.
+def ends_row(s: int, tail: int, table: Connectivity) -> bool:
+    """Whether a row ends at slot s; searches begin before slot `tail`."""
+    return s >= tail and table.parts[s] == UNUSED
 
-    If a slot of the hash table is `UNUSED`, the list is empty.
-    """
-    s: int = row
-    if width > 0:
-        s += spread(p, width)
-        for _ in range(width):
-            if table.parts[s] == p:
-                return s
-            if table.parts[s] == UNUSED:
-                return -1
-            s = next_slot(s, row, width)
-        s = row + width
-    while s < row + size:
-        if table.parts[s] == p:
-            return s
+
+@pk.function
+def slot_of_part(p: int, first: int, row: int, size: int, table: Connectivity) -> int:
+    """Return the slot of part p in a row, searched cyclically from `first` on, or -1."""
+    s: int = first
+    while table.parts[s] != p:
         if table.parts[s] == UNUSED:
             return -1
-        s += 1
-    return -1
-
-
-@pk.function
-def claims(p: int, s: int, table: Connectivity) -> bool:
-    """Whether slot s belongs to part p, after claiming it for p if it is free."""
-    found: int = table.parts[s]
-    if found < 0:
-        found = pk.atomic_compare_exchange(table.parts, [s], found, p)
-    return found < 0 or found == p
-
-
-@pk.function
-def claim_part(p: int, row: int, width: int, size: int, table: Connectivity) -> int:
-    """Return the slot of part p in a row, or claim the first free slot for it.
-
-    Other threads may claim slots at the same time, but they free none. All threads try the slots of
-    a part in the same order, so the part gets only one slot.
-    """
-    s: int = row
-    if width > 0:
-        s += spread(p, width)
-        for _ in range(width):
-            if claims(p, s, table):
-                return s
-            s = next_slot(s, row, width)
-        s = row + width
-    while not claims(p, s, table):
-        s += 1
+        s = next_slot(s, row, size)
+        if s == first:
+            return -1
     return s
 
 
 @pk.function
-def take_slot(p: int, row: int, width: int, size: int, table: Connectivity) -> int:
+def take_slot(p: int, first: int, row: int, size: int, table: Connectivity) -> int:
     """Find the slot of part p in a row, or claim the first free slot for it.
 
     Other threads may claim slots at the same time. The function first searches for a slot of p,
     because `FREED` slots may precede it.
     """
-    s: int = slot_of_part(p, row, width, size, table)
+    s: int = slot_of_part(p, first, row, size, table)
     if s < 0:
-        s = claim_part(p, row, width, size, table)
+        s = slot_of_claim(claim_slot(p, first, row, size, table.parts))
     return s
 
 
 @pk.function
 def add_to_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
     """Add an edge into part p to the row of a vertex; other threads may add to it, too."""
-    s: int = first_of_row(v, table)
-    if is_direct(degree, table.k):
-        s += p
-    else:
+    row: int = first_of_row(v, table)
+    s: int = row + p
+    if not is_direct(degree, table.k):
         size: int = capacity(degree, table.k)
-        s = take_slot(p, s, hash_size(v, size, table), size, table)
+        s = take_slot(p, first_slot(p, row, search_width(v, size, table)), row, size, table)
     pk.atomic_fetch_add(table.weights, [s], weight)
 
 
@@ -184,7 +150,9 @@ def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity)
         pk.atomic_fetch_add(table.weights, [row + p], -weight)
         return
     size: int = capacity(degree, table.k)
-    s: int = slot_of_part(p, row, hash_size(v, size, table), size, table)
+    s: int = first_slot(p, row, search_width(v, size, table))
+    while table.parts[s] != p:
+        s = next_slot(s, row, size)
     before: int = pk.atomic_fetch_add(table.weights, [s], -weight)
     if before == weight:
         table.parts[s] = FREED
@@ -215,7 +183,7 @@ def empty_row(v: int, is_new: bool, graph: Graph, table: Connectivity):
     size: int = capacity(degree, table.k)
     s: int = size
     if not is_new and not is_direct(degree, table.k):
-        s = hash_size(v, size, table)
+        s = search_width(v, size, table)
     for slot in range(s):
         clear_slot(slot, row, degree, table)
     while s < size and table.parts[row + s] != UNUSED:
@@ -225,19 +193,11 @@ def empty_row(v: int, is_new: bool, graph: Graph, table: Connectivity):
 
 @pk.function
 def needs_wide_row(others: int, seen: int) -> bool:
-    """Whether to build a row as one hash table: its first `seen` edges reach `others` other parts.
+    """Whether not to build a narrow row, given that `seen` edges reach `others` other parts.
 
     If nearly every edge reaches another part, there will probably be more than `FEW`.
     """
     return others == FEW or 2 * others > seen + 2
-
-
-@pk.function
-def first_probe(p: int, row: int, width: int, is_long: bool) -> int:
-    """Return the slot at which the search for part p begins in a row that is being built."""
-    if is_long:
-        return row + spread(p, width)
-    return row
 
 
 @pk.function
@@ -273,7 +233,7 @@ def build_row(
     direct: bool = is_direct(end - e, table.k)
     row: int = first_of_row(v, table)
     is_long: bool = size > LONGEST_LIST
-    width: int = size
+    width: int = 0
     if is_long:
         width = FEW
     home: int = state.parts[v]
@@ -301,11 +261,11 @@ def build_row(
         else:
             s: int = row + p
             if not direct:
-                s = find_slot(p, first_probe(p, row, width, is_long), row, width, table.parts)
+                s = find_slot(p, first_slot(p, row, width), row, size, table.parts)
                 if table.parts[s] != p:
                     others += 1
-                    if is_long and width == FEW and needs_wide_row(others, e - graph.indptr[v] + 1):
-                        for slot in range(FEW):
+                    if width == FEW and needs_wide_row(others, e - graph.indptr[v] + 1):
+                        for slot in range(2 * FEW):
                             clear_slot(slot, row, end - graph.indptr[v], table)
                         width = size
                         internal = 0
@@ -323,7 +283,7 @@ def build_row(
     if internal > 0:
         s: int = row + home
         if not direct:
-            s = find_slot(home, first_probe(home, row, width, is_long), row, width, table.parts)
+            s = find_slot(home, first_slot(home, row, width), row, size, table.parts)
             table.parts[s] = home
         table.weights[s] = internal
     if is_long and not direct:

@@ -23,7 +23,7 @@ from jetpy.workloads.common.groups import (
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
-from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, hash_size
+from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 from jetpy.workloads.refinement.iterations import rebalances
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
@@ -116,14 +116,14 @@ def mean_connection(
     """
     size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     row: int = first_of_row(v, table)
-    listed: int = row + hash_size(v, size, table)
+    tail: int = row + search_width(v, size, table)
     internal: int = 0
     external: pk.int64 = 0
     destination_count: int = 0
     is_adjacent: bool = False
     for s in range(row, row + size):
         q: int = table.parts[s]
-        if ends_row(s, listed, table):
+        if ends_row(s, tail, table):
             break
         if q == state.parts[v]:
             internal = table.weights[s]

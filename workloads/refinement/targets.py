@@ -18,7 +18,7 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, hash_size
+from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 
 NO_SLOT, NOT_ADJACENT = -1, -2
 """Stand for a slot: no part qualifies; no other part is adjacent."""
@@ -52,10 +52,10 @@ def connection_to(
         return connection
     connection = 0
     row: int = first_of_row(v, table)
-    listed: int = row + hash_size(v, size, table)
+    tail: int = row + search_width(v, size, table)
     for s in range(row, row + size):
         p: int = table.parts[s]
-        if ends_row(s, listed, table):
+        if ends_row(s, tail, table):
             break
         if p >= 0:
             w: pk.int64 = table.weights[s]
@@ -103,7 +103,7 @@ def best_slot(
     home: int = state.parts[v]
     size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     row: int = first_of_row(v, table)
-    listed: int = row + hash_size(v, size, table)
+    tail: int = row + search_width(v, size, table)
     internal: int = 0
     best: int = NOT_ADJACENT
     best_part: int = 0
@@ -111,7 +111,7 @@ def best_slot(
     best_hash: pk.uint32 = 0
     for s in range(row, row + size):
         q: int = table.parts[s]
-        if ends_row(s, listed, table):
+        if ends_row(s, tail, table):
             break
         w: int = table.weights[s]
         if q == home:
