@@ -149,7 +149,7 @@ def refine_once(graph: jetpy.Graph, parts: Parts, k: int, refine: RefineOptions)
     problem = make_problem(graph.total_vertex_weight, k, IMBALANCE, 0, options)
     with watching() as seen:
         refinement = Watched(backend(), upload(backend(), graph), problem)
-        refinement.start(parts, refine.finest_ratios[0], None)
+        refinement.start(parts, refine.finest_ratios[0], refine.tolerance, None)
         while not seen:
             refinement.enqueue_iterations()
             refinement.wait_and_serve()

@@ -2,17 +2,20 @@
 
 Each coarsening method hides some cuts: matching in circuits and webs, clusters in meshes. Further
 hierarchies separate at the finest level that is small enough. Partitioning their coarsest graphs
-is cheap, and shows whether the default hierarchy has hidden good cuts.
+is cheap, and shows whether the default hierarchy has hidden good cuts. It rarely has if it shrinks
+as fast as on meshes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen
+from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
 from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
@@ -27,10 +30,11 @@ def add_hierarchies(
 ) -> list[list[HierarchyLevel]]:
     """Return the further hierarchies of the options; they share the fine levels of the first."""
     options = steps[-1].options
-    sizes = [level.graph.global_size for level in hierarchy]
-    depth = sum(size > options.portfolio_limit for size in sizes)
-    found = []
-    for number, method in enumerate(options.branches if depth < len(sizes) - 1 else (), 1):
+    depth = sum(level.graph.global_size > options.portfolio_limit for level in hierarchy)
+    found: list[list[HierarchyLevel]] = []
+    if not _shrinks_slowly([level.graph.global_n for level in hierarchy[depth:]], options):
+        return found
+    for number, method in enumerate(options.branches, 1):
         own = replace(options, coarsen=replace(options.coarsen, method=method))
         within = [replace(step, options=own) for step in steps]
         with Stopwatch(hierarchy[depth].backend, "branch", depth):
@@ -38,6 +42,16 @@ def add_hierarchies(
         if len(branch) > 1:
             found.append(hierarchy[:depth] + branch)
     return found
+
+
+def _shrinks_slowly(sizes: Sequence[int], options: Options) -> bool:
+    """Return whether levels with these numbers of vertices, finest first, shrink slowly.
+
+    A loop multiplies, because the rounding of powers differs between C libraries.
+    """
+    return len(sizes) > 1 and sizes[-1] > prod(
+        [options.branch_shrink] * (len(sizes) - 1), start=sizes[0]
+    )
 
 
 def partition_best(

@@ -130,6 +130,9 @@ class RefineOptions(Checked):
     tolerance : float
         A cut below this factor times the best cut resets the patience (phi in the paper): from 0 to
         1, with at most six decimal places.
+    coarse_tolerance : float or None
+        The same on all levels but the finest, whose refinement repeats much of the work on coarse
+        levels; None: as `tolerance`.
     weak_rounds : int or None
         Number of consecutive weak rebalancing iterations before strong ones; 0: all iterations are
         strong; None: all are weak. If `patience` is not larger, strong iterations follow label
@@ -164,18 +167,19 @@ class RefineOptions(Checked):
 
     method: choices.Refinement = "jet"
     finest_ratios: tuple[int, ...] = option((25,), most=100)
-    coarse_ratios: tuple[int, ...] = option((75,), most=100)
+    coarse_ratios: tuple[int, ...] = option((65,), most=100)
     afterburner: bool = True
     locks: bool = True
     patience: int = option(8, 1)
     extra_patience: bool = True
     tolerance: float = option(0.999, most=1)
+    coarse_tolerance: float | None = option(0.99, most=1)
     weak_rounds: int | None = option(8)
     strong_fill: choices.StrongFill = "limit"
     check_room: bool = True
     rebalance_by: choices.RebalanceBy = "cost"
     coarse_slack: float = option(0.5)
-    overfill: int | None = option(2)
+    overfill: int | None = option(5)
     level_step: int = option(2, 1)
     flow_sweeps: int = option(1)
     flow_hops: int = option(3)
@@ -184,11 +188,12 @@ class RefineOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if round(TOLERANCE_UNITS * self.tolerance) / TOLERANCE_UNITS != self.tolerance:
-            raise OptionError(
-                f"{self.prefix}tolerance is {self.tolerance}; it must have at most six decimal "
-                "places"
-            )
+        for name in ("tolerance", "coarse_tolerance"):
+            value = getattr(self, name)
+            if value is not None and round(TOLERANCE_UNITS * value) / TOLERANCE_UNITS != value:
+                raise OptionError(
+                    f"{self.prefix}{name} is {value}; it must have at most six decimal places"
+                )
         for name in ("finest_ratios", "coarse_ratios"):
             if not getattr(self, name):
                 raise OptionError(f"{self.prefix}{name} is empty; it must have at least one ratio")
@@ -196,6 +201,12 @@ class RefineOptions(Checked):
     def is_refined(self, depth: int) -> bool:
         """Return whether levels of this depth are refined; the finest has depth 0."""
         return depth % self.level_step == 0
+
+    def ratios_and_tolerance(self, *, finest: bool) -> tuple[tuple[int, ...], float]:
+        """Return the filter ratios and the tolerance of the finest level, or of all others."""
+        if finest or self.coarse_tolerance is None:
+            return self.finest_ratios if finest else self.coarse_ratios, self.tolerance
+        return self.coarse_ratios, self.coarse_tolerance
 
     def has_flows(self, depth: int) -> bool:
         """Return whether flows may run on the level of this depth; the finest has depth 0."""
@@ -217,6 +228,10 @@ class Options(Checked):
     portfolio_limit : int
         The hierarchies separate at the finest level with at most this number of vertices and
         directed edges together.
+    branch_shrink : float
+        Further hierarchies exist only if a level of the first has, on average, more than this
+        fraction of the vertices of the previous one (geometric mean over the levels that they would
+        not share); 0: always.
     branch_parts_tried : int
         The coarsest graph of a further hierarchy is partitioned branch_parts_tried / k times, at
         least once, and not more often than the first hierarchy's.
@@ -252,6 +267,7 @@ class Options(Checked):
     refine: RefineOptions = field(default_factory=RefineOptions)
     branches: tuple[choices.Coarsening, ...] = ("union-find",)
     portfolio_limit: int = option(200_000)
+    branch_shrink: float = option(0.57, most=1)
     branch_parts_tried: int = option(8)
     cycles: int = option(1)
     cycle_limit: int | None = option(30_000)

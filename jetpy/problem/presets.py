@@ -19,8 +19,10 @@ from jetpy.problem.options import (
 )
 
 AS_PUBLISHED = RefineOptions(
+    coarse_ratios=(75,),
     patience=12,
     extra_patience=False,
+    coarse_tolerance=None,
     weak_rounds=2,
     strong_fill="average",
     check_room=False,
@@ -34,6 +36,7 @@ INDEPENDENT_SET = RefineOptions(
     method="independent-set",
     patience=12,
     tolerance=1.0,
+    coarse_tolerance=None,
     weak_rounds=2,
     coarse_slack=0.0,
     overfill=None,
@@ -48,10 +51,11 @@ IGKWAY_UPDATES = IncrementalOptions(
 partition is refined only if a part is above its limit."""
 MAPPING_METHODS: dict[str, choices.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 """Preset of each mapping method."""
-MAPPING_OVERFILL, MAPPING_PATIENCE = 5, 12
-"""Values for mapping that differ from partitioning."""
+MAPPING_PATIENCE = 12
+"""Patience for mapping."""
 INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
-"""Further values for integrated mapping. Both `im` and `hm` have no V-cycles and branches."""
+"""Further values for integrated mapping, whose tolerance is the same on all levels. Both `im` and
+`hm` have no V-cycles and branches."""
 CUSTOM = "custom"
 """Name of options that are not those of a preset."""
 REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
@@ -62,9 +66,10 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return options for small cuts at good speed.
 
-    They differ from Jet's (`jet`) in all stages, with less patience. Parts may exceed their limits
-    by 2 % in label propagation. Every second level is refined, with flows. A second hierarchy
-    starts at a coarse level, and one coarse level has a V-cycle.
+    They differ from Jet's (`jet`) in all stages, with less patience, above all on coarse levels.
+    Parts may exceed their limits by 5 % in label propagation. Every second level is refined, with
+    flows. If coarsening is slow, a second hierarchy starts at a coarse level. One coarse level has
+    a V-cycle.
     """
     return Options()
 
@@ -72,7 +77,7 @@ def default() -> Options:
 @cache
 def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
-    refine = RefineOptions(patience=6, flow_sweeps=0)
+    refine = RefineOptions(patience=4, coarse_tolerance=0.98, flow_sweeps=0)
     return Options(refine=refine, branches=(), cycles=0)
 
 
@@ -85,7 +90,7 @@ def ultra() -> Options:
             finest_ratios=ratios,
             coarse_ratios=ratios,
             patience=12,
-            overfill=5,
+            coarse_tolerance=None,
             level_step=1,
             flow_sweeps=3,
             flow_hops=5,
@@ -94,6 +99,7 @@ def ultra() -> Options:
         ),
         initial=InitialOptions(max_tries=32, parts_tried=1024, max_entries=2_000_000),
         branches=("union-find", "constrained"),
+        branch_shrink=0.0,
         branch_parts_tried=1024,
         cycle_limit=None,
     )
@@ -237,11 +243,12 @@ def mapping_options(method: str, options: Options | Mapping[str, Any] | None = N
     one_of(MAPPING_METHODS, "method", method)
     if isinstance(options, Options):
         return options
-    own: dict[str, Any] = {"refine.overfill": MAPPING_OVERFILL, "refine.patience": MAPPING_PATIENCE}
+    own: dict[str, Any] = {"refine.patience": MAPPING_PATIENCE}
     if method != "hm-ultra":
         own |= {"branches": (), "cycles": 0}
     if method == "im":
-        own |= {"refine.patience": INTEGRATED_PATIENCE, "cut_share": CUT_SHARE}
+        own |= {"refine.patience": INTEGRATED_PATIENCE, "refine.coarse_tolerance": None}
+        own |= {"cut_share": CUT_SHARE}
     return preset(MAPPING_METHODS[method]).changed(own).changed({} if options is None else options)
 
 

@@ -87,11 +87,11 @@ class Refinement:
 
         `known` are the measures of `parts`, if the caller has them.
         """
-        options = self.problem.options.refine
+        ratios, tolerance = self.problem.options.refine.ratios_and_tolerance(finest=finest)
         self.state.dual.control.host[Control.ITERATIONS] = 0
         measures, cut_before = known, None
-        for ratio in options.finest_ratios if finest else options.coarse_ratios:
-            measures = self.start(parts, ratio, measures)
+        for ratio in ratios:
+            measures = self.start(parts, ratio, tolerance, measures)
             cut_before = measures.cut if cut_before is None else cut_before
             self.enqueue_iterations()
             while self.wait_and_serve():
@@ -104,8 +104,11 @@ class Refinement:
         iterations = int(self.state.dual.control.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)
 
-    def start(self, parts: Array, ratio: int, known: Measures | None) -> Measures:
-        """Start with a partition and a filter ratio in percent; return the partition's measures."""
+    def start(self, parts: Array, ratio: int, tolerance: float, known: Measures | None) -> Measures:
+        """Start with a partition, a filter ratio in percent and a tolerance.
+
+        Return the partition's measures.
+        """
         state, options = self.state, self.problem.options.refine
         state.start(parts, known)
         self.rebalancing.start()
@@ -125,7 +128,7 @@ class Refinement:
             Control.WEAK_ITERATIONS: 0,
             Control.SEED: self.problem.seed,
             Control.PATIENCE: options.patience,
-            Control.TOLERANCE: round(TOLERANCE_UNITS * options.tolerance),
+            Control.TOLERANCE: round(TOLERANCE_UNITS * tolerance),
             Control.MAX_WEAK_ITERATIONS: (
                 INT32_MAX if options.weak_rounds is None else options.weak_rounds
             ),

@@ -34,6 +34,7 @@ CHANGES = (
     *(("refine.weak_rounds", "none"), ("refine.weak_rounds", "0"), ("refine.overfill", "none")),
     *(("refine.strong_fill", "average"), ("refine.check_room", "false")),
     *(("refine.extra_patience", "false"), ("refine.patience", "1"), ("refine.flow_sweeps", "3")),
+    *(("refine.coarse_tolerance", "none"), ("branch_shrink", "0")),
 )
 """Changes of single options, as `--set` takes them."""
 SHARES = ("2", "3", "8", "32", "anything", "n / 2", "n / 3", "n")

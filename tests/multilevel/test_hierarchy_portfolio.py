@@ -41,7 +41,7 @@ def first_hierarchy(
 def test_branches_share_finer_levels(limit: int) -> None:
     """Levels up to the finest one within the limit are shared; coarser ones differ."""
     graph = jetpy.generators.delaunay(8000)
-    options = replace(preset("default"), branches=METHODS, portfolio_limit=limit)
+    options = replace(preset("default"), branches=METHODS, branch_shrink=0.0, portfolio_limit=limit)
     hierarchy, problem = first_hierarchy(graph, options)
     found = add_hierarchies(hierarchy, [problem])
     shared = sum(level.graph.size > limit for level in hierarchy) + 1
@@ -56,7 +56,7 @@ def test_branches_share_finer_levels(limit: int) -> None:
 
 def test_no_branch_without_methods_or_within_the_limit() -> None:
     graph = jetpy.generators.delaunay(8000)
-    wanted = replace(preset("default"), branches=METHODS)
+    wanted = replace(preset("default"), branches=METHODS, branch_shrink=0.0)
     for options in (replace(wanted, branches=()), replace(wanted, portfolio_limit=100)):
         hierarchy, problem = first_hierarchy(graph, options)
         assert add_hierarchies(hierarchy, [problem]) == []
@@ -65,10 +65,28 @@ def test_no_branch_without_methods_or_within_the_limit() -> None:
     assert add_hierarchies(hierarchy, [coarsest]) == []
 
 
+def test_no_branch_where_levels_shrink_fast() -> None:
+    """The bound is the geometric mean of the ratios of consecutive levels that are not shared."""
+    graph = jetpy.generators.delaunay(8000)
+    hierarchy, problem = first_hierarchy(graph, replace(preset("default"), portfolio_limit=30_000))
+    sizes = [level.graph.n for level in hierarchy if level.graph.size <= 30_000]
+    mean = (sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1))
+    assert len(sizes) < len(hierarchy)
+    assert 0.5 < mean < 0.57
+
+    def branches(shrink: float) -> int:
+        options = replace(problem.options, branch_shrink=shrink)
+        return len(add_hierarchies(hierarchy, [replace(problem, options=options)]))
+
+    assert [branches(shrink) for shrink in (0.0, mean - 1e-6, mean + 1e-6, 0.57, 1.0)] == [
+        *(1, 1, 0, 0, 0)
+    ]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_branches_keep_blocks(method: Coarsening) -> None:
     graph = jetpy.generators.delaunay(4000)
-    options = replace(preset("default"), branches=(method,))
+    options = replace(preset("default"), branches=(method,), branch_shrink=0.0)
     blocks = (np.arange(graph.n) % 3 == 0).astype(np.int32)
     hierarchy, problem = first_hierarchy(graph, options, blocks=blocks)
     (branch,) = add_hierarchies(hierarchy, [problem])

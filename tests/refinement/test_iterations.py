@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import jetpy
+from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
-from jetpy.problem.options import RefineOptions
+from jetpy.problem.options import Options, RefineOptions
+from jetpy.problem.problem import make_problem
+from jetpy.refinement.jet import Refinement
 from jetpy.workloads.common.control_block import (
     TOLERANCE_UNITS,
     Control,
@@ -201,6 +206,32 @@ def test_tolerance_has_six_digits(
     control = level.begin()
     assert control[Control.BEST_CUT] == cut
     assert control[Control.SINCE_BEST] == (1 if is_clear else 2)
+
+
+def test_coarse_levels_have_their_own_ratios_and_tolerance() -> None:
+    options = RefineOptions(finest_ratios=(30,), coarse_ratios=(70, 20), tolerance=0.9)
+    assert options.ratios_and_tolerance(finest=True) == ((30,), 0.9)
+    assert options.ratios_and_tolerance(finest=False) == ((70, 20), options.coarse_tolerance)
+    same = replace(options, coarse_tolerance=None)
+    assert same.ratios_and_tolerance(finest=True) == ((30,), 0.9)
+    assert same.ratios_and_tolerance(finest=False) == ((70, 20), 0.9)
+
+
+@pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9"])
+def test_bad_coarse_tolerance_is_refused(tolerance: Any) -> None:
+    with pytest.raises(OptionError, match=f"^refine.coarse_tolerance is {tolerance!r}; it must "):
+        RefineOptions(coarse_tolerance=tolerance)
+
+
+@pytest.mark.parametrize("finest", [False, True])
+def test_refinement_starts_with_the_tolerance_of_its_level(backend: Backend, finest: bool) -> None:
+    graph = upload(backend, jetpy.generators.grid(6, 6))
+    refine = RefineOptions(tolerance=0.75, coarse_tolerance=0.5)
+    refinement = Refinement(backend, graph, make_problem(36, 2, 0.1, 0, Options(refine=refine)))
+    parts = backend.from_host((np.arange(36) % 2).astype(np.int32))
+    refinement.refine(parts, finest=finest)
+    used = refinement.state.dual.control.host[Control.TOLERANCE] / TOLERANCE_UNITS
+    assert used == (0.75 if finest else 0.5)
 
 
 @pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9", None])

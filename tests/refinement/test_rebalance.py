@@ -76,7 +76,7 @@ def rebalance(
     )
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
-    refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
+    refinement.start(backend.from_host(np.array(parts, np.int32)), 25, 0.999, None)
     make_iteration(refinement)
     assert refinement.wait_and_serve()
     backend.sync_host(state.dual.counters)
@@ -195,7 +195,7 @@ def test_strong_rebalancing_after_another_start(backend: Backend, first: int) ->
     starts = [np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)]
     for before in (starts[first], starts[1 - first]):
         parts = before.astype(np.int32)
-        refinement.start(backend.from_host(parts), 25, None)
+        refinement.start(backend.from_host(parts), 25, 0.999, None)
         refinement.iterate(Tasks.REBALANCING)
         assert refinement.wait_and_serve()
         check_moves(state, before, limit, finish_iteration(state))
@@ -219,7 +219,7 @@ def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) 
     options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
     refinement = Refinement(backend, upload(backend, graph), Problem(2, 0.0, 0, 4, 1, options))
     state = refinement.state
-    refinement.start(backend.from_host(np.array([0] * 6 + [1] * 2, np.int32)), 25, None)
+    refinement.start(backend.from_host(np.array([0] * 6 + [1] * 2, np.int32)), 25, 0.999, None)
     activate_all(state)
     make_iteration(refinement)
     backend.sync_host(state.dual.counters)
