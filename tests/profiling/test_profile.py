@@ -27,6 +27,8 @@ from jetpy.workloads.multilevel import projection
 from tests.conftest import register_mode
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2, "seed": 3}
+BRANCHED = {"options": {"branch_shrink": 0.0}}
+"""Makes a second hierarchy of a graph whose levels shrink fast."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def graph() -> jetpy.Graph:
 
 @cache
 def profiled(graph: jetpy.Graph, backend: str) -> Partition:
-    return jetpy.partition(graph, 6, profile=True, **{**ENGINE, "backend": backend})
+    return jetpy.partition(graph, 6, profile=True, **{**ENGINE, **BRANCHED, "backend": backend})
 
 
 @pytest.fixture(params=["lists", "captured"])
@@ -57,7 +59,7 @@ def test_profile_is_none_by_default(graph: jetpy.Graph) -> None:
 
 
 def test_profiling_does_not_change_parts_or_launches(result: Partition, graph: jetpy.Graph) -> None:
-    plain = jetpy.partition(graph, 6, **{**ENGINE, "backend": result.backend})
+    plain = jetpy.partition(graph, 6, **{**ENGINE, **BRANCHED, "backend": result.backend})
     assert (result.parts == plain.parts).all()
     assert result.launches == plain.launches
     assert [level.cut_after for level in result.levels] == [lv.cut_after for lv in plain.levels]
