@@ -77,7 +77,7 @@ def default() -> Options:
 @cache
 def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
-    refine = RefineOptions(patience=4, coarse_tolerance=0.98, flow_sweeps=0)
+    refine = RefineOptions(patience=6, flow_sweeps=0)
     return Options(refine=refine, branches=(), cycles=0)
 
 
