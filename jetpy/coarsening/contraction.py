@@ -116,18 +116,17 @@ def _merge_slots(
 ) -> tuple[Adjacency, int]:
     """Merge with one index per slot of a coarse row; return the rows and their total weight."""
     kind = backend.sum_type
-    slots = Slots(offsets, backend.empty(room), backend.empty(room), backend.empty(room, kind))
+    slots = Slots(offsets, backend.empty(room), backend.empty(room, kind))
     fine: dict[str, Any] = {"graph": graph, "pairs": pairs, "slots": slots}
     long_rows = find_long_rows(backend, offsets, room)
     longest = long_rows.chunks.longest
     backend.parallel_for(room, slot_kernels.gather_slots, n=n, longest=longest, **fine)
     long_rows.launch_lanes(slot_kernels.merge_long_rows, **fine)
-    nnz = backend.reduce(room, slot_kernels.merge_slots, slots=slots, longest=longest)
-    coarse = Adjacency(backend.full(n + 1, 0, kind), backend.empty(nnz), backend.empty(nnz, kind))
-    sums_weights = not backend.is_wide
-    total = backend.scan(
-        room, slot_kernels.copy_slots, n=n, sums_weights=sums_weights, slots=slots, coarse=coarse
-    )
+    nnz = backend.reduce(room, slot_kernels.merge_slots, n=n, slots=slots, longest=longest)
+    coarse = Adjacency(backend.empty(n + 1, kind), backend.empty(nnz), backend.empty(nnz, kind))
+    both, sums_weights = {"slots": slots, "coarse": coarse}, not backend.is_wide
+    total = backend.scan(room, slot_kernels.copy_slots, sums_weights=sums_weights, **both)
+    backend.parallel_for(n + 1, slot_kernels.offset_used, room=room, nnz=nnz, **both)
     if sums_weights:
         return coarse, total & LOWER_MASK
     return coarse, backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)

@@ -23,23 +23,29 @@ class Slots:
     """Coarse rows during the merge: row c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
 
     offsets: pk.View1D[Offset]
-    rows: pk.View1D[pk.int32]  # coarse row of each slot; -1 - row if the slot is not used
     keys: pk.View1D[pk.int32]  # coarse neighbour, or FREE
-    sums: pk.View1D[Weight]  # weight of the edge; of all parallel edges if the slot is used
+    sums: pk.View1D[Weight]  # weight of the edges to it; `merged` if an earlier slot has it, too
 
 
 @pk.function
-def not_used(c: int) -> int:
-    """Return what `rows` contains for an unused slot of row c."""
-    return -1 - c
+def merged(weight: int) -> int:
+    """Return what `sums` contains for a slot whose weight an earlier slot adds; its own inverse."""
+    return -1 - weight
 
 
 @pk.function
-def coarse_row(slot: int, slots: Slots) -> int:
-    """Return the row of a slot."""
-    if slots.rows[slot] < 0:
-        return -1 - slots.rows[slot]
-    return slots.rows[slot]
+def weight_in(slot: int, slots: Slots) -> int:
+    """Return the weight of the edge in a slot, whether it is merged or not."""
+    weight: int = slots.sums[slot]
+    if weight < 0:
+        return merged(weight)
+    return weight
+
+
+@pk.function
+def is_used(slot: int, slots: Slots) -> bool:
+    """Whether a slot becomes an entry of the coarse graph."""
+    return slots.keys[slot] != FREE and slots.sums[slot] >= 0
 
 
 @pk.function
@@ -74,7 +80,6 @@ def gather_slots(slot: int, n: int, graph: Graph, pairs: Pairs, slots: Slots, lo
     Rows of more than `longest` slots become empty hash tables.
     """
     c: int = row_with_slot(slot, n, slots)
-    slots.rows[slot] = c
     slots.keys[slot] = FREE
     slots.sums[slot] = 0
     start: int = slots.offsets[c]
@@ -105,17 +110,16 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, slots: Slots, long_rows:
 
 
 @pk.workunit
-def merge_slots(slot: int, acc: pk.Acc[pk.int64], slots: Slots, longest: int):
-    """Add the weights of later slots of the same neighbour, or mark the slot as not used.
+def merge_slots(slot: int, acc: pk.Acc[pk.int64], n: int, slots: Slots, longest: int):
+    """Add the weights of later slots of the same neighbour, or mark the slot as merged.
 
-    Counts the used slots. Reads no slot that another index changes: a slot changes only if it is
-    the first of its neighbour, and no other slot reads it then.
+    Counts the used slots. A thread that adds up weights may see a slot before or after it is
+    marked, with the same weight.
     """
-    c: int = slots.rows[slot]
     d: int = slots.keys[slot]
     if d == FREE:
-        slots.rows[slot] = not_used(c)
         return
+    c: int = row_with_slot(slot, n, slots)
     start: int = slots.offsets[c]
     end: int = slots.offsets[c + 1]
     if end - start <= longest:
@@ -124,12 +128,12 @@ def merge_slots(slot: int, acc: pk.Acc[pk.int64], slots: Slots, longest: int):
             if slots.keys[s] == d:
                 is_first = False
         if not is_first:
-            slots.rows[slot] = not_used(c)
+            slots.sums[slot] = merged(slots.sums[slot])
             return
         total: int = slots.sums[slot]
         for s in range(slot + 1, end):
             if slots.keys[s] == d:
-                total += slots.sums[s]
+                total += weight_in(s, slots)
         slots.sums[slot] = total
     acc += 1
 
@@ -139,22 +143,20 @@ def copy_slots(
     slot: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    n: int,
     sums_weights: bool,
     slots: Slots,
     coarse: Graph,
 ):
-    """Copy the used slots to the coarse graph, and set the offsets of its n rows.
+    """Copy the used slots to the coarse graph; `sums` then has the number of used slots before.
 
     The scan counts the used slots. If `sums_weights`, it packs the count and the sum of the weights
     into one sum.
     """
-    c: int = coarse_row(slot, slots)
     place: int = acc
     added: pk.int64 = 0
     if sums_weights:
         place = upper_of(acc)
-    if slots.rows[slot] >= 0:
+    if is_used(slot, slots):
         added = 1
         if sums_weights:
             added = pack(1, slots.sums[slot])
@@ -162,13 +164,13 @@ def copy_slots(
             coarse.indices[place] = slots.keys[slot]
             coarse.edge_weights[place] = slots.sums[slot]
     if last_pass:
-        row: int = c
-        while row >= 0 and slots.offsets[row] == slot:
-            coarse.indptr[row] = place
-            row -= 1
-        if slot + 1 == slots.offsets[n]:
-            if slots.rows[slot] >= 0:
-                place += 1
-            for after in range(c + 1, n + 1):
-                coarse.indptr[after] = place
+        slots.sums[slot] = place
     acc += added
+
+
+@pk.workunit
+def offset_used(c: int, room: int, nnz: int, slots: Slots, coarse: Graph):
+    """Set the offset of a coarse row, or of the end, given the numbers of all and of used slots."""
+    coarse.indptr[c] = nnz
+    if slots.offsets[c] < room:
+        coarse.indptr[c] = slots.sums[slots.offsets[c]]
