@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jetpy
+from jetpy import generators
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
@@ -35,6 +37,7 @@ from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import Measures
 from tests.api.test_api import check, weighted_torus
+from tests.device_backend import DeviceBackend
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -294,3 +297,32 @@ def test_trivial_k_runs_one_generation() -> None:
     for k in (1, 9, 12):
         found = jetpy.partition(graph, k, preset="max", time_limit=5.0, **ENGINE)
         assert found.generations == 1
+
+
+@pytest.mark.parametrize(("n", "on_host"), [(1000, True), (3000, False)])
+def test_a_graph_for_the_host_engine_runs_there_only(n: int, on_host: bool) -> None:
+    graph = generators.delaunay(n, seed=1)
+    device = DeviceBackend(1)
+    assert (graph.n + 2 * graph.m <= device.host_size) == on_host
+    problem = make_problem(graph.n, 4, 0.03, 1, preset("fast"))
+    found = evolve(device, graph, problem, Effort(1))
+    assert (device.launches == 0) == on_host
+    assert device.host.launches > 0
+    expected = evolve(get_backend("cpu", 1), graph, problem, Effort(1))
+    assert np.array_equal(found.parts, expected.parts)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("cycles", [0, 1])
+def test_every_second_or_third_level_is_refined(step: int, cycles: int) -> None:
+    graph = generators.delaunay(8000, seed=2)
+    options = {"refine.level_step": step, "cycles": cycles, "cycle_limit": 12_000}
+    levels = jetpy.partition(graph, 6, options=options, backend="cpu", threads=1).levels
+    cycled = next(level.level for level in levels if level.n + 2 * level.m <= 12_000)
+    assert len(levels) > cycled + 2
+    for level in levels[:-1]:
+        is_refined = level.level % step == 0 or (cycles > 0 and level.level == cycled)
+        assert (level.iterations > 0) == is_refined
+        assert is_refined or level.cut_before == level.cut_after
+    for finer, coarser in pairwise(levels):
+        assert finer.cut_before == coarser.cut_after
