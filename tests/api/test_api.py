@@ -441,7 +441,7 @@ def test_levels_describe_the_hierarchy(preset: str) -> None:
         assert fine.cut_before == coarse.cut_after  # a projection cuts the same edges
     for level in levels:
         assert level.cut_after <= level.cut_before
-        assert level.iterations > 0
+        assert level.iterations > 0 or not result.options.refine.is_refined(level.level)
         assert min(level.coarsen_seconds, level.refine_seconds) >= 0
     assert levels[0].cut_after == result.cut
     assert levels[0].imbalance == pytest.approx(result.imbalance)

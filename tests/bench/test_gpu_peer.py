@@ -43,10 +43,16 @@ def write_program(path: Path, error: int = 0) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the set `unseen` two small graphs and one that does not exist."""
-    groups = {"generated": {"grid8": (2, 4)}, "real": {"uk": (2, 4), "missing": (2,)}}
+    """Make the set `unseen` three small graphs and one that does not exist."""
+    groups = {
+        "generated": {"grid4": (2,), "grid8": (2, 4)},
+        "real": {"uk": (2, 4), "missing": (2,)},
+    }
     monkeypatch.setitem(SETS, "unseen", groups)  # type: ignore[arg-type]
-    make = {"grid8": ("mesh", 64, partial(jetpy.generators.grid, 8, 8))}
+    make = {
+        "grid4": ("mesh", 16, partial(jetpy.generators.grid, 4, 4)),
+        "grid8": ("mesh", 64, partial(jetpy.generators.grid, 8, 8)),
+    }
     monkeypatch.setattr(instances, "GENERATED", make)
     (tmp_path / "real").mkdir()
     jetpy.write_graph(tmp_path / "real" / "uk.npz", jetpy.generators.grid(9, 8))
@@ -83,8 +89,9 @@ def test_presets_seeds_and_the_peer_run_in_turn(
     assert [(run.tool, run.preset, run.seed, run.round) for run in first] == rounds
     cases = {(run.group, run.half, str(run.case)) for run in runs}
     assert cases == {
-        *(("generated", "A", "grid8/2"), ("generated", "B", "grid8/4")),
-        *(("real", "A", "uk/2"), ("real", "B", "uk/4")),
+        ("generated", "A", "grid4/2"),
+        *(("generated", "B", "grid8/2"), ("generated", "B", "grid8/4")),
+        *(("real", "A", "uk/2"), ("real", "A", "uk/4")),
     }
     expected = jetpy.partition(
         jetpy.generators.grid(8, 8), 4, seed=6, preset="fast", backend="cpu", threads=1
@@ -96,9 +103,9 @@ def test_presets_seeds_and_the_peer_run_in_turn(
     assert {run.seconds for run in runs if run.tool == "peer"} == {0.5}
     rows = table_rows(output.out)
     assert [row[1:4] for row in rows if row[0] == "cpu fast"] == [
-        [group, half, count]
-        for group, counts in (("generated", "112"), ("real", "112"), ("all", "224"))
-        for half, count in zip(("A", "B", "both"), counts, strict=True)
+        *(["generated", "A", "1"], ["generated", "B", "2"], ["generated", "both", "3"]),
+        ["real", "A", "2"],
+        *(["all", "A", "3"], ["all", "B", "2"], ["all", "both", "5"]),
     ]
 
     files = [str(tmp_path / "results" / "gpu-peer.csv")]
@@ -113,14 +120,16 @@ def test_half_only_and_existing_metis_files(
 ) -> None:
     assert measure(monkeypatch, tmp_path, "--only-generate") == 0
     files = sorted((tmp_path / "cache").iterdir())
-    assert [file.name for file in files] == ["grid8.graph", "grid8.npz", "uk.graph"]
+    names = ["grid4.graph", "grid4.npz", "grid8.graph", "grid8.npz", "uk.graph"]
+    assert [file.name for file in files] == names
     for file in files:
         os.utime(file, (1, 1))
     assert measure(monkeypatch, tmp_path, "--half", "B", "--only", "uk", "grid8") == 0
     assert all(file.stat().st_mtime == 1 for file in files)
     rows = table_rows(capsys.readouterr().out)
     assert [row[:4] for row in rows if row[0] == "generated"] == [
-        ["generated", "grid8", "4", "B"]
+        ["generated", "grid8", "2", "B"],
+        ["generated", "grid8", "4", "B"],
     ] * 2
     assert measure(monkeypatch, tmp_path, "--only", "cube") == "--set unseen lacks cube"
 
@@ -130,8 +139,8 @@ def test_wrong_cut_of_the_peer_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_program(tmp_path / "jet", error=1)
-    assert measure(monkeypatch, tmp_path, "--only", "grid8", "--half", "A") == "1 cases failed"
-    assert "reports cut 9, but the cut is 8" in capsys.readouterr().err
+    assert measure(monkeypatch, tmp_path, "--only", "grid4", "--half", "A") == "1 cases failed"
+    assert "reports cut 5, but the cut is 4" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
 
 
