@@ -35,6 +35,11 @@ MIN_YIELD, TRIAL_ARCS = 100, 200_000
 """Flows of a level end if they have gained less than 1 / MIN_YIELD of its cut for each time that
 their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs. With more
 sweeps, they may gain less in proportion."""
+LEVEL_SHARE, PARTS = 4, 16
+"""Flows of a level also end when their networks have had more arcs than `TRIAL_ARCS` and than
+1 / LEVEL_SHARE of the level's; with more than `PARTS` parts, k / PARTS times as many, because more
+pairs then have no part in common, so that more threads can work. This bound and `MAX_PAIR_EDGES`
+apply to a single sweep; several sweeps are for the smallest cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +106,7 @@ class Yield:
     cut: int
     nnz: int
     sweeps: int
+    k: int
     gain: int = 0
     arcs: int = 0
 
@@ -110,10 +116,13 @@ class Yield:
         self.arcs += int(rows[:, Pair.ARCS].sum())
 
     @property
-    def is_poor(self) -> bool:
-        """Whether more flows would probably gain little for their time."""
-        least = self.cut * self.arcs
-        return self.arcs >= TRIAL_ARCS and self.gain * self.nnz * MIN_YIELD * self.sweeps < least
+    def ends(self) -> bool:
+        """Whether more flows would take too long, or probably gain little for their time."""
+        if self.arcs < TRIAL_ARCS:
+            return False
+        most = max(TRIAL_ARCS, self.nnz // LEVEL_SHARE) * max(1, self.k // PARTS)
+        is_long = self.sweeps == 1 and self.arcs >= most
+        return is_long or self.gain * self.nnz * MIN_YIELD * self.sweeps < self.cut * self.arcs
 
 
 class Flows:
@@ -161,12 +170,12 @@ class Flows:
         weights = measures.part_weights.copy()
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
         sweeps = self.problem.options.refine.flow_sweeps
-        yields = Yield(cut, self.graph.nnz, sweeps)
+        yields = Yield(cut, self.graph.nnz, sweeps, self.problem.k)
         for _ in range(sweeps):
             gains = self._sweep(found, weights, unsettled, yields)
             cut -= int(gains.sum()) // 2
             unsettled = gains > 0
-            if not unsettled.any() or yields.is_poor:
+            if not unsettled.any() or yields.ends:
                 break
         if cut == measures.cut:
             return parts, measures
@@ -190,8 +199,10 @@ class Flows:
         order, hops = backend.empty(self.graph.n), backend.empty(self.graph.n)
         places = self._places()
         gains = np.zeros(k, np.int64)
-        is_small = np.diff(edges.starts) <= MAX_PAIR_EDGES
-        chosen = np.flatnonzero(is_small & unsettled[edges.pairs].any(axis=1))
+        wanted = unsettled[edges.pairs].any(axis=1)
+        if yields.sweeps == 1:
+            wanted &= np.diff(edges.starts) <= MAX_PAIR_EDGES
+        chosen = np.flatnonzero(wanted)
         for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
             rows = region_rows(edges, chosen[turn], sizes, weights, self.problem.limits)
             pairs = Pairs(backend.from_host(rows.ravel()), tails, heads, order, hops, places)
@@ -203,7 +214,7 @@ class Flows:
             gains[first] += rows[:, Pair.GAIN]
             gains[second] += rows[:, Pair.GAIN]
             yields.add(rows)
-            if yields.is_poor:
+            if yields.ends:
                 break
         return gains
 

@@ -21,6 +21,7 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.flows import (
     MIN_YIELD,
+    PARTS,
     REGION_SHARE,
     TRIAL_ARCS,
     Flows,
@@ -432,17 +433,33 @@ def test_flows_end_if_they_gain_little_for_their_arcs() -> None:
     """Twice the arcs of the level have to gain 2 / MIN_YIELD of the cut; a few arcs need not."""
     rows = np.zeros((2, Pair.COUNT), np.int64)
     rows[:, Pair.ARCS] = TRIAL_ARCS // 2 - 1
-    yields = Yield(cut=1000 * MIN_YIELD, nnz=TRIAL_ARCS - 2, sweeps=1)
+    yields = Yield(cut=1000 * MIN_YIELD, nnz=TRIAL_ARCS - 2, sweeps=1, k=16 * PARTS)
     yields.add(rows)
-    assert not yields.is_poor
+    assert not yields.ends
     yields.add(rows)
-    assert yields.is_poor
+    assert yields.ends
     yields.gain = 1999
-    assert yields.is_poor
+    assert yields.ends
     yields.gain = 2000
-    assert not yields.is_poor
+    assert not yields.ends
     yields.gain, yields.sweeps = 1000, 2
-    assert not yields.is_poor
+    assert not yields.ends
+
+
+@pytest.mark.parametrize(
+    ("k", "nnz", "most"),
+    [
+        (2, 1000, TRIAL_ARCS),
+        (PARTS + 1, 8 * TRIAL_ARCS, 2 * TRIAL_ARCS),
+        (4 * PARTS, 8 * TRIAL_ARCS, 8 * TRIAL_ARCS),
+    ],
+)
+def test_one_sweep_of_flows_ends_after_a_number_of_arcs(k: int, nnz: int, most: int) -> None:
+    for sweeps in (1, 2):
+        yields = Yield(cut=1, nnz=nnz, sweeps=sweeps, k=k, gain=1_000_000, arcs=most - 1)
+        assert not yields.ends
+        yields.arcs = most
+        assert yields.ends == (sweeps == 1)
 
 
 def test_turns_after_a_poor_yield_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
