@@ -28,9 +28,10 @@ MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 Above it, flows gain little and take long."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
-MAX_PAIR_EDGES = 1000
-"""Maximum number of edges between two parts. With more, as in three-dimensional meshes, flows take
-long, and refinement on finer levels finds most of what they gain."""
+MAX_EDGES, MIN_EDGES = 16_000, 1_000
+"""Flows leave out pairs of parts with more than MAX_EDGES / k edges between them and more than
+`MIN_EDGES`. There, as in three-dimensional meshes, flows take long, and refinement on finer levels
+finds most of what they gain."""
 MIN_YIELD, TRIAL_ARCS = 100, 200_000
 """Flows of a level end if they have gained less than 1 / MIN_YIELD of its cut for each time that
 their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs. With more
@@ -38,8 +39,8 @@ sweeps, they may gain less in proportion."""
 LEVEL_SHARE, PARTS = 4, 16
 """Flows of a level also end when their networks have had more arcs than `TRIAL_ARCS` and than
 1 / LEVEL_SHARE of the level's; with more than `PARTS` parts, k / PARTS times as many, because more
-pairs then have no part in common, so that more threads can work. This bound and `MAX_PAIR_EDGES`
-apply to a single sweep; several sweeps are for the smallest cut."""
+pairs then have no part in common, so that more threads can work. This bound and the
+one above apply to a single sweep; several sweeps are for the smallest cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +202,7 @@ class Flows:
         gains = np.zeros(k, np.int64)
         wanted = unsettled[edges.pairs].any(axis=1)
         if yields.sweeps == 1:
-            wanted &= np.diff(edges.starts) <= MAX_PAIR_EDGES
+            wanted &= np.diff(edges.starts) <= max(MAX_EDGES // k, MIN_EDGES)
         chosen = np.flatnonzero(wanted)
         for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
             rows = region_rows(edges, chosen[turn], sizes, weights, self.problem.limits)
