@@ -16,6 +16,8 @@ from jetpy.lazy import cached_property
 
 IntArray = npt.NDArray[np.int32]
 
+ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
+"""Names of the arrays of a graph, in the order of its constructor's parameters."""
 INT32_MAX = 2**31 - 1
 MAX_NARROW = INT32_MAX
 """Maximum of directed edges, and of each weight sum, that 32-bit kernels support."""
@@ -141,6 +143,11 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.name!r}, n={self.n}, m={self.m})"
+
+
+def named_arrays(graph: Graph) -> dict[str, IntArray]:
+    """Return the arrays of a graph by name."""
+    return {name: getattr(graph, name) for name in ARRAYS}
 
 
 def _known(coordinates: Coordinates) -> Coordinates:

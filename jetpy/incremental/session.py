@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_from_csr
-from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.csr import ARRAYS, INT32_MAX, Graph, IntArray, named_arrays
 from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive, write_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
@@ -20,7 +20,7 @@ from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import IncrementalOptions
 from jetpy.problem.problem import RunOptions
 
-ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
+NAMES = (*ARRAYS, "vertices", "parts", "settings")
 PRESENT = "present"
 """Additional array, one bit per id, written if nearly all vertices were deleted: it makes the file
 large enough to justify the memory of the ids."""
@@ -89,10 +89,7 @@ def write_session(path: str | os.PathLike[str], session: Session) -> None:
     with open_output(path) as stream:
         write_archive(
             stream,
-            indptr=graph.indptr,
-            indices=graph.indices,
-            edge_weights=graph.edge_weights,
-            vertex_weights=graph.vertex_weights,
+            **named_arrays(graph),
             vertices=session.vertices,
             parts=session.parts,
             settings=np.array(json.dumps(asdict(session.settings))),
@@ -111,7 +108,7 @@ def is_session(path: str | os.PathLike[str]) -> bool:
     with open_input(path) as stream:
         if not stream.peek(len(ARCHIVE)).startswith(ARCHIVE):
             return False
-        return set(ARRAYS) <= names_in_archive(stream)
+        return set(NAMES) <= names_in_archive(stream)
 
 
 def read_session(path: str | os.PathLike[str]) -> Session:
@@ -126,7 +123,7 @@ def read_session(path: str | os.PathLike[str]) -> Session:
     """
     with open_input(path) as stream:
         arrays = read_archive(stream, "a session")
-        missing = [name for name in ARRAYS if name not in arrays]
+        missing = [name for name in NAMES if name not in arrays]
         if missing:
             raise FileFormatError(f"this is not a session: it has no array {missing[0]!r}")
         settings = _settings(arrays["settings"])

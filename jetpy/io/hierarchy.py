@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_from_csr
 from jetpy.graph.checks import one_of, whole_number
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import ARRAYS, Graph, named_arrays
 from jetpy.graph.dlpack import on_host
 from jetpy.graph.levels import GraphLevel, checked_levels, coarse_name, fitting
 from jetpy.graph.validate import checked_ids, checked_indptr, integer_array, row_of
@@ -24,9 +24,8 @@ from jetpy.problem.options import Options
 from jetpy.problem.presets import CUSTOM, PRESETS
 from jetpy.problem.problem import make_problem
 
-ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
-"""Arrays of each level; an underscore and the index of the level follow."""
 MAP, SETTINGS, COORDINATES = "coarse_of", "settings", "coordinates"
+"""Further arrays. An underscore and the index of the level follow the name of a level's array."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def write_hierarchy(
     finest = levels[0].graph
     arrays: dict[str, Any] = {}
     for depth, level in enumerate(levels):
-        arrays |= {f"{name}_{depth}": getattr(level.graph, name) for name in ARRAYS}
+        arrays |= {f"{name}_{depth}": own for name, own in named_arrays(level.graph).items()}
         if level.coarse_of is not None:
             arrays[f"{MAP}_{depth}"] = on_host(level.coarse_of)
     if finest.locate is not None:

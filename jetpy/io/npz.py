@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_of
 from jetpy.graph.convert.objects import raw_of
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import Graph, named_arrays
 from jetpy.graph.raw import Rules
 from jetpy.io.archive import read_archive, write_archive
 from jetpy.io.limits import is_justified
@@ -49,14 +49,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     places: dict[str, Any] = {}
     if graph.locate is not None:
         places["coordinates"] = graph.locate()
-    write_archive(
-        stream,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        vertex_weights=graph.vertex_weights,
-        **places,
-    )
+    write_archive(stream, **named_arrays(graph), **places)
 
 
 def _check_numbers(arrays: dict[str, Any]) -> None:

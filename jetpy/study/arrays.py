@@ -8,16 +8,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph.csr import Graph
-
-ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
+from jetpy.graph.csr import ARRAYS, Graph, named_arrays
 
 
 def save_arrays(folder: Path, graph: Graph) -> None:
     """Write each array of a graph to a file."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(graph, name))
+    for name, array in named_arrays(graph).items():
+        np.save(folder / f"{name}.npy", array)
 
 
 def load_arrays(folder: Path) -> Graph:
@@ -35,8 +33,8 @@ def checksum(graph: Graph) -> str:
     False
     """
     found = hashlib.sha256()
-    for name in ARRAYS:
-        found.update(getattr(graph, name).astype("<i8").tobytes())
+    for array in named_arrays(graph).values():
+        found.update(array.astype("<i8").tobytes())
     return found.hexdigest()[:16]
 
 
