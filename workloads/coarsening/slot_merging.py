@@ -14,6 +14,7 @@ from jetpy.workloads.coarsening.contraction import Pairs
 from jetpy.workloads.common.groups import Graph, LongRows, Offset, Weight
 from jetpy.workloads.common.hash_table import FREE, claim_slot, slot_of_claim
 from jetpy.workloads.common.hashing import spread
+from jetpy.workloads.common.lists import row_with_entry
 from jetpy.workloads.common.long_rows import lane_entries, row_of
 from jetpy.workloads.common.packing import pack, upper_of
 
@@ -59,27 +60,13 @@ def edge_of_entry(c: int, entry: int, graph: Graph, pairs: Pairs) -> int:
     return graph.indptr[pairs.match[u]] + (entry - degree)
 
 
-@pk.function
-def row_with_slot(slot: int, n: int, slots: Slots) -> int:
-    """Return which of n rows has a slot."""
-    row: int = 0
-    end: int = n
-    while end - row > 1:
-        middle: int = (row + end) >> 1
-        if slots.offsets[middle] <= slot:
-            row = middle
-        else:
-            end = middle
-    return row
-
-
 @pk.workunit
 def gather_slots(slot: int, n: int, graph: Graph, pairs: Pairs, slots: Slots, longest: int):
     """Copy an edge of a pair into a slot of its coarse row, one of n rows.
 
     Rows of more than `longest` slots become empty hash tables.
     """
-    c: int = row_with_slot(slot, n, slots)
+    c: int = row_with_entry(slot, 0, n, slots.offsets)
     slots.keys[slot] = FREE
     slots.sums[slot] = 0
     start: int = slots.offsets[c]
@@ -119,7 +106,7 @@ def merge_slots(slot: int, acc: pk.Acc[pk.int64], n: int, slots: Slots, longest:
     d: int = slots.keys[slot]
     if d == FREE:
         return
-    c: int = row_with_slot(slot, n, slots)
+    c: int = row_with_entry(slot, 0, n, slots.offsets)
     start: int = slots.offsets[c]
     end: int = slots.offsets[c + 1]
     if end - start <= longest:

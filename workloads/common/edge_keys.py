@@ -3,6 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, Offset
+from jetpy.workloads.common.lists import row_with_entry
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 
@@ -18,15 +19,7 @@ def key_pairs(
 def key_rows(i: int, graph: Graph, first: int, end: int, keys: pk.View1D[pk.int64]):
     """Write the key of each edge of the rows first..end - 1."""
     e: int = graph.indptr[first] + i
-    tail: int = first
-    last: int = end - 1
-    while tail < last:
-        middle: int = last - ((last - tail) >> 1)
-        if graph.indptr[middle] <= e:
-            tail = middle
-        else:
-            last = middle - 1
-    keys[i] = pack(tail, graph.indices[e])
+    keys[i] = pack(row_with_entry(e, first, end, graph.indptr), graph.indices[e])
 
 
 @pk.workunit

@@ -2,6 +2,8 @@
 
 import pykokkos as pk
 
+from jetpy.workloads.common.groups import Offset
+
 
 @pk.function
 def count_below(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int:
@@ -15,6 +17,20 @@ def count_below(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> 
         else:
             high = middle
     return low
+
+
+@pk.function
+def row_with_entry(entry: int, first: int, end: int, offsets: pk.View1D[Offset]) -> int:
+    """Return which of the rows first..end - 1 has an entry, given the first entry of each row."""
+    row: int = first
+    last: int = end - 1
+    while row < last:
+        middle: int = last - ((last - row) >> 1)
+        if offsets[middle] <= entry:
+            row = middle
+        else:
+            last = middle - 1
+    return row
 
 
 @pk.workunit
