@@ -19,7 +19,6 @@ from jetpy.problem.problem import EDGE_CUT, Problem
 from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows import flow_cuts, flow_networks, regions
-from jetpy.workloads.flows.flow_cuts import Moves
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 
@@ -39,8 +38,8 @@ sweeps, they may gain less in proportion."""
 LEVEL_SHARE, PARTS = 4, 16
 """Flows of a level also end when their networks have had more arcs than `TRIAL_ARCS` and than
 1 / LEVEL_SHARE of the level's; with more than `PARTS` parts, k / PARTS times as many, because more
-pairs then have no part in common, so that more threads can work. This bound and the
-one above apply to a single sweep; several sweeps are for the smallest cut."""
+pairs then have no part in common, so that more threads can work. This bound and `MAX_EDGES` apply
+to a single sweep, because several sweeps are for the smallest cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +190,7 @@ class Flows:
     ) -> npt.NDArray[np.int64]:
         """Improve each pair with an unsettled part once; return the gains by part, shape (k,).
 
-        End early if the yield is poor.
+        The sweep stops early if `yields` ends the flows of the level.
         """
         backend, k = self.backend, self.problem.k
         edges = find_cut_edges(backend, self.graph, parts, k)
@@ -244,8 +243,7 @@ class Flows:
             parts=parts,
             arcs=trees,
         )
-        moves = Moves(parts)
-        backend.run_tasks(count, flow_cuts.improve_pair, pairs=pairs, moves=moves, trees=trees)
+        backend.run_tasks(count, flow_cuts.improve_pair, pairs=pairs, parts=parts, trees=trees)
         return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
 
 

@@ -161,7 +161,10 @@ def reached(residual: np.ndarray, terminals: np.ndarray) -> np.ndarray:
 def chosen_nodes(
     side: np.ndarray, allowed: np.ndarray, wanted: np.ndarray, adjacent: np.ndarray, most: int
 ) -> list[int]:
-    """Return up to `most` nodes that pierce, by preference and number; each is beside the side."""
+    """Return up to `most` nodes that pierce, in descending preference, lower nodes first.
+
+    Each is adjacent to the side, or to a node before it.
+    """
     side, chosen = side.copy(), []
     for level in sorted(set(wanted.tolist()), reverse=True):
         for node in np.flatnonzero((wanted == level) & allowed & ~side).tolist():

@@ -6,8 +6,6 @@ the lighter side and a few adjacent nodes become terminals, which moves the cut 
 Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
 """
 
-from dataclasses import dataclass
-
 import pykokkos as pk
 
 from jetpy.workloads.flows.flow_networks import TERMINALS, Side, end_of, inner_begin
@@ -22,13 +20,6 @@ FULL = 1 << 20
 HELD, CHOSEN = 4, 8
 """Marks of terminals that have been held, and of nodes that pierce the cut. The other marks are the
 sides in whose frontier a node is."""
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """The partition that flows change."""
-
-    parts: pk.View1D[pk.int32]
 
 
 @pk.function
@@ -241,7 +232,7 @@ def pierce(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
 
 
 @pk.function
-def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Trees):
+def take_cut(by_sources: bool, row: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees):
     """Assign the vertices of a region to parts by a minimum cut."""
     p: int = pairs.rows[row + Pair.PARTS]
     q: int = pairs.rows[row + Pair.PARTS + 1]
@@ -249,18 +240,18 @@ def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Tree
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
         v: int = pairs.order[order_index(node, row, pairs)]
         if is_before(node, by_sources, trees):
-            if moves.parts[v] == q:
-                moves.parts[v] = p
+            if parts[v] == q:
+                parts[v] = p
                 pairs.rows[row + Pair.WEIGHT] -= trees.node_weights[node]
                 pairs.rows[row + Pair.VERTICES] -= 1
-        elif moves.parts[v] == p:
-            moves.parts[v] = q
+        elif parts[v] == p:
+            parts[v] = q
             pairs.rows[row + Pair.WEIGHT] += trees.node_weights[node]
             pairs.rows[row + Pair.VERTICES] += 1
 
 
 @pk.workunit
-def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
+def improve_pair(i: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees):
     """Search for a smaller balanced cut between two parts, and adopt it."""
     row: int = i * Pair.COUNT
     if pairs.rows[row + Pair.CUT] == 0:
@@ -273,7 +264,7 @@ def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
         overload: pk.int64 = overload_with(nearer, row, pairs)
         other_overload: pk.int64 = overload_with(farther, row, pairs)
         if overload <= 0 or other_overload <= 0:
-            take_cut(overload <= other_overload, row, pairs, moves, trees)
+            take_cut(overload <= other_overload, row, pairs, parts, trees)
             return
         doublings: int = rounds // ROUNDS_PER_DOUBLING
         if doublings > MAX_DOUBLINGS:
