@@ -75,8 +75,8 @@ def merge(
 
     `offsets` ends with `room`, the number of entries of these rows.
     """
-    rows = _merge_rows if backend.warp_size == 1 else _merge_slots
-    coarse, weight = rows(backend, graph, pairs, offsets, len(vertex_weights), room)
+    merged = _merge_rows if backend.warp_size == 1 else _merge_slots
+    coarse, weight = merged(backend, graph, pairs, offsets, room)
     return DeviceGraph(
         coarse.indptr,
         coarse.indices,
@@ -88,15 +88,10 @@ def merge(
 
 
 def _merge_rows(
-    backend: Backend,
-    graph: DeviceGraph | Adjacency,
-    pairs: Pairs,
-    offsets: Array,
-    n: int,
-    room: int,
+    backend: Backend, graph: DeviceGraph | Adjacency, pairs: Pairs, offsets: Array, room: int
 ) -> tuple[Adjacency, int]:
     """Merge with one index per coarse row; return the rows and their total weight."""
-    kind = backend.sum_type
+    n, kind = len(offsets) - 1, backend.sum_type
     tables = Tables(offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind))
     backend.parallel_for(n, kernels.merge_rows, graph=graph, pairs=pairs, tables=tables)
     indptr = backend.full(n + 1, 0, kind)
@@ -107,15 +102,10 @@ def _merge_rows(
 
 
 def _merge_slots(
-    backend: Backend,
-    graph: DeviceGraph | Adjacency,
-    pairs: Pairs,
-    offsets: Array,
-    n: int,
-    room: int,
+    backend: Backend, graph: DeviceGraph | Adjacency, pairs: Pairs, offsets: Array, room: int
 ) -> tuple[Adjacency, int]:
     """Merge with one index per slot of a coarse row; return the rows and their total weight."""
-    kind = backend.sum_type
+    n, kind = len(offsets) - 1, backend.sum_type
     slots = Slots(offsets, backend.empty(room), backend.empty(room, kind))
     fine: dict[str, Any] = {"graph": graph, "pairs": pairs, "slots": slots}
     long_rows = find_long_rows(backend, offsets, room)

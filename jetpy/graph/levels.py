@@ -192,8 +192,8 @@ def checked_levels(
     Raises
     ------
     GraphError
-        If there is no graph, if there is not exactly one map from each graph to the next, if a map
-        is invalid (`checked_map`), or if a graph is not the contraction of the next finer one.
+        If there is no graph, the number of maps is wrong, a map is invalid (`checked_map`), or a
+        graph is not the contraction of the next finer one.
     """
     if len(maps) != len(graphs) - 1:
         raise GraphError(

@@ -47,7 +47,7 @@ def add_hierarchies(
 def _shrinks_slowly(sizes: Sequence[int], options: Options) -> bool:
     """Return whether levels with these numbers of vertices, finest first, shrink slowly.
 
-    A loop multiplies, because the rounding of powers differs between C libraries.
+    The product is computed factor by factor, because C libraries round powers differently.
     """
     return len(sizes) > 1 and sizes[-1] > prod(
         [options.branch_shrink] * (len(sizes) - 1), start=sizes[0]

@@ -204,9 +204,10 @@ class RefineOptions(Checked):
 
     def ratios_and_tolerance(self, *, finest: bool) -> tuple[tuple[int, ...], float]:
         """Return the filter ratios and the tolerance of the finest level, or of all others."""
-        if finest or self.coarse_tolerance is None:
-            return self.finest_ratios if finest else self.coarse_ratios, self.tolerance
-        return self.coarse_ratios, self.coarse_tolerance
+        if finest:
+            return self.finest_ratios, self.tolerance
+        coarse = self.tolerance if self.coarse_tolerance is None else self.coarse_tolerance
+        return self.coarse_ratios, coarse
 
     def has_flows(self, depth: int) -> bool:
         """Return whether flows may run on the level of this depth; the finest has depth 0."""

@@ -97,7 +97,8 @@ class Rebalancing:
         state, backend = self._state, self._state.backend
         digit_bits = 2 * self._eviction.half_bits
         halo, left = state.graph.halo, LAST_BITS if state.graph.halo.is_whole else 0
-        bits = (self._most_vertices() - 1).bit_length()
+        most = state.graph.global_n if backend.is_asynchronous else _most_vertices(state)
+        bits = (most - 1).bit_length()  # on CPUs, all levels share the captured launches
         digits = -(-max(bits - left, 0) // digit_bits)
         last_bits = max(bits - digits * digit_bits, 0)
         both = {"eviction": self._eviction, "state": state}
@@ -118,11 +119,6 @@ class Rebalancing:
             **listed,
         )
         return count
-
-    def _most_vertices(self) -> int:
-        """Return a bound of the vertices of the whole graph; all levels share repeated launches."""
-        state = self._state
-        return state.graph.global_n if state.backend.is_asynchronous else _most_vertices(state)
 
     def _list_candidates(self) -> int | Count:
         """List the candidates up to the last bucket, if that saves time."""
