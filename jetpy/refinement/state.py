@@ -70,6 +70,7 @@ class RefinementState:
         room: int = 0,
     ) -> None:
         self.backend, self.room = backend, max(room, graph.n)
+        self._place(graph, problem, pinned)  # the largest arrays first, before memory is divided
         n, k = max(room, graph.n_with_ghosts), problem.k
         dual = DualViews(*map(backend.dual_view, (k, max(Counter) + 1, len(Control))))
         self.dual, self.iteration = dual, Iteration(dual.control.device, dual.counters.device)
@@ -87,15 +88,21 @@ class RefinementState:
         self.launches: Launches = ListedLaunches(dual.control, backend, k, self.room)
         if backend.is_asynchronous:
             self.launches = SweepingLaunches(dual.control, self.vertices.active)
-        self.move(graph, problem, pinned)
+        self._set_limits()
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
         """Move to a level of at most `room` vertices."""
-        self.graph, self.problem, self.pinned = graph, problem, pinned
+        self._place(graph, problem, pinned)
         self.launches.move()
-        self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
-        self.partition.limits[:] = self.backend.from_host(problem.limits)
+        self._set_limits()
+
+    def _place(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
+        self.graph, self.problem, self.pinned = graph, problem, pinned
         self.table, self._has_new_table = make_table(self.backend, graph, problem.k), True
+        self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
+
+    def _set_limits(self) -> None:
+        self.partition.limits[:] = self.backend.from_host(self.problem.limits)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Start with a copy of `parts` (int32, shape (n,)).
