@@ -58,6 +58,12 @@ def ratios(
     return found
 
 
+def extreme_text(choose: Callable[..., Case | None], values: Mapping[Case, float]) -> str:
+    """Format the value that `choose`, min or max, selects, and its case; without any, a dash."""
+    case = choose(sorted(values), key=values.__getitem__, default=None)
+    return f"{values[case]:.3f} {case[0]} k={case[2]}" if case else "-"
+
+
 def lowest(peers: Sequence[str], found: Results) -> dict[Case, tuple[float, str]]:
     """Return the lowest cut of the peers in each case, and the peer that found it."""
     best: dict[Case, tuple[float, str]] = {}
@@ -86,10 +92,10 @@ def cut_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]]
     to_best = {case: ratio for case, (ratio, _) in best.items()}
     rows = []
     for condition, cases in _by_condition(found[tool]):
-        means = [mean_text(_select(values, cases)) for values in (*to_peers, to_best)]
-        worst = max(cases & to_best.keys(), key=lambda case: to_best[case], default=None)
-        text = f"{to_best[worst]:.3f} {worst[0]} k={worst[2]}" if worst else "-"
-        rows.append([condition, str(len(cases)), *means, text])
+        means = [mean_text(_select(values, cases).values()) for values in (*to_peers, to_best)]
+        rows.append(
+            [condition, str(len(cases)), *means, extreme_text(max, _select(to_best, cases))]
+        )
     return rows
 
 
@@ -115,7 +121,7 @@ def time_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]
     """Return a row per condition: the mean ratio of time to each peer."""
     to_peers = [ratios(found[tool], found[peer], seconds) for peer in peers]
     return [
-        [condition, *(mean_text(_select(values, cases)) for values in to_peers)]
+        [condition, *(mean_text(_select(values, cases).values()) for values in to_peers)]
         for condition, cases in _by_condition(found[tool])
     ]
 
@@ -176,5 +182,5 @@ def _by_condition(records: Mapping[Case, Record]) -> Iterator[tuple[str, set[Cas
         yield "all", set(records)
 
 
-def _select(values: Mapping[Case, float], cases: set[Case]) -> list[float]:
-    return [values[case] for case in cases & values.keys()]
+def _select(values: Mapping[Case, float], cases: set[Case]) -> dict[Case, float]:
+    return {case: values[case] for case in cases & values.keys()}

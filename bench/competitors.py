@@ -25,6 +25,25 @@ class Competitor:
         return f"{self.tool}/{self.preset}/{self.threads}"
 
 
+def add_competitor_options(
+    parser: argparse.ArgumentParser,
+    tools: Sequence[str],
+    presets: Sequence[str],
+    threads: Sequence[int],
+) -> None:
+    """Add the options that select competitors, with these defaults, and the option `--seeds`."""
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=tools)
+    parser.add_argument("--presets", nargs="+", default=presets, help="jetpy's presets")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument(
+        "--threads",
+        nargs="+",
+        type=int,
+        default=threads,
+        help="numbers of threads of tools that support more than one",
+    )
+
+
 def competitors(options: argparse.Namespace) -> Iterator[Competitor]:
     """Yield each tool of the options with every preset and number of threads that it supports."""
     for name in options.tools:

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from bench import comparisons
 from bench.alterations import CONDITIONS
-from bench.competitors import Competitor, answers_of, competitors
+from bench.competitors import Competitor, add_competitor_options, answers_of, competitors
 from bench.instances import Instance, add_options, selected
 from bench.records import Record, add_results_option, append_record, read_records
 from bench.tables import add_markdown_option, note, show
-from bench.tools import TOOLS
 from jetpy import Graph
 from jetpy.study.arrays import save_arrays
 
@@ -158,20 +157,10 @@ def main() -> None:
     """Measure the missing cases, then print the tables of all results."""
     parser = argparse.ArgumentParser(prog="python -m bench.conditions", description=__doc__)
     add_options(parser)
-
+    add_competitor_options(parser, DEFAULT_TOOLS, presets=["default"], threads=[2])
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS))
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT_TOOLS)
-    parser.add_argument("--presets", nargs="+", default=["default"], help="jetpy's presets")
     parser.add_argument(
         "--ks", nargs="+", type=int, default=KS, help="numbers of parts of the condition plain"
-    )
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument(
-        "--threads",
-        nargs="+",
-        type=int,
-        default=[2],
-        help="numbers of threads of tools that support more than one",
     )
     add_results_option(parser)
     add_markdown_option(parser)

@@ -68,8 +68,8 @@ def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Recor
     signal.alarm(ceil(seconds) + GRACE)
     best, spent = None, 0.0
     for seed in count():
-        parts, elapsed = solve(k, seed)
-        spent += elapsed
+        parts, run = solve(k, seed)
+        spent += run["total"]
         if spent > seconds:
             return
         found = judge(job, parts, k)

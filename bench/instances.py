@@ -51,8 +51,20 @@ LARGE: dict[str, Recipe] = {
     "stencil100": ("FEM", 1_000_000, partial(generators.cube, 100, 100, 100, 26)),
     "stencil140": ("FEM", 2_744_000, partial(generators.cube, 140, 140, 140, 26)),
     "tetrahedra45": ("FEM", 91**3, partial(generators.tetrahedra, 45, 45, 45)),
+    "cube128": ("mesh", 128**3, partial(generators.cube, 128, 128, 128)),
+    "rgg1M": (
+        "random geometric",
+        1_000_000,
+        partial(generators.random_geometric, 1_000_000, spatial_order=True),
+    ),
+    "rmat18": ("R-MAT", 1 << 18, partial(generators.rmat, 18)),
+    "grid1500x900": ("mesh", 1_350_000, partial(generators.grid, 1500, 900)),
+    "road1200k": ("road", 1_200_000, partial(generators.thinned_delaunay, 1_200_000)),
+    "rmat17x24": ("R-MAT", 1 << 17, partial(generators.rmat, 17, 24)),
+    "stencil70": ("FEM", 343_000, partial(generators.cube, 70, 70, 70, 26)),
+    "tetrahedra30": ("FEM", 61**3, partial(generators.tetrahedra, 30, 30, 30)),
 }
-"""Graphs for GPUs. Benchmarks use them only if the user selects them by name."""
+"""Graphs for GPUs and many cores. Benchmarks use them only if the user selects them by name."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,16 @@ def add_options(parser: argparse.ArgumentParser, *, min_n: int = 0) -> None:
     )
 
 
+def listed(options: argparse.Namespace) -> list[Instance]:
+    """Return all graphs of `--graphs` and `--generated`."""
+    instances: list[Instance] = []
+    if options.graphs:
+        instances.extend(real_instances(options.graphs))
+    if options.generated:
+        instances.extend(generated_instances(options.generated))
+    return instances
+
+
 def selected(options: argparse.Namespace) -> list[Instance]:
     """Return the graphs that the options select.
 
@@ -139,11 +161,7 @@ def selected(options: argparse.Namespace) -> list[Instance]:
         If neither `--graphs` nor `--generated` gives any graph, or a name is unknown. The list is
         empty if all graphs are smaller than `--min-n` or larger than `--max-n`.
     """
-    instances: list[Instance] = []
-    if options.graphs:
-        instances.extend(real_instances(options.graphs))
-    if options.generated:
-        instances.extend(generated_instances(options.generated))
+    instances = listed(options)
     if options.only:
         unknown = set(options.only) - {instance.name for instance in instances}
         if unknown:

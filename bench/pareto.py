@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.tables import add_markdown_option, note, show
 from jetpy.study.efficiency import Cell
@@ -73,7 +73,6 @@ def draw(
 ) -> None:
     """Draw a panel for each platform and save the figure to each file."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
     figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
     row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
@@ -93,14 +92,21 @@ def draw(
                 fontsize=8,
             )
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(ScalarFormatter())
+        set_log_ticks(axes.xaxis)
         axes.set(title=platform, xlabel=f"time / {baseline}'s")
         axes.grid(alpha=0.3)
     row[0].set_ylabel(f"cut / {baseline}'s")
     for file in files:
         figure.savefig(file, dpi=150)
+
+
+def set_log_ticks(axis: Any) -> None:
+    """Label 1, 2 and 5 times the powers of ten on a logarithmic axis of Matplotlib."""
+    from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(ScalarFormatter())
 
 
 def _short(label: str) -> str:

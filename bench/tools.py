@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -14,12 +15,14 @@ import numpy.typing as npt
 
 from bench.child import unavailability_answered
 from jetpy.device.backends import BACKENDS
+from jetpy.multilevel.outcome import STAGES
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import (
     IMBALANCE,
     PEERS,
     Job,
+    Seconds,
     Solve,
     Tool,
     prepare_jetpy,
@@ -39,7 +42,7 @@ def _pymetis(job: Job) -> Solve:
     adjacency = pymetis.CSRAdjacency(indptr, indices)
     ufactor = max(1, round(1000 * job.imbalance))  # METIS accepts no smaller value
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
         options = pymetis.Options(ufactor=ufactor, seed=seed)
         start = perf_counter()
         parts = pymetis.part_graph(
@@ -50,7 +53,7 @@ def _pymetis(job: Job) -> Solve:
             options=options,
             recursive=False,
         ).vertex_part
-        return parts, perf_counter() - start
+        return parts, {"total": perf_counter() - start}
 
     return solve
 
@@ -85,23 +88,32 @@ def default_mtkahypar(threads: int) -> tuple[Any, Any]:
 
 
 def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
-    """Partition into k parts with each seed, check the parts and return a summary of the runs."""
+    """Partition into k parts with each seed, check the parts and return a summary of the runs.
+
+    For jetpy, the summary also has the seconds of each stage: coarsen, initial and refine.
+    """
     verdicts, seconds = [], []
     for seed in seeds:
-        parts, elapsed = solve(k, seed)
-        seconds.append(elapsed)
+        parts, spent = solve(k, seed)
+        seconds.append(spent)
         verdicts.append(judge(job, parts, k))
     cuts, imbalances, feasible = map(list, zip(*verdicts, strict=True))
+    totals = _rounded(seconds, "total")
     return {
         "k": k,
         "cuts": cuts,
         "balanced": feasible,
-        "seconds": [round(elapsed, 6) for elapsed in seconds],
+        "seconds": totals,
+        **{stage: _rounded(seconds, stage) for stage in STAGES if stage in seconds[0]},
         "median_cut": median(cuts),
         "max_imbalance": max(imbalances),
         "feasible": sum(feasible),
-        "median_seconds": round(median(seconds), 6),
+        "median_seconds": round(median(totals), 6),
     }
+
+
+def _rounded(seconds: Sequence[Seconds], name: str) -> list[float]:
+    return [round(spent[name], 6) for spent in seconds]
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,14 +16,17 @@ from jetpy.device.backends import check_backend
 from jetpy.evaluation.metis_baseline import metis
 from jetpy.graph.csr import Graph
 from jetpy.io import write_graph
+from jetpy.multilevel.outcome import STAGES
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import make_problem
 from jetpy.result.partition import Partition
 
 IMBALANCE = 0.03
 
-Solve = Callable[[int, int], tuple[npt.ArrayLike, float]]
-"""Called as `solve(k, seed)`; returns the parts, and the seconds of partitioning alone."""
+Seconds = Mapping[str, float]
+"""Seconds of partitioning alone: "total", and for jetpy also those of each stage."""
+Solve = Callable[[int, int], tuple[npt.ArrayLike, Seconds]]
+"""Called as `solve(k, seed)`; returns the parts and the seconds."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,9 @@ def prepare_jetpy(backend: choices.Backend, job: Job) -> Solve:
     """Prepare one of jetpy's back ends."""
     check_backend(backend, job.threads)
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
         result = run_jetpy(backend, job, k, seed, profile=False)
-        return result.parts, result.seconds["total"]
+        return result.parts, {name: result.seconds[name] for name in ("total", *STAGES)}
 
     return solve
 
@@ -87,9 +90,9 @@ def prepare_jetpy(backend: choices.Backend, job: Job) -> Solve:
 def prepare_metis(job: Job) -> Solve:
     """Prepare METIS: k-way, with the largest imbalance that keeps the limit."""
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
         found = metis(job.graph, k, job.limit(k), seed)
-        return found.parts, found.seconds
+        return found.parts, {"total": found.seconds}
 
     return solve
 
@@ -101,12 +104,12 @@ def prepare_kaminpar(job: Job) -> Solve:
     graph = kaminpar.load_graph(job.metis_file(), kaminpar.GraphFileFormat.METIS)
     eps = max(job.imbalance, 1e-9)  # for KaMinPar, 0 means no limit
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
         kaminpar.reseed(seed)
         partitioner = kaminpar.KaMinPar(job.threads, kaminpar.default_context())
         start = perf_counter()
         parts = partitioner.compute_partition(graph, k=k, eps=eps)
-        return parts, perf_counter() - start
+        return parts, {"total": perf_counter() - start}
 
     return solve
 
@@ -121,14 +124,14 @@ def prepare_mtkahypar(quality: str, job: Job) -> Solve:
     load = partial(library.graph_from_file, job.metis_file(), context)
     loaded = load()
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
         # a second run on the same graph crashes with HIGHEST_QUALITY
         graph = load() if quality == "HIGHEST_QUALITY" else loaded
         context.set_partitioning_parameters(k, job.imbalance, mtkahypar.Objective.CUT)
         mtkahypar.set_seed(seed)
         start = perf_counter()
         result = graph.partition(context)
-        return result.get_partition(), perf_counter() - start
+        return result.get_partition(), {"total": perf_counter() - start}
 
     return solve
 
@@ -142,11 +145,11 @@ def prepare_kahip(mode: str, job: Job) -> Solve:
         for name in ("indptr", "indices", "edge_weights", "vertex_weights")
     )
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
         start = perf_counter()
         graph = vertex_weights, indptr, edge_weights, indices
         _, parts = kahip.kaffpa(*graph, k, job.imbalance, True, seed, getattr(kahip, mode))
-        return parts, perf_counter() - start
+        return parts, {"total": perf_counter() - start}
 
     return solve
 
