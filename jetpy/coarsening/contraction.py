@@ -9,11 +9,14 @@ from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.workloads.coarsening import contraction as kernels
 from jetpy.workloads.coarsening import slot_merging as slot_kernels
-from jetpy.workloads.coarsening.contraction import Grouping, Pairs, Tables
+from jetpy.workloads.coarsening.contraction import MARKS, Grouping, Pairs, Tables
 from jetpy.workloads.coarsening.slot_merging import Slots
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.packing import LOWER_BITS, LOWER_MASK
 from jetpy.workloads.common.values import add_weights
+
+BLOCKS, MIN_ROWS = 16, 512
+"""Blocks of coarse rows for each thread, and minimum number of rows of a block."""
 
 
 def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[DeviceGraph, Array]:
@@ -92,8 +95,15 @@ def _merge_rows(
 ) -> tuple[Adjacency, int]:
     """Merge with one index per coarse row; return the rows and their total weight."""
     n, kind = len(offsets) - 1, backend.sum_type
-    tables = Tables(offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind))
-    backend.parallel_for(n, kernels.merge_rows, graph=graph, pairs=pairs, tables=tables)
+    rows = max(MIN_ROWS, -(-n // (BLOCKS * backend.threads)))
+    blocks = -(-n // rows)
+    marks = backend.empty(blocks * MARKS, kind)
+    tables = Tables(
+        offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind), marks
+    )
+    backend.run_tasks(
+        blocks, kernels.merge_rows, n=n, rows=rows, graph=graph, pairs=pairs, tables=tables
+    )
     indptr = backend.full(n + 1, 0, kind)
     nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)
     coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz, kind))

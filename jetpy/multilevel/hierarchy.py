@@ -59,6 +59,10 @@ class LastRefinement:
         self._problem, self._refinement = problem, last
         return last
 
+    def forget(self) -> None:
+        """Free the memory of the refinement, which divides what larger levels need in one piece."""
+        self._refinement = None
+
 
 @dataclass(frozen=True, eq=False)
 class HierarchyLevel:
@@ -102,7 +106,10 @@ class HierarchyLevel:
 
         Small levels share one refinement, which this call moves to the level.
         """
-        return (self.small if self.is_small else self.last).at(self, problem)
+        if self.is_small:
+            return self.small.at(self, problem)
+        self.small.forget()
+        return self.last.at(self, problem)
 
     @property
     def labels(self) -> Array | None:

@@ -1,8 +1,8 @@
 """Contraction of pairs or groups of vertices (Jet, Algorithm 3.1).
 
-On CPUs, one index merges the parallel edges of a coarse row, with a list or hash table (on GPUs:
-`slot_merging`). A group is first gathered into one row with all edges of its vertices. Merging then
-treats that row as a pair with a single vertex.
+On CPUs, one index merges the parallel edges of a block of coarse rows, each of which is a list with
+marks or a hash table (on GPUs: `slot_merging`). A group is first gathered into one row with all
+edges of its vertices. Merging then treats that row as a pair with a single vertex.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,12 @@ from jetpy.workloads.common.long_rows import (
 )
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
-LONGEST_LIST = 24
-"""Slots of the longest coarse row that is a list. A search from the front of a short list is faster
-than a hash table; longer rows are hash tables."""
+LONGEST_LIST = 512
+"""Slots of the longest coarse row that is a list; longer rows are hash tables."""
+MARKS = 4096
+"""Number of marks of a block of coarse rows: a power of two, and few enough for the fastest cache.
+Coarse neighbours share a mark if they are congruent. It is the slot of the last of them, perhaps in
+an earlier row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,7 @@ class Tables:
     keys: pk.View1D[pk.int32]  # coarse neighbours
     sums: pk.View1D[Weight]  # total weight of the edges to each coarse neighbour
     counts: pk.View1D[Offset]  # number of used slots of each row
+    marks: pk.View1D[Offset]  # MARKS slots for each block of rows
 
 
 @pk.workunit
@@ -177,6 +181,40 @@ def gather_rows(i: int, graph: Graph, grouping: Grouping, gathered: Graph, long_
 
 
 @pk.function
+def merge_edge(
+    c: int, d: int, weight: int, start: int, used: int, first_mark: int, tables: Tables
+) -> int:
+    """Add an edge from c to d to a list with `used` used slots; return how many this has filled.
+
+    The mark of d tells the slot of d, or one without d. A loop, with d = c, fills no slot. Only the
+    search, which is rare, is a branch: mispredicted branches would take longer than the rest.
+    """
+    end: int = start + used
+    place: int = first_mark + (d & (MARKS - 1))
+    mark: int = tables.marks[place]
+    slot: int = mark
+    if slot < start:
+        slot = end
+    if slot > end:
+        slot = end
+    tables.keys[end] = d
+    tables.sums[end] = 0
+    if tables.keys[slot] != d:
+        slot = start
+        while tables.keys[slot] != d:
+            slot += 1
+    tables.sums[slot] += weight
+    filled: int = 0
+    if slot == end:
+        filled = 1
+    if d == c:
+        slot = mark
+        filled = 0
+    tables.marks[place] = slot
+    return filled
+
+
+@pk.function
 def clear_table(start: int, size: int, tables: Tables):
     """Empty the hash table of a coarse row."""
     for slot in range(start, start + size):
@@ -184,29 +222,15 @@ def clear_table(start: int, size: int, tables: Tables):
 
 
 @pk.function
-def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Tables) -> int:
-    """Add an edge to d to a coarse row with `used` used slots, and return the new number.
-
-    Lists are filled from the front.
-    """
-    slot: int = start
-    end: int = start + used
-    is_new: bool = False
-    if size <= LONGEST_LIST:
-        slot = end
-        for s in range(start, end):
-            if tables.keys[s] == d:
-                slot = s
-        is_new = slot == end
-    else:
-        slot = find_slot(d, start + spread(d, size), start, size, tables.keys)
-        is_new = tables.keys[slot] != d
-    if not is_new:
+def enter_edge(d: int, weight: int, start: int, size: int, tables: Tables) -> int:
+    """Add an edge to d to a hash table; return how many slots this has filled."""
+    slot: int = find_slot(d, start + spread(d, size), start, size, tables.keys)
+    if tables.keys[slot] == d:
         tables.sums[slot] += weight
-        return used
+        return 0
     tables.keys[slot] = d
     tables.sums[slot] = weight
-    return used + 1
+    return 1
 
 
 @pk.function
@@ -221,26 +245,48 @@ def close_gaps(start: int, used: int, tables: Tables):
         slot += 1
 
 
-@pk.workunit
-def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables):
+@pk.function
+def merge_row(c: int, first_mark: int, graph: Graph, pairs: Pairs, tables: Tables):
     """Merge the edges of a pair into a coarse row, at the front of its slots."""
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    if size > LONGEST_LIST:
+    is_table: bool = size > LONGEST_LIST
+    if is_table:
         clear_table(start, size, tables)
-    used: int = 0
     u: int = pairs.representatives[c]
-    partner: int = pairs.match[u]
-    while u != NO_VERTEX:
-        for e in edges(u, graph):
-            d: int = pairs.coarse_of[graph.indices[e]]
-            if d != c:
-                used = merge_edge(d, graph.edge_weights[e], start, size, used, tables)
-        u = partner
-        partner = NO_VERTEX
-    if size > LONGEST_LIST:
+    v: int = pairs.match[u]
+    first: int = graph.indptr[u]
+    second: int = first
+    if v != NO_VERTEX:
+        second = graph.indptr[v]
+    degree: int = graph.indptr[u + 1] - first
+    used: int = 0
+    for entry in range(size):
+        e: int = first + entry
+        if entry >= degree:
+            e = second + entry - degree
+        d: int = pairs.coarse_of[graph.indices[e]]
+        weight: int = graph.edge_weights[e]
+        if not is_table:
+            used += merge_edge(c, d, weight, start, used, first_mark, tables)
+        elif d != c:
+            used += enter_edge(d, weight, start, size, tables)
+    if is_table:
         close_gaps(start, used, tables)
     tables.counts[c] = used
+
+
+@pk.workunit
+def merge_rows(block: int, n: int, rows: int, graph: Graph, pairs: Pairs, tables: Tables):
+    """Merge the edges of the pairs of a block, which has `rows` of the `n` coarse rows."""
+    first_mark: int = block * MARKS
+    for place in range(first_mark, first_mark + MARKS):
+        tables.marks[place] = 0
+    end: int = (block + 1) * rows
+    if end > n:
+        end = n
+    for c in range(block * rows, end):
+        merge_row(c, first_mark, graph, pairs, tables)
 
 
 @pk.workunit
