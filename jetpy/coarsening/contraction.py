@@ -15,7 +15,7 @@ from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.packing import LOWER_BITS, LOWER_MASK
 from jetpy.workloads.common.values import add_weights
 
-BLOCKS, MIN_ROWS = 16, 512
+BLOCKS, MIN_ROWS = 16, 128
 """Blocks of coarse rows for each thread, and minimum number of rows of a block."""
 
 

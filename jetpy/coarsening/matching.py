@@ -10,7 +10,7 @@ from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening import matching as kernels
-from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN, Handshakes, Trait
+from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN, Handshakes
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints
 from jetpy.workloads.common.long_rows import LANES
 
@@ -43,12 +43,15 @@ def shake_hands(
 ) -> Array:
     """Return each vertex's partner among its neighbours (int32, shape (n,)), or `NO_VERTEX`."""
     n, long_rows, halo = graph.n, graph.long_rows.fine, graph.halo
+    bans_light_edges = graph.is_weighted and not options.light_edges
     handshakes = Handshakes(
         backend.full(graph.n_with_ghosts, NO_VERTEX),
         backend.full(graph.n_with_ghosts, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count, backend.sum_type),
-        _traits(backend, graph, options, constraints, seed),
+        _find_least(backend, graph, constraints, bans_light_edges),
+        bans_light_edges,
         options.rating == "weight",
+        seed,
     )
     choosing: dict[str, Any] = {
         "graph": graph,
@@ -77,35 +80,18 @@ def shake_hands(
         else:
             backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
         halo.exchange_ghosts(handshakes.match)
-        if graph.n_with_ghosts > n:
-            ghosts = graph.n_with_ghosts - n
-            backend.parallel_for(ghosts, kernels.mark_ghosts, graph=graph, handshakes=handshakes)
     return handshakes.match
 
 
-def _traits(
-    backend: Backend,
-    graph: DeviceGraph,
-    options: CoarsenOptions,
-    constraints: Constraints,
-    seed: int,
+def _find_least(
+    backend: Backend, graph: DeviceGraph, constraints: Constraints, bans_light_edges: bool
 ) -> Array:
-    """Return the array `traits` of `Handshakes` before the first round."""
-    n, bans_light_edges = graph.n_with_ghosts, graph.is_weighted and not options.light_edges
-    least = backend.full(n if bans_light_edges else 0, 0, backend.sum_type)
-    if bans_light_edges:
-        graph.long_rows.launch(
-            graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
-        )
-        graph.halo.exchange_ghosts(least)
-    traits = backend.empty(Trait.COUNT * n, backend.sum_type)
-    backend.parallel_for(
-        n,
-        kernels.gather_traits,
-        graph=graph,
-        bans_light_edges=bans_light_edges,
-        least=least,
-        seed=seed,
-        traits=traits,
+    """Return the minimum weight of edges that a vertex selects, shape (n,); empty if any weight."""
+    if not bans_light_edges:
+        return backend.empty(0, backend.sum_type)
+    least = backend.full(graph.n_with_ghosts, 0, backend.sum_type)
+    graph.long_rows.launch(
+        graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
     )
-    return traits
+    graph.halo.exchange_ghosts(least)
+    return least

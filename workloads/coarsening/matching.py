@@ -11,12 +11,11 @@ a good cut would separate it from its light neighbours.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import is_pinned, max_partner_weight
-from jetpy.workloads.common.ghosts import global_id
+from jetpy.workloads.common.ghosts import global_id, owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import (
@@ -32,25 +31,11 @@ from jetpy.workloads.common.long_rows import (
 NO_ENTRY = -1
 NOT_CHOSEN = -2
 NO_RATING = -1.0
-MATCHED = -1
-"""Stands for the weight of a vertex that is matched already."""
 STRETCH_BITS = 52
 """Ratings are multiplied by 2^52 plus a 32-bit hash."""
 COMPARERS = 16
 """Number of indices that reduce the lanes of a row in a first step; one index does the second."""
 COMPARED = LANES // COMPARERS
-
-
-class Trait(IntEnum):
-    """What rating an edge needs to know of its head, in one place, so that it is one access."""
-
-    WEIGHT = 0
-    """The weight of the vertex, or `MATCHED`."""
-    LEAST = 1
-    """The weight below which its edges are light."""
-    HASH = 2
-    COUNT = 4
-    """A power of two, so that a cache line contains all traits of a vertex."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +45,10 @@ class Handshakes:
     match: pk.View1D[pk.int32]  # partner of each vertex, or NO_VERTEX
     preferred: pk.View1D[pk.int32]  # preferred neighbour of each vertex; NO_VERTEX, NOT_CHOSEN
     lane_best: pk.View1D[Offset]  # the best edge that each lane has found
-    traits: pk.View1D[Weight]  # of each vertex, by Trait
+    least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
+    bans_light_edges: bool
     by_weight: bool  # whether the rating of an edge is its weight
+    seed: int
 
 
 @pk.workunit
@@ -90,43 +77,9 @@ def find_least(
 
 
 @pk.function
-def place_of(v: int, trait: int) -> pk.int64:
-    """Return the index of a trait of a vertex."""
-    first: pk.int64 = v
-    return first * Trait.COUNT + trait
-
-
-@pk.workunit
-def gather_traits(
-    v: int,
-    graph: Graph,
-    bans_light_edges: bool,
-    least: pk.View1D[Weight],
-    seed: int,
-    traits: pk.View1D[Weight],
-):
-    """Store the traits of a vertex before the first round; without `least`, no edge is light."""
-    traits[place_of(v, Trait.WEIGHT)] = graph.vertex_weights[v]
-    traits[place_of(v, Trait.LEAST)] = 0
-    if bans_light_edges:
-        traits[place_of(v, Trait.LEAST)] = least[v]
-    h: pk.int32 = mix(global_id(v, graph) ^ seed)
-    traits[place_of(v, Trait.HASH)] = h
-
-
-@pk.workunit
-def mark_ghosts(i: int, graph: Graph, handshakes: Handshakes):
-    """Mark a ghost as matched if the process that owns it has matched it."""
-    v: int = graph.n_owned + i
-    if handshakes.match[v] != NO_VERTEX:
-        handshakes.traits[place_of(v, Trait.WEIGHT)] = MATCHED
-
-
-@pk.function
-def match_with(u: int, v: int, handshakes: Handshakes):
-    """Match u with v, which another index matches with u."""
-    handshakes.match[u] = v
-    handshakes.traits[place_of(u, Trait.WEIGHT)] = MATCHED
+def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
+    """Return the hash of an edge, equal from both ends."""
+    return stir(mix(u ^ seed) + mix(v ^ seed), ODD)
 
 
 @pk.function
@@ -147,26 +100,24 @@ def rate(
     v: int = graph.indices[e]
     w: pk.double = graph.edge_weights[e]
     weight_u: pk.double = graph.vertex_weights[u]
-    weight: int = handshakes.traits[place_of(v, Trait.WEIGHT)]
-    weight_v: pk.double = weight
-    least: int = handshakes.traits[place_of(v, Trait.LEAST)]
-    if handshakes.traits[place_of(u, Trait.LEAST)] < least:
-        least = handshakes.traits[place_of(u, Trait.LEAST)]
-    hash_u: pk.uint32 = handshakes.traits[place_of(u, Trait.HASH)]
-    hash_v: pk.uint32 = handshakes.traits[place_of(v, Trait.HASH)]
+    weight_v: pk.double = graph.vertex_weights[v]
     one: pk.int64 = 1
-    h: pk.int64 = stir(hash_u + hash_v, ODD)
+    h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h
     rating: pk.double = (w * w) / (weight_u * weight_v)
     if handshakes.by_weight:
         rating = w
     rating = rating * stretch
-    if weight == MATCHED:
+    if handshakes.match[v] != NO_VERTEX:
         rating = NO_RATING
-    if weight > room:
+    if graph.vertex_weights[v] > room:
         rating = NO_RATING
-    if graph.edge_weights[e] < least:
-        rating = NO_RATING
+    if handshakes.bans_light_edges:
+        least: int = handshakes.least[u]
+        if handshakes.least[v] < least:
+            least = handshakes.least[v]
+        if graph.edge_weights[e] < least:
+            rating = NO_RATING
     if constraints.within_parts:
         if constraints.parts[v] != part:
             rating = NO_RATING
@@ -305,7 +256,7 @@ def match_mutual(i: int, active: pk.View1D[pk.int32], handshakes: Handshakes):
     v: int = handshakes.preferred[u]
     if v != NO_VERTEX:
         if handshakes.preferred[v] == u:
-            match_with(u, v, handshakes)
+            handshakes.match[u] = v
 
 
 @pk.workunit
@@ -327,7 +278,7 @@ def match_and_list(
             remaining[acc] = u
         acc += 1
     elif last_pass:
-        match_with(u, v, handshakes)
+        handshakes.match[u] = v
 
 
 @pk.workunit
