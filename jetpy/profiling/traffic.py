@@ -13,6 +13,8 @@ from jetpy.kernel_language.reading import read_workunit
 
 ROWS = "indptr"
 """The argument, or field of a group, with the starts of the rows of a graph."""
+PER_INDEX = "rows"
+"""The argument with the number of rows on which each index works, if it works on several."""
 
 
 def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
@@ -45,7 +47,7 @@ def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
         if isinstance(kind, View)
     }
     rows = (len(array) - 1 for name, array in arrays.items() if _ends_in_rows(name))
-    return moved(n, arrays.values(), next(rows, None))
+    return moved(n * arguments.get(PER_INDEX, 1), arrays.values(), next(rows, None))
 
 
 def moved(n: int, arrays: Iterable[Any], rows: int | None = None) -> int:

@@ -14,7 +14,8 @@ from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, rmat
-from tests.graphs import SMALL_GRAPHS, clique, edge_dict, star
+from jetpy.workloads.coarsening.contraction import MARKS
+from tests.graphs import SMALL_GRAPHS, clique, edge_dict, from_edges, star
 from tests.strategies import weighted_graphs
 
 
@@ -96,8 +97,16 @@ def test_matched_pairs_of_small_graphs(backend: Backend, name: str, share: float
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("graph", [delaunay(3000), rmat(11, 8), star(3000), clique(80)], ids=str)
 def test_matched_pairs_of_large_graphs(backend: Backend, graph: Graph, seed: int) -> None:
-    """The kernels merge short rows in lists and long rows in hash tables."""
+    """On CPUs, short rows are lists with marks, long rows hash tables."""
     check(backend, graph, random_match(graph.n, 0.9, seed))
+
+
+@pytest.mark.parametrize("share", [0, 0.9])
+def test_neighbours_that_share_a_mark(backend: Backend, share: float) -> None:
+    """Without pairs, all neighbours of a vertex are congruent; with pairs, some are."""
+    n = 5 * MARKS
+    graph = from_edges(n, [(v, (v + step * MARKS) % n) for v in range(n) for step in (1, 2)])
+    check(backend, graph, random_match(n, share, 0))
 
 
 def test_repeated_contraction_ends_with_one_vertex(backend: Backend) -> None:

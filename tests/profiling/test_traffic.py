@@ -30,3 +30,5 @@ def test_traffic_of_launches_is_bounded_by_the_arrays(compiled: None) -> None:
     assert all(event.traffic <= most for event in launches)
     for kernel in profile.kernels:
         assert kernel.bytes == sum(e.traffic for e in launches if e.name == kernel.name)
+    bytes_of = {kernel.name: kernel.bytes for kernel in profile.kernels}
+    assert bytes_of["merge_rows"] >= graph.indices.nbytes  # each index works on many rows
