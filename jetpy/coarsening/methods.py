@@ -17,6 +17,10 @@ Coarsening = Callable[
 """Takes a back end, a graph, options, the maximum weight of a coarse vertex, a seed, and parts that
 contracted vertices share, or None. Returns the coarse graph, and each vertex's coarse vertex."""
 
+MAX_DENSE = 1 << 26
+"""Maximum number of vertices and directed edges together of a level that counts as dense, because
+contracting subsets requires memory for a second graph, and all of the graph in one process."""
+
 
 def two_hop(
     backend: Backend,
@@ -30,7 +34,7 @@ def two_hop(
     return contract(backend, graph, match_vertices(backend, graph, options, heaviest, seed, parts))
 
 
-def by_subsets(
+def union_find(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
@@ -38,14 +42,43 @@ def by_subsets(
     seed: int,
     parts: Array | None,
 ) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets of any size (G-kway, 3.1) or of limited size (iG-kway, section IV)."""
-    most = options.group_size if options.method == "constrained" else graph.n
-    groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
+    """Coarsen by subsets of any size (G-kway, section 3.1)."""
+    groups = group_vertices(backend, graph, options, heaviest, seed, parts, graph.n)
+    return contract_groups(backend, graph, groups)
+
+
+def constrained(
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    heaviest: int,
+    seed: int,
+    parts: Array | None,
+) -> tuple[DeviceGraph, Array]:
+    """Coarsen by subsets of limited size (iG-kway, section IV)."""
+    groups = group_vertices(backend, graph, options, heaviest, seed, parts, options.group_size)
     return contract_groups(backend, graph, groups)
 
 
 COARSENINGS: dict[str, Coarsening] = {
     "two-hop": two_hop,
-    "union-find": by_subsets,
-    "constrained": by_subsets,
+    "union-find": union_find,
+    "constrained": constrained,
 }
+
+
+def coarsening_of(graph: DeviceGraph, options: CoarsenOptions) -> Coarsening:
+    """Return the coarsening of a level, which is the same for all pieces of a graph."""
+    if is_dense(graph, options):
+        return constrained
+    return COARSENINGS[options.method]
+
+
+def is_dense(graph: DeviceGraph, options: CoarsenOptions) -> bool:
+    """Return whether a level is coarsened by subsets instead of pairs, because it is dense."""
+    return (
+        options.method == "two-hop"
+        and options.dense is not None
+        and graph.global_nnz >= options.dense * graph.global_n
+        and graph.global_size <= MAX_DENSE
+    )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.matching import shake_hands
+from jetpy.coarsening.methods import is_dense
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.communicator import Communicator
@@ -29,8 +30,28 @@ SMALL, SMALL_ON_GPUS = 1_000_000, 4_000_000
 refinement takes one process little time or, on a GPU, hardly more than communication would."""
 
 
-def gather_size(options: Options, comm: Communicator, small: int | None) -> float:
-    """Return the size up to which levels are gathered.
+@dataclass(frozen=True)
+class Gathering:
+    """Which levels are gathered on every process.
+
+    Attributes
+    ----------
+    size : float
+        Number of vertices and directed edges together up to which levels are gathered.
+    coarsen : CoarsenOptions
+        Levels that are not coarsened by pairs are gathered, too.
+    """
+
+    size: float
+    coarsen: CoarsenOptions
+
+    def includes(self, piece: Piece) -> bool:
+        """Return whether the level of a piece is gathered."""
+        return piece.global_size <= self.size or is_dense(piece, self.coarsen)
+
+
+def gathering(options: Options, comm: Communicator, small: int | None) -> Gathering:
+    """Return which levels are gathered.
 
     Each process computes branches, V-cycles, flows and populations alone, so the options may raise
     the size. `small` is None for the default.
@@ -47,7 +68,7 @@ def gather_size(options: Options, comm: Communicator, small: int | None) -> floa
     is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
     if is_other or options.generations > 1:
         sizes.append(float("inf"))
-    return max(sizes)
+    return Gathering(max(sizes), options.coarsen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +112,12 @@ class PieceLevel(HierarchyLevel):
     Attributes
     ----------
     graph : Piece
-    gather : float
-        Size up to which coarser levels are gathered.
+    gathering : Gathering
+        Which coarser levels are gathered.
     """
 
     graph: Piece
-    gather: float = field(kw_only=True)
+    gathering: Gathering = field(kw_only=True)
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
@@ -132,18 +153,18 @@ class PieceLevel(HierarchyLevel):
         return contract_pieces(backend, piece, partners)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
-        """Return the level of the next coarser graph; gather it if it is small."""
+        """Return the level of the next coarser graph; gather it if it is small or dense."""
         assert isinstance(coarse, Piece)
-        level = PieceLevel(self.backend, coarse, coarse_of, watch, gather=self.gather)
-        return level if coarse.global_size > self.gather else level.alone()
+        level = PieceLevel(self.backend, coarse, coarse_of, watch, gathering=self.gathering)
+        return level.alone() if self.gathering.includes(coarse) else level
 
     def with_narrow_kernels(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest level of a 32-bit graph."""
         own = self.backend.with_width(Width.NARROW)
         watch = Stopwatch(own, "coarsen", 0)
         piece = narrow_piece(self.backend, self.graph, problem)
-        level = PieceLevel(own, piece, None, watch, gather=self.gather)
-        return level if piece.global_size > self.gather else level.alone()
+        level = PieceLevel(own, piece, None, watch, gathering=self.gathering)
+        return level.alone() if self.gathering.includes(piece) else level
 
     def alone(self) -> HierarchyLevel:
         """Return the level with the whole graph on every process. Collective."""

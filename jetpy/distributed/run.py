@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.distributed.faults import run_collectively
-from jetpy.distributed.levels import GatheredLevel, PieceLevel, gather_size
+from jetpy.distributed.levels import GatheredLevel, PieceLevel, gathering
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -127,9 +127,9 @@ def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, 
 def _finest(
     backend: Backend, piece: Piece, problem: Problem, small: int | None
 ) -> PieceLevel | HierarchyLevel:
-    gather = gather_size(problem.options, piece.blocks.comm, small)
-    level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gather=gather)
-    return level if piece.global_size > gather else level.alone()
+    gathered = gathering(problem.options, piece.blocks.comm, small)
+    level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gathering=gathered)
+    return level.alone() if gathered.includes(piece) else level
 
 
 def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:

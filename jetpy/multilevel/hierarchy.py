@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from typing import ClassVar
 
-from jetpy.coarsening.methods import COARSENINGS
+from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -144,7 +144,7 @@ class HierarchyLevel:
 
         Coarse vertices weigh at most `limit`; `salt` breaks ties.
         """
-        coarsening = COARSENINGS[options.method]
+        coarsening = coarsening_of(self.graph, options)
         return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
 
     def alone(self) -> HierarchyLevel:

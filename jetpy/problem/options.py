@@ -38,6 +38,10 @@ class CoarsenOptions(Checked):
     two_hop_share : float
         Two-hop: fraction of unmatched vertices above which the next kind of match is tried: leaves,
         then twins, then relatives.
+    dense : int or None
+        Two-hop: levels with at least this number of directed edges per vertex are coarsened by the
+        method 'constrained', unless they are very large; None: no levels. There, pairs merge few
+        edges.
     max_matchmaker : int
         Two-hop: vertices of larger degree do not match their neighbours and have no twins.
     score : bool
@@ -66,6 +70,7 @@ class CoarsenOptions(Checked):
     bounded: bool = True
     rounds: int = option(10, 1)
     two_hop_share: float = option(0.25, most=1)
+    dense: int | None = option(64, 1)
     max_matchmaker: int = option(4096)
     score: bool = True
     group_size: int = option(6, 2)

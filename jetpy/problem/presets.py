@@ -125,7 +125,9 @@ def jet() -> Options:
     weak rebalancing iterations, then strong ones).
     """
     return Options(
-        coarsen=CoarsenOptions(rating="weight", light_edges=True, bounded=False, coarsest="jet"),
+        coarsen=CoarsenOptions(
+            rating="weight", light_edges=True, bounded=False, dense=None, coarsest="jet"
+        ),
         initial=InitialOptions(method="metis-kway", max_tries=1, max_entries=None),
         refine=AS_PUBLISHED,
         branches=(),

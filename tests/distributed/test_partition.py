@@ -71,6 +71,23 @@ def test_bad_parts_are_refused(parts: Any, message: str) -> None:
         jetpy.distributed.refine(None, block, parts, 5, **ENGINE)
 
 
+@pytest.mark.parametrize("edge_factor", [40, 64])
+def test_dense_levels_equal_one_process(edge_factor: int) -> None:
+    """The finest level (64) or a coarse one (40) is dense, so that it is gathered."""
+    graph = jetpy.generators.rmat(11, edge_factor)
+    assert (2 * graph.m >= 64 * graph.n) == (edge_factor == 64)
+    bounds = evenly(graph.n, 3)
+    expected = jetpy.partition(graph, 4, preset="fast", **ENGINE)
+
+    def run(comm: Communicator) -> Any:
+        return partition(comm, block_of(graph, bounds, comm.rank), preset="fast", small=0)
+
+    results = run_on_threads(3, run)
+    assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
+    pairs = jetpy.partition(graph, 4, preset="fast", options={"coarsen.dense": None}, **ENGINE)
+    assert not np.array_equal(pairs.parts, expected.parts)
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_preset_max_equals_one_process(size: int) -> None:
     graph = replace(GRID, vertex_weights=2 * (1 + np.arange(GRID.n, dtype=np.int32) % 3))

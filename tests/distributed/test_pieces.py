@@ -18,7 +18,7 @@ from jetpy.device.device_graph import upload
 from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
-from jetpy.distributed.levels import PieceLevel
+from jetpy.distributed.levels import Gathering, PieceLevel
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import partition_piece
 from jetpy.engines.cpu.engine import CpuBackend
@@ -158,7 +158,8 @@ def test_coarse_graphs_equal_those_of_one_device(graph: Graph, data: st.DataObje
     def run(comm: Communicator) -> Any:
         own, block = CpuBackend(1), block_of(graph, bounds, comm.rank)
         piece = upload_rows(own, block, Blocks.of(comm, block.n)).as_piece()
-        level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0), gather=1e6)
+        gathering = Gathering(1e6, options)
+        level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0), gathering=gathering)
         found, places = level.contract(options, limit, salt)
         next_level = level.next_level(found, places, level.watch)
         return next_level.graph, next_level.coarse_of

@@ -1,8 +1,8 @@
 """Contraction of pairs or groups of vertices (Jet, Algorithm 3.1).
 
-On CPUs, one index merges the parallel edges of a block of coarse rows. A row is a list with marks or
-a hash table (on GPUs: `slot_merging`). A group is first gathered into one row with all edges of its
-vertices. Merging then treats that row as a pair with a single vertex.
+On CPUs, one index merges the parallel edges of a block of coarse rows. A row is a list with marks,
+or a hash table (on GPUs: `slot_merging`). A group is first gathered into one row with all edges of
+its vertices. Merging then treats that row as a pair with a single vertex.
 """
 
 from dataclasses import dataclass
