@@ -24,17 +24,11 @@ from jetpy.problem.problem import make_problem
 from jetpy.progress import no_progress
 from tests.graphs import edge_dict, path
 from tests.strategies import weighted_graphs
+from tests.wide import wide_backend
 
 pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 W = INT32_MAX
-
-
-def wide_backend(backend: Backend) -> Backend:
-    try:
-        return backend.with_width(Width.WIDE)
-    except BackendError as error:
-        pytest.skip(str(error))
 
 
 def heavy(graph: Graph, seed: int = 0) -> Graph:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import MAX_WEIGHT
-from jetpy.kernel_language import Width
 from jetpy.problem.targets import MAX_SHARES
 from jetpy.workloads.common.control_block import Control, Counter, Request, Task, Tasks
 from tests.refinement.iterations import Iterations
+from tests.wide import wide_backend
 
 
 @settings(
@@ -58,7 +58,7 @@ def test_products_of_targets_and_weights_may_exceed_64_bits(
     targets = rng.integers(1, MAX_SHARES // k, k)
     limits = rng.integers(1, MAX_WEIGHT // k, k)
     limits[0] = weights[0] - 1
-    iterations = Iterations(backend.with_width(Width.WIDE), weights, 100, limits, targets=targets)
+    iterations = Iterations(wide_backend(backend), weights, 100, limits, targets=targets)
     iterations.begin()
     iterations.check_plan(weights, limits)
 
