@@ -76,7 +76,7 @@ template <class Run> PyObject* answer(Run run) {
 """Reads arguments from Python or from the words of a block, with addresses for views of unknown
 length, and returns results."""
 _ENTRY = """
-PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t) {{
+PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t count) {{
   return answer([&] {{ {few} return {call}; }});
 }}
 extern "C" PyObject* {symbol}(PyObject* space) {{
@@ -85,7 +85,7 @@ extern "C" PyObject* {symbol}(PyObject* space) {{
 }}
 """
 """Returns a Python function that launches a kernel in an execution space; None means OpenMP without
-its threads."""
+its threads. A further argument says that each index deserves a thread."""
 _RANGE = """
 extern "C" std::int64_t {symbol}_range(
     std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t block) {{
@@ -163,18 +163,18 @@ def translate(space: str, source: Path) -> str:
         dispatch(policy, getattr(module, source.stem), **_samples(space, parameters))
         *lines, binding, _module = (line for line in code if line and not line.startswith("#"))
         lines = [_PASSED_VIEW.sub(r"const \1& \2", line) for line in lines]
-        call, few = _call(binding, arguments, parameters), ""
+        call, few, few_in_program = _call(binding, arguments, parameters), "", ""
         if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
             lines.append(_serial(lines[-1]))
             is_few = f"argument<int>(passed[0]) <= {_FEW[definition.kind]}"
-            few = f"if (space == Py_None || {is_few}) return {_serial(call)};"
+            are_tasks = f"count > {1 + len(parameters)}"
+            few = f"if (space == Py_None || ({is_few} && !({are_tasks}))) return {_serial(call)};"
+            few_in_program = f"if ({is_few}) return {_serial(call)};"
         lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
         if space != "Cuda":
             few, call = (
-                text.replace("space == Py_None || ", "").replace(
-                    "argument<pk_exec_space>(space)", "pk_exec_space()"
-                )
-                for text in (few, call)
+                text.replace("argument<pk_exec_space>(space)", "pk_exec_space()")
+                for text in (few_in_program, call)
             )
             lines.append(_RANGE.format(call=call, few=few, symbol=symbol(folder)))
     return "\n".join([f"namespace {name} {{", *lines, "}"])

@@ -60,6 +60,13 @@ class Launcher:
         """Run it over 0..n-1; return the total of a reduction or scan."""
         return self.call(*self.bind(n, arguments))
 
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run it over 0..n-1, where each index deserves a thread."""
+        if n > 1:
+            self.call(*self.bind(n, arguments), True)
+        else:
+            self.call(*self.bind(n, arguments))
+
     def run_on(self, instance: Any) -> None:
         """Choose the execution space of `call`."""
         self.call: Callable[..., Any] = self._make(instance)

@@ -14,7 +14,7 @@ import pytest
 
 import jetpy
 from jetpy.device.backends import get_backend, kernel_modules
-from jetpy.device.selfcheck import differences
+from jetpy.device.selfcheck import Tallies, differences
 from jetpy.engines import gpu
 from jetpy.engines.base import Workunit
 from jetpy.engines.compiled_backend import CompiledBackend
@@ -448,6 +448,18 @@ def test_parts_equal_those_of_cpu(compiled: KokkosBackend, graph: str, k: int) -
     given = GRAPHS[graph]()
     expected = jetpy.partition(given, k, backend="cpu").parts
     assert np.array_equal(jetpy.partition(given, k, backend=compiled.name).parts, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1500])
+def test_run_tasks_runs_every_index(compiled: KokkosBackend, n: int) -> None:
+    numbers, sums = np.arange(n, dtype=np.int32), compiled.full(7, 0, np.int64)
+    doubled, least, most = (compiled.full(max(n, 7), 0) for _ in range(3))
+    tallies, before = Tallies(doubled, sums, least, most), compiled.launches
+    compiled.run_tasks(
+        n, selfcheck.tally, numbers=compiled.from_host(numbers), tallies=tallies, buckets=7
+    )
+    assert compiled.to_host(doubled)[:n].tolist() == (2 * numbers).tolist()
+    assert compiled.launches == before + 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
