@@ -52,6 +52,12 @@ class Handshakes:
 
 
 @pk.workunit
+def list_all(v: int, vertices: pk.View1D[pk.int32]):
+    """List all vertices, in ascending order."""
+    vertices[v] = v
+
+
+@pk.workunit
 def find_least(
     i: int,
     graph: Graph,

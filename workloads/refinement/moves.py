@@ -15,6 +15,7 @@ from jetpy.workloads.common.groups import (
     Connectivity,
     Graph,
     LongRows,
+    Partition,
     Progress,
     Refinement,
 )
@@ -64,6 +65,13 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     stripe: int = stripe_of(v, state)
     index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
     state.moved[stripe * state.list_size + index] = v
+
+
+@pk.workunit
+def keep_parts(v: int, state: Partition):
+    """Make the parts at the start the previous and the best ones."""
+    state.previous[v] = state.parts[v]
+    state.best_parts[v] = state.parts[v]
 
 
 @pk.workunit

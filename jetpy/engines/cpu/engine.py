@@ -9,17 +9,22 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from jetpy.engines.base import Count, Workunit
+import numpy as np
+
+from jetpy.engines.base import Array, Count, Workunit
 from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
 from jetpy.engines.cpu import compiling
 from jetpy.engines.cpu.launcher import Launcher
 from jetpy.engines.cpu.program import Program
+from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.cpu.thread_pool import ThreadPool, in_a_run
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.engines.threads import available_threads
 from jetpy.engines.workers import watch_compilations
 
 MAX_THREADS = 64
+SHARED_WORDS = 1 << 15
+"""Minimum number of 8-byte words of an array that several threads fill."""
 MANY, LONGEST_ROW = 4, 2048
 """With at least MANY threads, longer rows are shared, because all wait for the slowest thread."""
 
@@ -49,6 +54,19 @@ class CpuBackend(CompiledBackend):
     def threads(self) -> int:  # type: ignore[override]
         """Threads that a launch uses."""
         return self._pool.threads
+
+    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
+        """Return an array of shape (n,) filled with `value`; all threads fill a long array."""
+        array = self.empty(n, dtype)
+        size = array.dtype.itemsize
+        words = n * size // WORD if self.threads > 1 else 0
+        if words < SHARED_WORDS:
+            array.fill(int(value))
+            return array
+        word = np.full(WORD // size, value, array.dtype).view(np.int64)[0]
+        self._pool.fill(self._memory.locate(array), words, int(word))
+        array[words * WORD // size :].fill(int(value))
+        return array
 
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit whose indices take long, so that each deserves a thread."""

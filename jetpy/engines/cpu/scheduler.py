@@ -71,7 +71,7 @@ NEXT, MUTEX, CONDITION = LINE, 2 * LINE, 4 * LINE
 variable by which it sleeps. The first word of a worker is its state."""
 WORKER = 6 * LINE
 """Bytes of a worker."""
-EXPORTED = ("launch", "run", "serve", "found", "dismiss")
+EXPORTED = ("launch", "run", "serve", "found", "dismiss", "fill")
 """Functions called by the interpreter."""
 PIECE_BITS = 16
 PIECE_MASK = (1 << PIECE_BITS) - 1
@@ -286,6 +286,19 @@ def run(pool: int, threads: int, program: int, steps: int, until: int, most: int
     if leads:
         store(pool, 0)
     return times
+
+
+@function
+def fill(start: int, stop: int, total: int, last: int, block: int) -> int:
+    """Fill words start..stop - 1 of an array, as the range of a workunit; return `total`.
+
+    The block has the index count, the address of the array, and the word.
+    """
+    array: int = plain_load(block + WORD)
+    word: int = plain_load(block + 2 * WORD)
+    for i in range(start, stop):
+        plain_store(array + WORD * i, word)
+    return total
 
 
 @function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
 import weakref
 from collections import Counter
@@ -12,6 +13,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from jetpy.engines.cpu import FOR
 from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import LINE, WORD, bytes_of
 from jetpy.engines.threads import after_fork, available_threads, fork_safe_lock
@@ -72,6 +74,16 @@ class ThreadPool:
         if len(self._workers) + 1 < self.width:
             with self._starting:
                 self._start()
+
+    def fill(self, address: int, count: int, word: int) -> None:
+        """Store a word in `count` words from `address` on, shared out as indices of launches are.
+
+        So the thread that works on a place in launches is the first that touches its memory.
+        """
+        self.call()
+        functions, block = scheduler(), struct.pack("3q", count, address, word)
+        function = ctypes.cast(functions["fill"], ctypes.c_void_p).value
+        functions["launch"](self.address, self.width, function, FOR, block)
 
     def _start(self) -> None:
         functions, workers = scheduler(), self._workers

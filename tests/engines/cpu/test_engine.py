@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from jetpy.device.backends import get_backend
 from jetpy.engines import workers
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu import SUFFIX, compiling, source
-from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.cpu.engine import SHARED_WORDS, CpuBackend
 from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
@@ -174,3 +175,16 @@ def test_error_of_llvm_names_the_module(
     short = module.__name__
     with pytest.raises(BackendError, match=f"compiling the kernels of {short}_narrow failed:\n"):
         CpuBackend(1).parallel_for(2, module.put, out=np.zeros(2, np.int32))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [0, -2, 2**31 - 1])
+def test_long_arrays_are_filled(threads: int, kind: type[np.integer[Any]], value: int) -> None:
+    """Several threads fill an array, except its last entries."""
+    backend = CpuBackend(threads)
+    for n in (0, 5, 2 * SHARED_WORDS - 1, 2 * SHARED_WORDS + 1, 5 * SHARED_WORDS + 3):
+        array = backend.full(n, value, kind)
+        assert (array.shape, array.dtype) == ((n,), kind)
+        assert (array == value).all()
+    assert backend.launches == 0
