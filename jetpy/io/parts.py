@@ -223,6 +223,11 @@ def _read_json(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     return np.array(parts, np.int32)
 
 
+def _write_text(stream: BinaryIO, parts: IntArray) -> None:
+    for text in _texts(parts[:, None]):
+        stream.write(text)
+
+
 def _write_json(stream: BinaryIO, parts: IntArray) -> None:
     stream.write(b"[")
     for i, text in enumerate(_texts(parts[:, None])):
@@ -247,7 +252,7 @@ def _texts(table: IntArray) -> Iterator[bytes]:
             yield format_rows(block.ravel(), np.full(len(block), block.shape[1]))
 
 
-_TEXT = _Format(_read_text, lambda stream, parts: stream.writelines(_texts(parts[:, None])))
+_TEXT = _Format(_read_text, _write_text)
 _FORMATS = {
     ".npy": _Format(
         lambda stream, n, least: read_array(stream),
