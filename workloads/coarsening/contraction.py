@@ -194,9 +194,7 @@ def add_to_list(
     place: int = first_mark + (d & (MARKS - 1))
     mark: int = tables.marks[place]
     slot: int = mark
-    if slot < start:
-        slot = end
-    if slot > end:
+    if slot < start:  # no mark is above `end`, because rows are filled in ascending order
         slot = end
     tables.keys[end] = d
     tables.sums[end] = 0
