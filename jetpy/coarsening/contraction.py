@@ -93,7 +93,7 @@ def merge(
 def _merge_rows(
     backend: Backend, graph: DeviceGraph | Adjacency, pairs: Pairs, offsets: Array, room: int
 ) -> tuple[Adjacency, int]:
-    """Merge with one index per coarse row; return the rows and their total weight."""
+    """Merge with one index per block of coarse rows; return the rows and their total weight."""
     n, kind = len(offsets) - 1, backend.sum_type
     rows = max(MIN_ROWS, -(-n // (BLOCKS * backend.threads)))
     blocks = -(-n // rows)

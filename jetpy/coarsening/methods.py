@@ -19,7 +19,7 @@ contracted vertices share, or None. Returns the coarse graph, and each vertex's 
 
 MAX_DENSE = 1 << 26
 """Maximum number of vertices and directed edges together of a level that counts as dense, because
-contracting subsets requires memory for a second graph, and all of the graph in one process."""
+contracting groups requires memory for a second graph, and the whole graph in each process."""
 
 
 def two_hop(

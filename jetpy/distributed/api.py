@@ -173,8 +173,8 @@ def partition(
     small : int, optional
         jetpy gathers levels of at most `small` vertices and directed edges together, and every
         process refines them alone (default: a million, or four million between GPUs). It also
-        gathers levels for which the preset has branches, V-cycles and flows. `small` does not
-        change the parts.
+        gathers dense levels (`coarsen.dense`), and levels for which the preset has branches,
+        V-cycles and flows. `small` does not change the parts.
     progress : bool or callable, optional
         As for `jetpy.partition`; only the argument of process 0 counts.
 

@@ -1,4 +1,4 @@
-"""Levels of a distributed hierarchy; small levels are gathered on every process."""
+"""Levels of a distributed hierarchy; small and dense levels are gathered on every process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Gathering:
     size : float
         Number of vertices and directed edges together up to which levels are gathered.
     coarsen : CoarsenOptions
-        Levels that are not coarsened by pairs are gathered, too.
+        Decides which levels are dense. They are gathered, because no groups span several pieces.
     """
 
     size: float
@@ -50,7 +50,7 @@ class Gathering:
         return piece.global_size <= self.size or is_dense(piece, self.coarsen)
 
 
-def gathering(options: Options, comm: Communicator, small: int | None) -> Gathering:
+def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gathering:
     """Return which levels are gathered.
 
     Each process computes branches, V-cycles, flows and populations alone, so the options may raise

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.distributed.faults import run_collectively
-from jetpy.distributed.levels import GatheredLevel, PieceLevel, gathering
+from jetpy.distributed.levels import GatheredLevel, PieceLevel, gathering_of
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -43,8 +43,8 @@ def partition_piece(
 ) -> Found:
     """Partition the graph from scratch. Collective.
 
-    Levels of at most `small` vertices and directed edges together are gathered on every process;
-    None means the default.
+    Levels of at most `small` vertices and directed edges together, and dense levels, are gathered
+    on every process; None means the default.
     """
     trivial = trivial_partition(piece.global_n, piece.edge_weight // 2, problem.k)
     if trivial is not None:
@@ -127,9 +127,9 @@ def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, 
 def _finest(
     backend: Backend, piece: Piece, problem: Problem, small: int | None
 ) -> PieceLevel | HierarchyLevel:
-    gathered = gathering(problem.options, piece.blocks.comm, small)
-    level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gathering=gathered)
-    return level.alone() if gathered.includes(piece) else level
+    gathering = gathering_of(problem.options, piece.blocks.comm, small)
+    level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gathering=gathering)
+    return level.alone() if gathering.includes(piece) else level
 
 
 def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:

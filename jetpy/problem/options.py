@@ -40,8 +40,8 @@ class CoarsenOptions(Checked):
         then twins, then relatives.
     dense : int or None
         Two-hop: levels with at least this number of directed edges per vertex are coarsened by the
-        method 'constrained', unless they are very large; None: no levels. There, pairs merge few
-        edges.
+        method 'constrained', because pairs would merge few of their edges. Levels of more than 67
+        million vertices and directed edges together are not. None: no levels.
     max_matchmaker : int
         Two-hop: vertices of larger degree do not match their neighbours and have no twins.
     score : bool

@@ -1,8 +1,8 @@
 """Contraction of pairs or groups of vertices (Jet, Algorithm 3.1).
 
-On CPUs, one index merges the parallel edges of a block of coarse rows. A row is a list with marks,
-or a hash table (on GPUs: `slot_merging`). A group is first gathered into one row with all edges of
-its vertices. Merging then treats that row as a pair with a single vertex.
+On CPUs, one index merges the parallel edges of a block of coarse rows (on GPUs: `slot_merging`). A
+short row is a list with marks, a long row a hash table. A group is first gathered into one row with
+all edges of its vertices. Merging then treats that row as a pair with a single vertex.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ LONGEST_LIST = 512
 """Slots of the longest coarse row that is a list; longer rows are hash tables."""
 MARKS = 4096
 """Number of marks of a block of coarse rows: a power of two, and few enough for the fastest cache.
-Coarse neighbours share a mark if they are congruent. It is the slot of the last of them, perhaps in
-an earlier row."""
+Coarse neighbours that are congruent modulo MARKS share a mark: the slot of the last one that an
+edge led to, perhaps in an earlier row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Tables:
     keys: pk.View1D[pk.int32]  # coarse neighbours
     sums: pk.View1D[Weight]  # total weight of the edges to each coarse neighbour
     counts: pk.View1D[Offset]  # number of used slots of each row
-    marks: pk.View1D[Offset]  # MARKS slots for each block of rows
+    marks: pk.View1D[Offset]  # MARKS marks for each block of rows
 
 
 @pk.workunit
@@ -181,21 +181,20 @@ def gather_rows(i: int, graph: Graph, grouping: Grouping, gathered: Graph, long_
 
 
 @pk.function
-def merge_edge(
+def add_to_list(
     c: int, d: int, weight: int, start: int, used: int, first_mark: int, tables: Tables
 ) -> int:
-    """Add an edge from c to d to a list with `used` used slots; return how many this has filled.
+    """Add an edge from c to d to a list with `used` used slots; return 1 if it fills a slot, or 0.
 
-    The mark of d tells the slot of d, or one without d. A loop, with d = c, fills no slot. Only the
-    search, which is rare, is a branch: mispredicted branches would take longer than the rest.
+    If the list contains d, the mark of d is a slot of the list: that of d, or that of a vertex with
+    the same mark. A loop (d = c) fills no slot. Only the search, which is rare, is a branch:
+    mispredicted branches would take longer than the rest.
     """
     end: int = start + used
     place: int = first_mark + (d & (MARKS - 1))
     mark: int = tables.marks[place]
     slot: int = mark
-    if slot < start:
-        slot = end
-    if slot > end:
+    if slot < start:  # no mark is above `end`, because rows are filled in ascending order
         slot = end
     tables.keys[end] = d
     tables.sums[end] = 0
@@ -222,8 +221,8 @@ def clear_table(start: int, size: int, tables: Tables):
 
 
 @pk.function
-def enter_edge(d: int, weight: int, start: int, size: int, tables: Tables) -> int:
-    """Add an edge to d to a hash table; return how many slots this has filled."""
+def add_to_table(d: int, weight: int, start: int, size: int, tables: Tables) -> int:
+    """Add an edge to d to a hash table; return 1 if it fills a slot, or 0."""
     slot: int = find_slot(d, start + spread(d, size), start, size, tables.keys)
     if tables.keys[slot] == d:
         tables.sums[slot] += weight
@@ -268,9 +267,9 @@ def merge_row(c: int, first_mark: int, graph: Graph, pairs: Pairs, tables: Table
         d: int = pairs.coarse_of[graph.indices[e]]
         weight: int = graph.edge_weights[e]
         if not is_table:
-            used += merge_edge(c, d, weight, start, used, first_mark, tables)
+            used += add_to_list(c, d, weight, start, used, first_mark, tables)
         elif d != c:
-            used += enter_edge(d, weight, start, size, tables)
+            used += add_to_table(d, weight, start, size, tables)
     if is_table:
         close_gaps(start, used, tables)
     tables.counts[c] = used

@@ -69,7 +69,7 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 @pk.workunit
 def keep_parts(v: int, state: Partition):
-    """Make the parts at the start the previous and the best ones."""
+    """Copy the part of a vertex at the start to its previous and its best part."""
     state.previous[v] = state.parts[v]
     state.best_parts[v] = state.parts[v]
 

@@ -76,9 +76,10 @@ class ThreadPool:
                 self._start()
 
     def fill(self, address: int, count: int, word: int) -> None:
-        """Store a word in `count` words from `address` on, shared out as indices of launches are.
+        """Store a word in `count` words from `address` on; threads share them like indices.
 
-        So the thread that works on a place in launches is the first that touches its memory.
+        Most memory is thus first written by the thread that uses it in launches, which decides the
+        socket that it is on.
         """
         self.call()
         functions, block = scheduler(), struct.pack("3q", count, address, word)
