@@ -102,7 +102,13 @@ def _merge_rows(
         offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind), marks
     )
     backend.run_tasks(
-        blocks, kernels.merge_rows, n=n, rows=rows, graph=graph, pairs=pairs, tables=tables
+        blocks,
+        kernels.merge_rows,
+        n=n,
+        rows_per_index=rows,
+        graph=graph,
+        pairs=pairs,
+        tables=tables,
     )
     indptr = backend.full(n + 1, 0, kind)
     nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)

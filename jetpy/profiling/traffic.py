@@ -13,7 +13,7 @@ from jetpy.kernel_language.reading import read_workunit
 
 ROWS = "indptr"
 """The argument, or field of a group, with the starts of the rows of a graph."""
-PER_INDEX = "rows"
+PER_INDEX = "rows_per_index"
 """The argument with the number of rows on which each index works, if it works on several."""
 
 

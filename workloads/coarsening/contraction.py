@@ -276,15 +276,16 @@ def merge_row(c: int, first_mark: int, graph: Graph, pairs: Pairs, tables: Table
 
 
 @pk.workunit
-def merge_rows(block: int, n: int, rows: int, graph: Graph, pairs: Pairs, tables: Tables):
-    """Merge the edges of the pairs of a block, which has `rows` of the `n` coarse rows."""
+def merge_rows(block: int, n: int, rows_per_index: int, graph: Graph, pairs: Pairs, tables: Tables):
+    """Merge the edges of the pairs of a block: `rows_per_index` of the `n` coarse rows."""
     first_mark: int = block * MARKS
     for place in range(first_mark, first_mark + MARKS):
         tables.marks[place] = 0
-    end: int = (block + 1) * rows
-    if end > n:
-        end = n
-    for c in range(block * rows, end):
+    first: int = block * rows_per_index
+    end: int = n
+    if n - first > rows_per_index:
+        end = first + rows_per_index
+    for c in range(first, end):
         merge_row(c, first_mark, graph, pairs, tables)
 
 
