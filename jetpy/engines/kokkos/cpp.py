@@ -100,6 +100,9 @@ _PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
 _FEW = {Kind.FOR: 1024, Kind.REDUCE: 1024, Kind.SCAN: 16384}
 """Maximum indices for a single CPU thread, because starting all threads takes longer. OpenMP's
 scans start the threads twice, and visit the indices twice."""
+_STATIC = "Kokkos::parallel_for(pk_kernel_name,Kokkos::RangePolicy<pk_exec_space,"
+_DYNAMIC = f"{_STATIC}Kokkos::Schedule<Kokkos::Dynamic>,"
+"""Beginnings of launches. Indices take different times, so OpenMP's threads take chunks of them."""
 _EXACT = "-ffp-contract=off"
 """Prevents compilers from rounding a product and a sum as one, as only some machines can."""
 
@@ -166,6 +169,7 @@ def translate(space: str, source: Path) -> str:
         call, few, few_in_program = _call(binding, arguments, parameters), "", ""
         if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
             lines.append(_serial(lines[-1]))
+            lines[-2] = lines[-2].replace(_STATIC, _DYNAMIC)
             is_few = f"argument<int>(passed[0]) <= {_FEW[definition.kind]}"
             are_tasks = f"count > {1 + len(parameters)}"
             few = f"if (space == Py_None || ({is_few} && !({are_tasks}))) return {_serial(call)};"
