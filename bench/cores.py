@@ -48,8 +48,8 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
     found = {instance.name for instance in listed(options)}
     if lacking := [name for name in names if name not in found]:
         note(f"the folders lack {', '.join(lacking)}")
-    options.only = [name for name in names if name in found]
-    return selected(options) if options.only else []
+    names = [name for name in names if name in found]
+    return selected(argparse.Namespace(**{**vars(options), "only": names})) if names else []
 
 
 def run(options: argparse.Namespace) -> None:
