@@ -58,8 +58,8 @@ def shake_hands(
         "handshakes": handshakes,
         "constraints": constraints,
     }
-    active, remaining = backend.empty(n), backend.empty(n)
-    backend.parallel_for(n, kernels.list_all, vertices=active)
+    active = backend.xp.arange(n, dtype=handshakes.match.dtype)
+    remaining = backend.empty(n)
     count = n
     for _ in range(options.rounds):
         long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)

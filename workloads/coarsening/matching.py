@@ -52,12 +52,6 @@ class Handshakes:
 
 
 @pk.workunit
-def list_all(v: int, vertices: pk.View1D[pk.int32]):
-    """List all vertices, in ascending order."""
-    vertices[v] = v
-
-
-@pk.workunit
 def find_least(
     i: int,
     graph: Graph,

@@ -15,7 +15,6 @@ from jetpy.workloads.common.groups import (
     Connectivity,
     Graph,
     LongRows,
-    Partition,
     Progress,
     Refinement,
 )
@@ -65,13 +64,6 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     stripe: int = stripe_of(v, state)
     index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
     state.moved[stripe * state.list_size + index] = v
-
-
-@pk.workunit
-def keep_parts(v: int, state: Partition):
-    """Copy the part of a vertex at the start to its previous and its best part."""
-    state.previous[v] = state.parts[v]
-    state.best_parts[v] = state.parts[v]
 
 
 @pk.workunit
