@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from jetpy.coarsening.contraction import contract, contract_groups
 from jetpy.coarsening.matching import match_vertices
@@ -34,44 +35,32 @@ def two_hop(
     return contract(backend, graph, match_vertices(backend, graph, options, heaviest, seed, parts))
 
 
-def union_find(
+def by_subsets(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
     heaviest: int,
     seed: int,
     parts: Array | None,
+    *,
+    limited: bool,
 ) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets of any size (G-kway, section 3.1)."""
-    groups = group_vertices(backend, graph, options, heaviest, seed, parts, graph.n)
-    return contract_groups(backend, graph, groups)
-
-
-def constrained(
-    backend: Backend,
-    graph: DeviceGraph,
-    options: CoarsenOptions,
-    heaviest: int,
-    seed: int,
-    parts: Array | None,
-) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets of limited size (iG-kway, section IV)."""
-    groups = group_vertices(backend, graph, options, heaviest, seed, parts, options.group_size)
+    """Coarsen by subsets of any size (G-kway, 3.1) or of limited size (iG-kway, section IV)."""
+    most = options.group_size if limited else graph.n
+    groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
     return contract_groups(backend, graph, groups)
 
 
 COARSENINGS: dict[str, Coarsening] = {
     "two-hop": two_hop,
-    "union-find": union_find,
-    "constrained": constrained,
+    "union-find": partial(by_subsets, limited=False),
+    "constrained": partial(by_subsets, limited=True),
 }
 
 
 def coarsening_of(graph: DeviceGraph, options: CoarsenOptions) -> Coarsening:
     """Return the coarsening of a level, which is the same for all pieces of a graph."""
-    if is_dense(graph, options):
-        return constrained
-    return COARSENINGS[options.method]
+    return COARSENINGS["constrained" if is_dense(graph, options) else options.method]
 
 
 def is_dense(graph: DeviceGraph, options: CoarsenOptions) -> bool:

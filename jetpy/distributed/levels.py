@@ -156,15 +156,18 @@ class PieceLevel(HierarchyLevel):
         """Return the level of the next coarser graph; gather it if it is small or dense."""
         assert isinstance(coarse, Piece)
         level = PieceLevel(self.backend, coarse, coarse_of, watch, gathering=self.gathering)
-        return level.alone() if self.gathering.includes(coarse) else level
+        return level.gathered_if_due()
 
     def with_narrow_kernels(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest level of a 32-bit graph."""
         own = self.backend.with_width(Width.NARROW)
         watch = Stopwatch(own, "coarsen", 0)
         piece = narrow_piece(self.backend, self.graph, problem)
-        level = PieceLevel(own, piece, None, watch, gathering=self.gathering)
-        return level.alone() if self.gathering.includes(piece) else level
+        return PieceLevel(own, piece, None, watch, gathering=self.gathering).gathered_if_due()
+
+    def gathered_if_due(self) -> HierarchyLevel:
+        """Return this level, or the gathered one if `gathering` includes it. Collective."""
+        return self.alone() if self.gathering.includes(self.graph) else self
 
     def alone(self) -> HierarchyLevel:
         """Return the level with the whole graph on every process. Collective."""

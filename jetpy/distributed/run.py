@@ -124,12 +124,10 @@ def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, 
     return piece, in_units(problem, unit)
 
 
-def _finest(
-    backend: Backend, piece: Piece, problem: Problem, small: int | None
-) -> PieceLevel | HierarchyLevel:
+def _finest(backend: Backend, piece: Piece, problem: Problem, small: int | None) -> HierarchyLevel:
     gathering = gathering_of(problem.options, piece.blocks.comm, small)
-    level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gathering=gathering)
-    return level.alone() if gathering.includes(piece) else level
+    watch = Stopwatch(backend, "coarsen", 0)
+    return PieceLevel(backend, piece, None, watch, gathering=gathering).gathered_if_due()
 
 
 def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:

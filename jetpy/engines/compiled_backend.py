@@ -42,6 +42,9 @@ class Launcher(Protocol):
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
         """Run the workunit over 0..n-1; return the total of a reduction or scan."""
 
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run a *for* workunit over 0..n-1, where each index deserves a thread."""
+
 
 class Arguments:
     """Converts the arguments of launches: the number of indices, array addresses, and numbers.
@@ -293,6 +296,11 @@ class CompiledBackend(Backend):
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit; asynchronous on a GPU."""
         self._launch(n, workunit, arguments)
+
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit whose indices take long, so that each deserves a thread."""
+        self.launches += 1
+        self._launcher(workunit).launch_tasks(n, arguments)
 
     def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
         """Run a *reduce* workunit and return the sum."""

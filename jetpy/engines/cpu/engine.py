@@ -57,23 +57,15 @@ class CpuBackend(CompiledBackend):
 
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array of shape (n,) filled with `value`; all threads fill a long array."""
+        each = WORD // np.dtype(dtype).itemsize
+        words = n // each
+        if self.threads == 1 or words < SHARED_WORDS:
+            return super().full(n, value, dtype)
         array = self.empty(n, dtype)
-        size = array.dtype.itemsize
-        words = n * size // WORD if self.threads > 1 else 0
-        if words < SHARED_WORDS:
-            array.fill(int(value))
-            return array
-        word = np.full(WORD // size, value, array.dtype).view(np.int64)[0]
+        word = np.full(each, value, dtype).view(np.int64)[0]
         self._pool.fill(self._memory.locate(array), words, int(word))
-        array[words * WORD // size :].fill(int(value))
+        array[words * each :].fill(int(value))
         return array
-
-    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run a *for* workunit whose indices take long, so that each deserves a thread."""
-        launcher = self._launcher(workunit)
-        assert isinstance(launcher, Launcher)
-        self.launches += 1
-        launcher.launch_tasks(n, arguments)
 
     @contextmanager
     def using(self) -> Iterator[None]:

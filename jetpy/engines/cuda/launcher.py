@@ -163,6 +163,10 @@ class Launcher:
             self._run(-(-n // FOR_THREADS), FOR_THREADS)
         return None
 
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run it over 0..n-1 as `launch` does."""
+        self.launch(n, arguments)
+
     def _launch(self, blocks: int, threads: int, values: tuple[Any, ...]) -> None:
         try:
             self._pack(self._buffer, 0, *values)

@@ -130,13 +130,6 @@ class KokkosBackend(CompiledBackend):
 
         return repeat, lambda _: False
 
-    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run a *for* workunit whose indices take long, so that each deserves a thread."""
-        launcher = self._launcher(workunit)
-        assert isinstance(launcher, Launcher)
-        self.launches += 1
-        launcher.launch_tasks(n, arguments)
-
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit; compile it first if necessary."""
         self._check()
