@@ -72,7 +72,7 @@ def _circumstances(space: str) -> str:
     translator = Path(str(importlib.import_module("pykokkos.core").__file__)).parent
     for file in sorted([*translator.rglob("*.py"), translator / "compile.sh"]):
         digest.update(file.read_bytes())
-    for ours in ("build.py", "cpp.py"):
+    for ours in ("build.py", "cpp.py", "cpp_text.py"):
         digest.update(Path(__file__).with_name(ours).read_bytes())
     return digest.hexdigest()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jetpy.engines.kokkos.cpp_text import BLOCKS, COMMON, ENTRY, RANGE
 from jetpy.engines.kokkos.paths import kokkos_paths
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Kind, View
@@ -24,77 +25,8 @@ from jetpy.kernel_language.reading import read_workunits
 
 LONGEST = 400
 """Maximum line length in error messages, because PyKokkos generates C++ as one much longer line."""
-_HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "cmath", "cstdint", "cstring")
+_HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "algorithm", "cmath", "cstdint", "cstring")
 """The headers that kernels need; PyKokkos's others, mainly for sorting, cost nvcc a third more."""
-_COMMON = """
-template <class Type> Type argument(pybind11::handle passed) {
-  if constexpr (Kokkos::is_view_v<Type>) {
-    const auto address = passed.cast<std::uintptr_t>();
-    const auto longest = PTRDIFF_MAX / sizeof(typename Type::value_type);
-    return Type(reinterpret_cast<typename Type::pointer_type>(address), longest);
-  } else {
-    return passed.cast<Type>();
-  }
-}
-
-template <class Type> Type argument(const std::int64_t& word) {
-  if constexpr (Kokkos::is_view_v<Type>) {
-    const auto longest = PTRDIFF_MAX / sizeof(typename Type::value_type);
-    return Type(reinterpret_cast<typename Type::pointer_type>(word), longest);
-  } else if constexpr (std::is_floating_point_v<Type>) {
-    double value;
-    std::memcpy(&value, &word, sizeof value);
-    return value;
-  } else {
-    return static_cast<Type>(word);
-  }
-}
-
-template <class Run> std::int64_t total(Run run) {
-  if constexpr (std::is_void_v<decltype(run())>) {
-    run();
-    return 0;
-  } else {
-    return run();
-  }
-}
-
-template <class Run> PyObject* answer(Run run) {
-  try {
-    if constexpr (std::is_void_v<decltype(run())>) {
-      run();
-      return pybind11::none().release().ptr();
-    } else {
-      return pybind11::cast(run()).release().ptr();
-    }
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-    return nullptr;
-  }
-}
-"""
-"""Reads arguments from Python or from the words of a block, with addresses for views of unknown
-length, and returns results."""
-_ENTRY = """
-PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t count) {{
-  return answer([&] {{ {few} return {call}; }});
-}}
-extern "C" PyObject* {symbol}(PyObject* space) {{
-  static PyMethodDef method = {{"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL}};
-  return PyCFunction_New(&method, space);
-}}
-"""
-"""Returns a Python function that launches a kernel in an execution space; None means OpenMP without
-its threads. A further argument says that each index deserves a thread."""
-_RANGE = """
-extern "C" std::int64_t {symbol}_range(
-    std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t block) {{
-  const auto passed = reinterpret_cast<const std::int64_t*>(block);
-  return total([&] {{ {few} return {call}; }});
-}}
-"""
-"""Launches a kernel on CPUs from a program, with the parameters of a range of `cpu`; it uses only
-the block."""
 _PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
 """A view that a function takes by value, where each copy checks whether views are counted."""
 _FEW = {Kind.FOR: 1024, Kind.REDUCE: 1024, Kind.SCAN: 16384}
@@ -168,19 +100,18 @@ def translate(space: str, source: Path) -> str:
         lines = [_PASSED_VIEW.sub(r"const \1& \2", line) for line in lines]
         call, few, few_in_program = _call(binding, arguments, parameters), "", ""
         if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
-            lines.append(_serial(lines[-1]))
-            lines[-2] = lines[-2].replace(_STATIC, _DYNAMIC)
+            lines[-1:] = [_shared(lines[-1]), _serial(lines[-1])]
             is_few = f"argument<int>(passed[0]) <= {_FEW[definition.kind]}"
             are_tasks = f"count > {1 + len(parameters)}"
             few = f"if (space == Py_None || ({is_few} && !({are_tasks}))) return {_serial(call)};"
             few_in_program = f"if ({is_few}) return {_serial(call)};"
-        lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
+        lines.append(ENTRY.format(call=call, few=few, symbol=symbol(folder)))
         if space != "Cuda":
             few, call = (
                 text.replace("argument<pk_exec_space>(space)", "pk_exec_space()")
                 for text in (few_in_program, call)
             )
-            lines.append(_RANGE.format(call=call, few=few, symbol=symbol(folder)))
+            lines.append(RANGE.format(call=call, few=few, symbol=symbol(folder)))
     return "\n".join([f"namespace {name} {{", *lines, "}"])
 
 
@@ -195,6 +126,12 @@ def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | V
 
     call = binding[binding.index("{") + 1 : binding.rindex(")") + 1].removeprefix("return ")
     return re.sub(r'kwargs\["(\w+)"\]\.cast<(.*?)>\(\)', argument, call)
+
+
+def _shared(code: str) -> str:
+    """Return a launch that threads share: chunks of indices, or blocks with sums of their own."""
+    code = code.replace(_STATIC, _DYNAMIC)
+    return re.sub(r"Kokkos::parallel_(reduce|scan)\(", r"\1_blocks(", code)
 
 
 def _serial(code: str) -> str:
@@ -225,7 +162,8 @@ def compile_together(space: str, translations: list[str], scratch: Path) -> Path
     script.chmod(0o755)
     setup.script_path = script
 
-    unit = [*(f"#include <{header}>" for header in _HEADERS), _COMMON, *translations, ""]
+    blocks = [BLOCKS] if space == "OpenMP" else []
+    unit = [*(f"#include <{header}>" for header in _HEADERS), COMMON, *blocks, *translations, ""]
     with _explained(folder / file):
         setup.compile_raw_source(
             folder, unit, file, getattr(pk.ExecutionSpace, space), False, compiler
