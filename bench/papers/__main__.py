@@ -1,0 +1,91 @@
+"""Measure tables and figures of the papers that jetpy implements, beside the papers' numbers.
+
+Without a name, list the experiments, what each needs and how long it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from time import perf_counter
+
+from bench.instances import add_options, selected
+from bench.papers.classes import QUICK
+from bench.papers.experiment import Experiment, Result, numbers, table, write_results
+from bench.papers.experiments import EXPERIMENTS
+from bench.papers.setting import Setting
+from bench.tables import add_markdown_option, note, show
+from jetpy.device.backends import BACKENDS
+from jetpy.engines.threads import available_threads
+
+
+def list_experiments(experiments: Iterable[Experiment], *, markdown: bool) -> None:
+    """Print a line for each experiment."""
+    rows = [
+        [each.name, each.title, each.needs, f"{each.minutes:g}", str(len(numbers(each.name)))]
+        for each in experiments
+    ]
+    header = ["name", "quantity", "needs", "minutes", "numbers in the paper"]
+    show("experiments", header, rows, left=3, markdown=markdown)
+
+
+def setting_of(options: argparse.Namespace) -> Setting:
+    """Return the graphs and other choices of the command line."""
+    has_graphs = options.graphs or options.generated
+    return Setting(
+        instances=list(QUICK) if options.quick or not has_graphs else selected(options),
+        quick=options.quick,
+        backend=options.backend,
+        threads=options.threads,
+        seeds=1 if options.quick else options.seeds,
+    )
+
+
+def save(experiment: Experiment, results: list[Result], folder: Path) -> None:
+    """Write the CSV file and the figure of an experiment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_results(folder / f"{experiment.name}.csv", results)
+    title = f"{experiment.name}: {experiment.title}"
+    experiment.draw(title, results).savefig(folder / f"{experiment.name}.svg")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    found = argparse.ArgumentParser(prog="python -m bench.papers", description=__doc__)
+    found.add_argument("names", nargs="*", metavar="NAME", help="experiments, or `all`")
+    add_options(found)
+    found.add_argument(
+        "--quick", action="store_true", help="one run on small generated graphs: under a minute"
+    )
+    found.add_argument("--backend", choices=BACKENDS, default="cpu")
+    found.add_argument("--threads", type=int, default=available_threads())
+    found.add_argument("--seeds", type=int, default=5, help="number of runs of each case")
+    found.add_argument("--results", type=Path, default=Path("bench", "results", "papers"))
+    add_markdown_option(found)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """List the experiments, or run some and print and save their results."""
+    options = parser().parse_args(arguments)
+    known = {experiment.name: experiment for experiment in EXPERIMENTS}
+    if not options.names:
+        list_experiments(EXPERIMENTS, markdown=options.markdown)
+        return
+    names = list(known) if options.names == ["all"] else options.names
+    if unknown := set(names) - set(known):
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; without a name, the command lists all")
+    setting = setting_of(options)
+    for name in names:
+        start = perf_counter()
+        results = known[name].run(setting)
+        save(known[name], results, options.results)
+        title = f"{name}: {known[name].title}; jetpy's number (paper's)"
+        show(title, *table(results), markdown=options.markdown)
+        note(f"{name} took {perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""An experiment of a paper, and the results that stand beside the paper's numbers."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.papers.setting import Setting
+
+NUMBERS = Path(__file__).with_name("numbers")
+
+PEER_MISSING = "peer missing"
+NO_GRAPH = "no such graph"
+NOT_MEASURED = "not measured here"
+"""Stand for a value: the peer is not available; no selected graph has the class or name; the
+machine, the back end or jetpy cannot give it."""
+
+Cell = tuple[str, str]
+"""Row and column of a table."""
+Values = Mapping[Cell, float | str]
+"""A number for each cell, or the reason why there is none."""
+
+
+class Result(NamedTuple):
+    """A cell of a table: the paper's number ("" if it gives none), jetpy's, or the reason."""
+
+    row: str
+    column: str
+    paper: str
+    ours: float | str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    name : str
+        Abbreviation of the paper, and of the table or figure: ``jet.table1``.
+    title : str
+        What it shows, with the unit.
+    needs : str
+        Graphs, machine and peers; peers that cannot be had.
+    minutes : float
+        Approximate time of a run on the real graphs with 16 cores.
+    measure : callable
+        Measures all cells.
+    draw : callable
+        Draws the results (`bench.papers.drawing`).
+    """
+
+    name: str
+    title: str
+    needs: str
+    minutes: float
+    measure: Callable[[Setting], Values]
+    draw: Callable[[str, list[Result]], Any]
+
+    def run(self, setting: Setting) -> list[Result]:
+        """Measure, and put the results beside the paper's numbers.
+
+        The paper's cells come first, in the paper's order. Cells that only jetpy has follow.
+        """
+        values, paper = self.measure(setting), numbers(self.name)
+        cells = [*paper, *(cell for cell in values if cell not in paper)]
+        return [Result(*cell, paper.get(cell, ""), values[cell]) for cell in cells]
+
+
+def numbers(name: str) -> dict[Cell, str]:
+    """Return the numbers that a paper gives for an experiment, by cell, in the paper's order."""
+    path = NUMBERS / f"{name.partition('.')[0]}.csv"
+    with open(path, newline="", encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["experiment"] == name]
+    return {(row["row"], row["column"]): row["value"] for row in rows}
+
+
+def write_results(path: Path, results: Iterable[Result]) -> None:
+    """Write a CSV file with a line for each cell."""
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(Result._fields)
+        writer.writerows(result._replace(ours=text_of(result.ours)) for result in results)
+
+
+def text_of(value: float | str) -> str:
+    """Return a number with four significant digits, and no fewer than its integer part has."""
+    if isinstance(value, str):
+        return value
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def table(results: Iterable[Result]) -> tuple[list[str], list[list[str]]]:
+    """Return the header and rows of a table; each cell is "ours (paper's)"."""
+    cells = {(result.row, result.column): result for result in results}
+    rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+
+    def text(row: str, column: str) -> str:
+        result = cells.get((row, column))
+        if result is None:
+            return ""
+        ours = text_of(result.ours)
+        return f"{ours} ({result.paper})" if result.paper else ours
+
+    return ["", *columns], [[row, *(text(row, column) for column in columns)] for row in rows]
