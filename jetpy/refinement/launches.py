@@ -157,6 +157,14 @@ class SweepingLaunches(Launches):
             self._count = self._control.host[Control.ROOM] = reached
 
 
+def change_stripes(backend: Backend, k: int) -> int:
+    """Return the number of stripes of the weight changes of k parts."""
+    if backend.is_asynchronous or backend.threads == 1:
+        return 1
+    most: int = max(1, min(COUNTER_STRIPES, MAX_COUNTED // k))
+    return 1 << (most.bit_length() - 1)
+
+
 def make_move_lists(backend: Backend, n: int) -> MoveLists:
     """Allocate the lists of moved vertices, for n vertices, ghosts included."""
     share, stripe_bits = 1, max(0, (n - 1) // COUNTER_STRIPES).bit_length()

@@ -9,7 +9,7 @@ import numpy as np
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.problem import Problem
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import Counter
+from jetpy.workloads.common.control_block import COUNTER_STRIPES
 from jetpy.workloads.refinement import plan as kernels
 from jetpy.workloads.refinement.plan import DIFFERENT, BlockSums, GroupSums, Row
 
@@ -97,7 +97,7 @@ class Plan:
                 self._groups, kernels.add_up_blocks, plan=self, state=state, **self._sums
             )
         backend.parallel_for(
-            max(self._k, Counter.REBUILD + 1),
+            max(self._k, COUNTER_STRIPES),
             kernels.draw_up_plan,
             best_weights=best_weights,
             plan=self,

@@ -10,10 +10,17 @@ from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Count, DualView
 from jetpy.graph.csr import INT32_MAX
 from jetpy.problem.problem import Problem
-from jetpy.refinement.launches import Launches, ListedLaunches, SweepingLaunches, make_move_lists
+from jetpy.refinement.launches import (
+    Launches,
+    ListedLaunches,
+    SweepingLaunches,
+    change_stripes,
+    make_move_lists,
+)
 from jetpy.refinement.measures import Measures, measure, upload_metric
 from jetpy.workloads.common.control_block import Control, Counter, Task
 from jetpy.workloads.common.groups import NO_VERTEX, Connectivity, Iteration, Partition, Vertices
+from jetpy.workloads.common.striped_counters import APART
 from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement import moves as kernels
@@ -72,7 +79,10 @@ class RefinementState:
         self.backend, self.room = backend, max(room, graph.n)
         self._place(graph, problem, pinned)  # the largest arrays first, before memory is divided
         n, k = max(room, graph.n_with_ghosts), problem.k
-        dual = DualViews(*map(backend.dual_view, (k, max(Counter) + 1, len(Control))))
+        self._stripes, gap = change_stripes(backend, k), k + APART
+        sizes = k, Counter.CHANGES + self._stripes * gap, len(Control)
+        dual = DualViews(*map(backend.dual_view, sizes))
+        dual.control.host[[Control.CHANGE_STRIPES, Control.CHANGE_GAP]] = self._stripes, gap
         self.dual, self.iteration = dual, Iteration(dual.control.device, dual.counters.device)
         parts, limits = (backend.empty(n) for _ in range(4)), backend.empty(k, np.int64)
         self.partition = Partition(*parts, dual.part_weights.device, limits, k)
@@ -185,6 +195,8 @@ class RefinementState:
         backend, rows, launches = self.backend, self.graph.long_rows, self.launches
         arguments = {"graph": self.graph, "table": self.table, "state": self}
         may_rebuild = launches.may_rebuild
+        if self._stripes > 1:
+            backend.parallel_for(self.problem.k, kernels.change_part_weights, state=self)
         self.share_moves(may_rebuild=may_rebuild)
         if may_rebuild:
             backend.parallel_for(1, kernels.choose_update, state=self)

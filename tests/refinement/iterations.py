@@ -10,7 +10,7 @@ from jetpy.engines.base import Backend
 from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
 from jetpy.refinement.plan import Plan
-from jetpy.workloads.common.control_block import Control, Counter, Tasks
+from jetpy.workloads.common.control_block import COUNTER_GAP, Control, Counter, Tasks
 from jetpy.workloads.refinement.iterations import begin_iteration
 from jetpy.workloads.refinement.plan import Row
 
@@ -65,10 +65,10 @@ class Iterations:
         `change` is that of the cut, or the cut itself if rows were rebuilt.
         """
         counters = self.counters.host
-        counters[Counter.CUT_CHANGE + 7] = 2 * change - 10
-        counters[Counter.CUT_CHANGE + 40] = 10
+        counters[Counter.CUT_CHANGE + 7 * COUNTER_GAP] = 2 * change - 10
+        counters[Counter.CUT_CHANGE + 40 * COUNTER_GAP] = 10
         counters[Counter.REBUILD] = rebuilt
-        counters[Counter.MOVED + 3] = moved
+        counters[Counter.MOVED + 3 * COUNTER_GAP] = moved
         self.weights.host[:] = weights
         self.backend.sync_device(self.counters)
         self.backend.sync_device(self.weights)

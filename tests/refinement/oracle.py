@@ -21,7 +21,7 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import Metric, Problem, make_problem
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter
+from jetpy.workloads.common.control_block import COUNTER_GAP, COUNTER_STRIPES, Control, Counter
 from jetpy.workloads.common.groups import INACTIVE, NO_VERTEX
 from jetpy.workloads.refinement.connectivity import FEW, LONGEST_LIST, UNUSED, mark_narrow
 from jetpy.workloads.refinement.plan import NO_LIMIT, Row
@@ -64,7 +64,7 @@ def finish_iteration(state: RefinementState) -> int:
     backend.sync_host(state.dual.counters)
     backend.sync_host(state.dual.part_weights)
     backend.synchronize()
-    both = counters[: Counter.REBUILD].reshape(2, COUNTER_STRIPES)
+    both = counters[: Counter.REBUILD].reshape(2, COUNTER_STRIPES * COUNTER_GAP)
     changes, moved = both.sum(1).tolist()
     cut = changes // 2 + (0 if counters[Counter.REBUILD] else state.measures.cut)
     state.measures = Measures(cut, state.dual.part_weights.host.copy())

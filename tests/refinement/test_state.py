@@ -11,7 +11,7 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid, rmat
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import COUNTER_STRIPES, Counter, Task
+from jetpy.workloads.common.control_block import COUNTER_GAP, COUNTER_STRIPES, Counter, Task
 from jetpy.workloads.refinement.connectivity import FEW
 from tests.graphs import SMALL_GRAPHS, clique, random_graph, star
 from tests.refinement.oracle import (
@@ -41,8 +41,9 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     lists = np.zeros((COUNTER_STRIPES, state.moves.list_size), np.int32)
     for v in vertices:
         stripe = (v >> state.moves.stripe_bits) % COUNTER_STRIPES
-        lists[stripe, counters[Counter.MOVED + stripe]] = v
-        counters[Counter.MOVED + stripe] += 1
+        place = Counter.MOVED + stripe * COUNTER_GAP
+        lists[stripe, counters[place]] = v
+        counters[place] += 1
     state.moves.moved[:] = backend.from_host(lists.ravel())
     backend.sync_device(state.dual.counters)
     backend.sync_device(state.dual.part_weights)

@@ -8,6 +8,8 @@ from enum import IntEnum
 
 COUNTER_STRIPES = 64
 """Copies of a counter that many vertices add to, so that threads do not contend for one address."""
+COUNTER_GAP = 8
+"""Entries from one copy, or one counter, to the next, so that no two share a cache line."""
 TOLERANCE_UNITS = 1_000_000
 """Tolerances are integers, in units of one millionth."""
 BLOCK_BITS = 9
@@ -92,6 +94,11 @@ class Control(IntEnum):
     """Whether weak rebalancing rates moves by the cut, even if the metric is another one."""
     CHECKS_ROOM = 37
     """Whether weak rebalancing only moves a vertex to parts with room for it."""
+    CHANGE_STRIPES = 38
+    """Number of stripes of the counters from `Counter.CHANGES` on, a power of two. With 1, a move
+    changes the part weights at once."""
+    CHANGE_GAP = 39
+    """Number of counters from one of these stripes to the next."""
 
 
 class Task(IntEnum):
@@ -130,15 +137,17 @@ class Tasks(IntEnum):
 
 
 class Counter(IntEnum):
-    """Indices into the counters. The first two counters have one copy per stripe."""
+    """Indices into the counters. The first two have one copy per stripe (`striped_counters`)."""
 
     CUT_CHANGE = 0
     """Twice the change of the cut; twice the new cut if rows were rebuilt."""
-    MOVED = COUNTER_STRIPES
+    MOVED = COUNTER_STRIPES * COUNTER_GAP
     """Number of vertices in each list of moved vertices."""
-    REBUILD = 2 * COUNTER_STRIPES
+    REBUILD = 2 * COUNTER_STRIPES * COUNTER_GAP
     """Whether rows must be rebuilt."""
-    ACTIVE = 2 * COUNTER_STRIPES + 1
+    ACTIVE = REBUILD + COUNTER_GAP
     """Number of active vertices."""
-    TOO_FEW = 2 * COUNTER_STRIPES + 2
+    TOO_FEW = ACTIVE + COUNTER_GAP
     """Whether there are too few active vertices to rebalance."""
+    CHANGES = TOO_FEW + COUNTER_GAP
+    """Weight change of each part, by stripe."""

@@ -14,7 +14,7 @@ from jetpy.workloads.common.long_rows import (
     lane_edges,
     row_of,
 )
-from jetpy.workloads.common.striped_counters import stripe_of
+from jetpy.workloads.common.striped_counters import copy_of, stripe_of
 
 
 @pk.function
@@ -124,5 +124,5 @@ def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
     if state.parts[v] != state.previous[v]:
         one: pk.int64 = 1
         stripe: int = stripe_of(v, state)
-        index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+        index: pk.int64 = pk.atomic_fetch_add(state.counters, [copy_of(Counter.MOVED, stripe)], one)
         state.moved[stripe * state.list_size + index] = v

@@ -6,7 +6,7 @@ different stripes. On a GPU, stripes receive blocks in round-robin order, so tha
 
 import pykokkos as pk
 
-from jetpy.workloads.common.control_block import COUNTER_STRIPES
+from jetpy.workloads.common.control_block import COUNTER_GAP, COUNTER_STRIPES
 from jetpy.workloads.common.groups import MoveLists
 
 APART = 16
@@ -17,6 +17,12 @@ APART = 16
 def stripe_of(v: int, moves: MoveLists) -> int:
     """Return the stripe of a vertex, below `COUNTER_STRIPES`."""
     return (v >> moves.stripe_bits) & COUNTER_STRIPES - 1
+
+
+@pk.function
+def copy_of(counter: int, stripe: int) -> int:
+    """Return the index of a stripe's copy of `Counter.CUT_CHANGE` or `Counter.MOVED`."""
+    return counter + stripe * COUNTER_GAP
 
 
 @pk.function

@@ -11,6 +11,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
 from jetpy.workloads.common.groups import INT32_MAX, Graph, Progress
+from jetpy.workloads.common.striped_counters import copy_of
 
 ALWAYS = -1
 NEVER = INT32_MAX
@@ -54,7 +55,7 @@ def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Progress):
     moved: pk.int64 = 0
     if state.control[Control.TASK] != Task.NOTHING:
         for stripe in range(COUNTER_STRIPES):
-            moved += state.counters[Counter.MOVED + stripe]
+            moved += state.counters[copy_of(Counter.MOVED, stripe)]
     shared.moves[state.k + AfterMoves.MOVED] = moved
     shared.moves[state.k + AfterMoves.MAY_REBUILD] = may_rebuild
 
@@ -81,7 +82,7 @@ def pack_update(i: int, n: int, shared: Shared, state: Progress):
     """Pack the change of the cut, and the number of inactive vertices among n."""
     change: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        change += state.counters[Counter.CUT_CHANGE + stripe]
+        change += state.counters[copy_of(Counter.CUT_CHANGE, stripe)]
     active: pk.int64 = state.counters[Counter.ACTIVE]
     shared.updates[AfterUpdate.CUT_CHANGE] = change
     shared.updates[AfterUpdate.INACTIVE] = n - active
@@ -99,8 +100,8 @@ def unpack_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Prog
         state.previous[graph.n_owned + i] = state.parts[graph.n_owned + i]
         return
     for stripe in range(COUNTER_STRIPES):
-        state.counters[Counter.CUT_CHANGE + stripe] = 0
-        state.counters[Counter.MOVED + stripe] = 0
+        state.counters[copy_of(Counter.CUT_CHANGE, stripe)] = 0
+        state.counters[copy_of(Counter.MOVED, stripe)] = 0
     state.counters[Counter.CUT_CHANGE] = shared.updates[AfterUpdate.CUT_CHANGE]
     state.counters[Counter.MOVED] = state.control[Control.ALL_MOVED]
     state.control[Control.INACTIVE] = shared.updates[AfterUpdate.INACTIVE]

@@ -17,6 +17,7 @@ from jetpy.workloads.common.control_block import (
     Tasks,
 )
 from jetpy.workloads.common.groups import INT32_MAX, Iteration, Partition, Progress
+from jetpy.workloads.common.striped_counters import copy_of
 
 
 @pk.function
@@ -82,8 +83,8 @@ def take_results(overload: pk.int64, iteration: Iteration):
     changes: pk.int64 = 0
     moved: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        changes += iteration.counters[Counter.CUT_CHANGE + stripe]
-        moved += iteration.counters[Counter.MOVED + stripe]
+        changes += iteration.counters[copy_of(Counter.CUT_CHANGE, stripe)]
+        moved += iteration.counters[copy_of(Counter.MOVED, stripe)]
     if moved == 0:
         return
     cut: pk.int64 = changes >> 1

@@ -14,6 +14,7 @@ from jetpy.workloads.common.groups import (
     UNKNOWN,
     Connectivity,
     Graph,
+    Iteration,
     LongRows,
     Progress,
     Refinement,
@@ -28,7 +29,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.striped_counters import stripe_of
+from jetpy.workloads.common.striped_counters import copy_of, stripe_of
 from jetpy.workloads.refinement.active import activate
 from jetpy.workloads.refinement.connectivity import (
     NO_EDGES,
@@ -52,6 +53,13 @@ def begin_vertex(v: int, state: Progress):
 
 
 @pk.function
+def first_change(stripe: int, iteration: Iteration) -> int:
+    """Return the index of a stripe's first weight change of a part among the counters."""
+    own: pk.int64 = stripe & iteration.control[Control.CHANGE_STRIPES] - 1
+    return Counter.CHANGES + own * iteration.control[Control.CHANGE_GAP]
+
+
+@pk.function
 def move(v: int, q: int, graph: Graph, state: Refinement):
     """Move a vertex to part q, and append it to the list of moved vertices of its stripe."""
     p: int = state.parts[v]
@@ -59,11 +67,26 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     one: pk.int64 = 1
     state.previous[v] = p
     state.parts[v] = q
-    pk.atomic_fetch_add(state.part_weights, [p], -weight)
-    pk.atomic_fetch_add(state.part_weights, [q], weight)
     stripe: int = stripe_of(v, state)
-    index: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+    if state.control[Control.CHANGE_STRIPES] == 1:
+        pk.atomic_fetch_add(state.part_weights, [p], -weight)
+        pk.atomic_fetch_add(state.part_weights, [q], weight)
+    else:
+        first: int = first_change(stripe, state)
+        pk.atomic_fetch_add(state.counters, [first + p], -weight)
+        pk.atomic_fetch_add(state.counters, [first + q], weight)
+    index: pk.int64 = pk.atomic_fetch_add(state.counters, [copy_of(Counter.MOVED, stripe)], one)
     state.moved[stripe * state.list_size + index] = v
+
+
+@pk.workunit
+def change_part_weights(p: int, state: Progress):
+    """Add the changes of all stripes to the weight of a part, and reset them to 0."""
+    stripes: int = state.control[Control.CHANGE_STRIPES]
+    for stripe in range(stripes):
+        index: int = first_change(stripe, state) + p
+        state.part_weights[p] += state.counters[index]
+        state.counters[index] = 0
 
 
 @pk.workunit
@@ -76,7 +99,7 @@ def choose_update(i: int, state: Progress):
     moved: pk.int64 = 0
     longest: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
-        listed: pk.int64 = state.counters[Counter.MOVED + stripe]
+        listed: pk.int64 = state.counters[copy_of(Counter.MOVED, stripe)]
         moved += listed
         if listed > longest:
             longest = listed
@@ -103,7 +126,7 @@ def add_to_cut(i: int, v: int, change: pk.int64, state: Refinement):
         stripe: int = stripe_of(v, state)
         if state.share > 1:
             stripe = i & COUNTER_STRIPES - 1
-        pk.atomic_fetch_add(state.counters, [Counter.CUT_CHANGE + stripe], change)
+        pk.atomic_fetch_add(state.counters, [copy_of(Counter.CUT_CHANGE, stripe)], change)
 
 
 @pk.function
@@ -203,7 +226,7 @@ def update_rows(
     width: int = count // (COUNTER_STRIPES * state.share)
     stripe: int = j // (width * state.share)
     index: int = j // state.share - stripe * width
-    while index < state.counters[Counter.MOVED + stripe]:
+    while index < state.counters[copy_of(Counter.MOVED, stripe)]:
         v = state.moved[stripe * state.list_size + index]
         e = graph.indptr[v]
         end = graph.indptr[v + 1]

@@ -10,8 +10,9 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.control_block import Control, Counter, Task
+from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
 from jetpy.workloads.common.groups import Iteration, Partition, Progress
+from jetpy.workloads.common.striped_counters import copy_of
 from jetpy.workloads.refinement.iterations import begin_task
 
 NO_LIMIT = -1
@@ -327,7 +328,7 @@ def draw_up_plan(
     """Begin the chosen task; to rebalance, also compute the plan.
 
     Stores the part weights if the partition is the best so far, and clears the counters of the
-    last iteration. Each index has one part and one counter.
+    last iteration. Each index has one part and one stripe.
     """
     task: pk.int64 = state.control[Control.NEXT_TASK]
     if task == Task.NOTHING:
@@ -340,9 +341,11 @@ def draw_up_plan(
         best_weights[i] = state.part_weights[i]
     if task == Task.FINISH:
         return
-    if i <= Counter.REBUILD:
-        state.counters[i] = 0
+    if i < COUNTER_STRIPES:
+        state.counters[copy_of(Counter.CUT_CHANGE, i)] = 0
+        state.counters[copy_of(Counter.MOVED, i)] = 0
     if i == 0:
+        state.counters[Counter.REBUILD] = 0
         begin_task(task, state)
         state.control[Control.LAST_TASK] = task
     if i < state.k and task != Task.PROPAGATE:
