@@ -12,21 +12,35 @@ if TYPE_CHECKING:
 PAPER = "paper"
 
 
+def _number(text: str) -> float | None:
+    """Return the number that a text is; None for other texts, such as ">0.8" and names."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _series(results: list[Result]) -> dict[str, dict[str, float]]:
     """Return the numbers by column and row; the paper's numbers have columns of their own."""
     found: dict[str, dict[str, float]] = {}
     for result in results:
         if isinstance(result.ours, float | int):
             found.setdefault(result.column, {})[result.row] = float(result.ours)
-        if result.paper:
-            found.setdefault(f"{result.column}, {PAPER}", {})[result.row] = float(result.paper)
+        number = _number(result.paper)
+        if number is not None:
+            found.setdefault(f"{result.column}, {PAPER}", {})[result.row] = number
     return found
 
 
-def bars(title: str, results: list[Result]) -> Figure:
-    """Draw a group of bars for each row, with a bar for each column; the paper's are hatched."""
+def bars(title: str, results: list[Result], *, only: str = "", log: bool = False) -> Figure:
+    """Draw a group of bars for each row, with a bar for each column; the paper's are hatched.
+
+    `only` selects the columns that contain this text, for tables of several units; with `log`, the
+    scale is logarithmic.
+    """
     from matplotlib.figure import Figure
 
+    results = [result for result in results if only in result.column]
     series = _series(results)
     rows = list(dict.fromkeys(result.row for result in results))
     figure = Figure(figsize=(max(6, 0.3 * len(rows) * len(series)), 4), layout="constrained")
@@ -37,21 +51,23 @@ def bars(title: str, results: list[Result]) -> Figure:
         hatch = "//" if column.endswith(PAPER) else None
         axes.bar(places, list(values.values()), width, label=column, hatch=hatch)
     axes.set_xticks(range(len(rows)), rows, rotation=30, ha="right")
+    axes.set_yscale("log" if log else "linear")
     axes.set_title(title, fontsize=9)
     axes.legend(fontsize=7)
     return figure
 
 
 def lines(title: str, results: list[Result]) -> Figure:
-    """Draw a line for each column over the rows, which are numbers; the paper's are dashed."""
+    """Draw a line for each column over the rows that are numbers; the paper's are dashed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for column, values in _series(results).items():
         style = "--" if column.endswith(PAPER) else "-"
-        places = [float(row) for row in values]
-        axes.plot(places, list(values.values()), style, marker="o", ms=3, label=column)
+        points = [(x, value) for row, value in values.items() if (x := _number(row)) is not None]
+        if points:
+            axes.plot(*zip(*points, strict=True), style, marker="o", ms=3, label=column)
     axes.set_title(title, fontsize=9)
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7)

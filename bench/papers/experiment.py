@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,10 +64,15 @@ class Experiment:
     def run(self, setting: Setting) -> list[Result]:
         """Measure, and put the results beside the paper's numbers.
 
-        The paper's cells come first, in the paper's order. Cells that only jetpy has follow.
+        Cells have the order in which they are measured.
+
+        Raises
+        ------
+        KeyError
+            If the experiment does not give one of the paper's cells.
         """
         values, paper = self.measure(setting), numbers(self.name)
-        cells = [*paper, *(cell for cell in values if cell not in paper)]
+        cells = [*values, *(cell for cell in paper if cell not in values)]
         return [Result(*cell, paper.get(cell, ""), values[cell]) for cell in cells]
 
 
@@ -94,9 +100,14 @@ def text_of(value: float | str) -> str:
 
 
 def table(results: Iterable[Result]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of a table; each cell is "ours (paper's)"."""
+    """Return the header and rows of a table; each cell is "ours (paper's)".
+
+    Rows that are numbers come first, in ascending order. A table with more columns than rows is
+    transposed, because it would be too wide.
+    """
     cells = {(result.row, result.column): result for result in results}
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    rows.sort(key=lambda row: float(row) if row.isdecimal() else math.inf)
 
     def text(row: str, column: str) -> str:
         result = cells.get((row, column))
@@ -105,4 +116,6 @@ def table(results: Iterable[Result]) -> tuple[list[str], list[list[str]]]:
         ours = text_of(result.ours)
         return f"{ours} ({result.paper})" if result.paper else ours
 
+    if len(columns) > len(rows):
+        return ["", *rows], [[column, *(text(row, column) for row in rows)] for column in columns]
     return ["", *columns], [[row, *(text(row, column) for column in columns)] for row in rows]

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
 
 from bench.child import Unavailable
 from bench.instances import Instance
 from bench.tables import note
 from bench.tools import TOOLS
-from jetpy import BackendError, Graph
-from jetpy.choices import Backend
+from jetpy import BackendError, Graph, Level, Partition, partition
+from jetpy.choices import Backend, Preset
 from jetpy.study.tools import IMBALANCE, Job, Seconds
 from jetpy.study.verdict import judge
 
+JETPY = "jetpy/"
+"""Prefix of jetpy's back ends among the tools."""
+NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
+
 
 class Run(NamedTuple):
-    """Cut of a partition, whether it is balanced, and the seconds: total, and jetpy's by stage."""
+    """A partition of a tool: its cut, whether it is balanced, and the seconds in total.
+
+    Runs of jetpy also have the seconds of each stage, and the refined levels, finest first.
+    """
 
     cut: int
     balanced: bool
     seconds: Seconds
+    levels: Sequence[Level] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Setting:
     @property
     def jetpy(self) -> str:
         """Name of jetpy with the chosen back end among the tools."""
-        return f"jetpy/{self.backend}"
+        return JETPY + self.backend
 
     def graph(self, instance: Instance) -> Graph:
         """Return a graph; it is read or generated once."""
@@ -74,8 +83,11 @@ class Setting:
         preset: str = "default",
         imbalance: float = IMBALANCE,
         threads: int | None = None,
+        options: Mapping[str, Any] = NO_CHANGES,
     ) -> list[Run]:
         """Return the runs of a tool on a graph, one for each seed; experiments share them.
+
+        `options` are changes of the preset by name, for jetpy only.
 
         Raises
         ------
@@ -83,22 +95,74 @@ class Setting:
             If the tool is not installed.
         """
         count = threads or self.threads
-        key = (tool, instance.name, k, preset, imbalance, count)
+        key = (tool, instance.name, k, preset, imbalance, count, *sorted(options.items()))
         if key not in self._runs:
             note(f"{tool} {preset} {instance.name} k={k}")
-            self._runs[key] = list(self._measured(tool, instance, k, preset, imbalance, count))
-        return self._runs[key]
-
-    def _measured(
-        self, tool: str, instance: Instance, k: int, preset: str, imbalance: float, threads: int
-    ) -> Iterator[Run]:
-        with tempfile.TemporaryDirectory() as folder:
-            job = Job(self.graph(instance), Path(folder), preset, threads, imbalance)
+            is_first = all(other[0] != tool for other in self._runs)
+            seeds = [0] * is_first + list(range(self.seeds))  # a tool's first run loads its code
+            if tool.startswith(JETPY):
+                found = self._runs_of_jetpy(
+                    seeds,
+                    instance,
+                    k,
+                    preset=preset,
+                    imbalance=imbalance,
+                    threads=count,
+                    options=options,
+                    backend=cast("Backend", tool.removeprefix(JETPY)),
+                )
+            else:
+                found = self._runs_of_peer(tool, seeds, instance, k, imbalance, count)
             try:
-                solve = TOOLS[tool].prepare(job)
+                self._runs[key] = list(found)[is_first:]
             except (ImportError, BackendError) as error:
                 raise Unavailable(str(error)) from error
-            for seed in range(self.seeds):
+        return self._runs[key]
+
+    def partition(
+        self,
+        instance: Instance,
+        k: int,
+        seed: int,
+        *,
+        preset: str,
+        imbalance: float = IMBALANCE,
+        threads: int | None = None,
+        options: Mapping[str, Any] = NO_CHANGES,
+        backend: Backend | None = None,
+    ) -> Partition:
+        """Partition a graph with jetpy; the result is not kept for other experiments."""
+        return partition(
+            self.graph(instance),
+            k,
+            imbalance=imbalance,
+            seed=seed,
+            preset=cast("Preset", preset),
+            options=options,
+            backend=backend or self.backend,
+            threads=threads or self.threads,
+        )
+
+    def _runs_of_jetpy(
+        self, seeds: Iterable[int], instance: Instance, k: int, **how: Any
+    ) -> Iterator[Run]:
+        for seed in seeds:
+            found = self.partition(instance, k, seed, **how)
+            yield Run(found.cut, found.feasible, found.seconds, found.levels)
+
+    def _runs_of_peer(
+        self,
+        tool: str,
+        seeds: Iterable[int],
+        instance: Instance,
+        k: int,
+        imbalance: float,
+        threads: int,
+    ) -> Iterator[Run]:
+        with tempfile.TemporaryDirectory() as folder:
+            job = Job(self.graph(instance), Path(folder), "default", threads, imbalance)
+            solve = TOOLS[tool].prepare(job)
+            for seed in seeds:
                 parts, seconds = solve(k, seed)
                 verdict = judge(job, parts, k)
                 yield Run(verdict.cut, verdict.feasible, seconds)
