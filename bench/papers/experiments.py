@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from bench.papers import jet
+from bench.papers import gkway, jet
 
-EXPERIMENTS = [*jet.EXPERIMENTS]
+EXPERIMENTS = [*jet.EXPERIMENTS, *gkway.EXPERIMENTS]

@@ -1,0 +1,117 @@
+"""Variants of G-kway: its score (Table 4), coarsening threshold (5) and imbalance (8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bench.papers.drawing import bars
+from bench.papers.experiment import Cell, Experiment, Values
+from bench.papers.gkway.measures import (
+    BENCHMARKS,
+    JOURNAL,
+    PRESET,
+    Unbalanced,
+    cut,
+    number,
+    seconds,
+)
+from bench.papers.setting import Setting
+from bench.papers.stand_ins import described
+
+SCORED = ("ldoor", "delaunay")
+"""Graphs of Table 4."""
+SCORE_KS = (2, 8, 32)
+SELECTED = ("pci_bridge", "tv80", "NLR", "delaunay")
+"""Graphs of Tables 5 and 8."""
+EXTREMES = (2, 32)
+WITHOUT_SCORE = {
+    "G-kway-s": {"coarsen.score": False},
+    "G-kway-s, any weight": {"coarsen.score": False, "coarsen.bounded": False},
+}
+"""Options without the score. Only the second is as in the paper: coarse vertices may be heavier
+than a part."""
+THRESHOLDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "gamma = k": (JOURNAL, {"coarsen.per_part": 1}),
+    "gamma = 160 k": (JOURNAL, {}),
+    "gamma = |V| / (20 log2 k)": (PRESET, {}),
+}
+"""Preset and options of each coarsening threshold."""
+IMBALANCES = (0.03, 0.3)
+
+
+def table4(setting: Setting) -> Values:
+    """Return cuts with and without the score, and the reduction by the score (section 5.6).
+
+    The reduction is in percent of the cut with the score, as in the paper.
+    """
+    values: dict[Cell, float | str] = {}
+    for name in SCORED:
+        instance = BENCHMARKS[name].find(setting)
+        for k in SCORE_KS:
+            case = setting, setting.jetpy, instance, k
+            row, scored = str(k), number(cut, *case, preset=PRESET)
+            values[row, f"{name}, G-kway"] = scored
+            for variant, options in WITHOUT_SCORE.items():
+                found = number(cut, *case, preset=PRESET, options=options)
+                values[row, f"{name}, {variant}"] = found
+            unscored = values[row, f"{name}, G-kway-s"]
+            values[row, f"{name}, reduction, %"] = number(_reduction, unscored, scored)
+        values["graph", f"{name}, G-kway"] = described(setting, instance)
+    return values
+
+
+def _reduction(unscored: float | str, scored: float | str) -> float:
+    if isinstance(unscored, str) or isinstance(scored, str):
+        raise Unbalanced
+    return 100 * (unscored - scored) / scored
+
+
+def table5(setting: Setting) -> Values:
+    """Return cuts and seconds for three coarsening thresholds (section 5.7).
+
+    jetpy rebalances every partition, so that cases without a balanced one are rarer.
+    """
+    values: dict[Cell, float | str] = {}
+    for row in SELECTED:
+        instance = BENCHMARKS[row].find(setting)
+        for k in EXTREMES:
+            for threshold, (preset, options) in THRESHOLDS.items():
+                case = setting, setting.jetpy, instance, k
+                for what, measure in (("cut", cut), ("s", seconds)):
+                    found = number(measure, *case, preset=preset, options=options)
+                    values[row, f"k = {k}, {threshold}, {what}"] = found
+        values[row, "graph"] = described(setting, instance)
+    return values
+
+
+def table8(setting: Setting) -> Values:
+    """Return cuts and seconds for an imbalance of 3 % and of 30 % (section 5.11)."""
+    values: dict[Cell, float | str] = {}
+    for row in SELECTED:
+        instance = BENCHMARKS[row].find(setting)
+        for k in EXTREMES:
+            for imbalance in IMBALANCES:
+                case = setting, setting.jetpy, instance, k
+                for what, measure in (("cut", cut), ("s", seconds)):
+                    found = number(measure, *case, preset=JOURNAL, imbalance=imbalance)
+                    values[row, f"k = {k}, imbalance {imbalance}, {what}"] = found
+        values[row, "graph"] = described(setting, instance)
+    return values
+
+
+NEEDS = "any machine; no peers"
+CUTS = partial(bars, only="cut", log=True)
+EXPERIMENTS = [
+    Experiment(
+        "gkway.table4",
+        "cuts with and without the score",
+        NEEDS,
+        5,
+        table4,
+        partial(bars, only="G-kway", log=True),
+    ),
+    Experiment("gkway.table5", "cuts and seconds by coarsening threshold", NEEDS, 10, table5, CUTS),
+    Experiment("gkway.table8", "cuts and seconds by imbalance", NEEDS, 5, table8, CUTS),
+]
