@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from bench.papers.gkway.measures import BENCHMARKS, JOURNAL, UNBALANCED, cut, me
 from bench.papers.gkway.uncoarsening import host_calls
 from bench.papers.setting import Run, Setting
 from bench.papers.stand_ins import described, netlist
+from jetpy.choices import Backend
 from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.problem.metrics import components_per_part
 from tests.conftest import register_mode
@@ -98,7 +100,7 @@ def test_tables_are_sorted_by_number_and_not_wide() -> None:
 
 @pytest.mark.parametrize("mode", ["lists", "captured"])
 def test_captures_do_not_change_the_result(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph, backend = GRID.load(), register_mode(mode, monkeypatch)
+    graph, backend = GRID.load(), cast("Backend", register_mode(mode, monkeypatch))
     run = partial(jetpy.partition, graph, 4, preset="jet", backend=backend, threads=1)
     usual = run()
     with one_by_one(), counted() as direct_calls:
@@ -123,7 +125,7 @@ def test_captures_do_not_change_the_result(mode: str, monkeypatch: pytest.Monkey
 
 def test_graphs_of_a_gpu_are_instantiated_at_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CudaMemory, "_capture", lambda memory, launches: launches())
-    memory = CudaMemory.__new__(CudaMemory)
+    memory: Any = CudaMemory.__new__(CudaMemory)
     with counted() as calls:
         memory._capture(lambda: "graph")
         memory._capture(lambda: None)  # a disturbed capture

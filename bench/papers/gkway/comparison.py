@@ -196,7 +196,7 @@ EXPERIMENTS = [
         "gkway.table3",
         "seconds and cuts of partitioners, k = 2 (conference: Table 1)",
         NEEDS,
-        30,
+        10,
         table3,
         partial(bars, only=" over ", log=True),
     ),
