@@ -24,7 +24,8 @@ from bench.papers.stand_ins import CIRCUIT, PaperGraph, described
 
 Compare = Callable[[Setting, str, Instance, int], float]
 """Returns a number of a peer over that of G-kway on a graph in k parts."""
-OUR = "G-kway"
+OUR, ON_GPU = "G-kway", "jetpy/cuda"
+"""G-kway in tables; jetpy's tool on a GPU."""
 KS = (2, 4, 8, 16, 32)
 SELECTED = ("wb_dma", "tv80", "delaunay", "ldoor")
 """Graphs of Figures 9 and 10."""
@@ -65,17 +66,21 @@ def table3(setting: Setting) -> Values:
             case = setting, tool, instance, 2
             values[row, f"{name}, s"] = number(seconds, *case, preset=preset)
             values[row, f"{name}, cut"] = number(cut, *case, preset=preset)
+        values[row, "G-kway on a GPU, s"] = number(
+            seconds, setting, ON_GPU, instance, 2, preset=PRESET, missing=NOT_MEASURED
+        )
         for name, tool in PEERS.items():
             for what, compare in RATIOS.items():
                 values[row, f"{what} over {name}"] = number(compare, setting, tool, instance, 2)
         values[row, "graph"] = described(setting, instance)
-    for what in RATIOS:
-        for name in (*MISSING, *PEERS):
-            column = f"{what} over {name}"
-            values["Average", column] = mean_of(
-                (values[row, column] for row in BENCHMARKS), PEER_MISSING
-            )
-    values["Average", "graph"] = f"of {len(BENCHMARKS)}; {_conditions(setting)}"
+    counts: dict[str, int] = {}
+    for name in (*MISSING, *PEERS):
+        for what in RATIOS:
+            own = [values[row, f"{what} over {name}"] for row in BENCHMARKS]
+            values["Average", f"{what} over {name}"] = mean_of(own, PEER_MISSING)
+        counts[name] = len(numbers_only(own))
+    of_peers = ", ".join(f"{counts[name]} ({name})" for name in PEERS)
+    values["Average", "graph"] = f"number of graphs: {of_peers}; {_conditions(setting)}"
     return values
 
 

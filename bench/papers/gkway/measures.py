@@ -69,12 +69,14 @@ def _balanced(runs: Iterable[Run]) -> Sequence[Run]:
     return found
 
 
-def number(measure: Callable[..., float], *arguments: Any, **how: Any) -> float | str:
-    """Return a measured number, or the reason why there is none."""
+def number(
+    measure: Callable[..., float], *arguments: Any, missing: str = PEER_MISSING, **how: Any
+) -> float | str:
+    """Return a measured number, or the reason why there is none: `missing` without the tool."""
     try:
         return measure(*arguments, **how)
     except Unavailable:
-        return PEER_MISSING
+        return missing
     except Unbalanced:
         return UNBALANCED
 

@@ -179,7 +179,7 @@ EXPERIMENTS = [
         NEEDS,
         5,
         table7,
-        partial(bars, log=True),
+        partial(bars, only="launches", log=True),
     ),
     Experiment("gkway.fig15", "shares of these calls in their time", NEEDS, 3, fig15, bars),
 ]
