@@ -17,7 +17,8 @@ from bench.papers.experiment import Experiment, Result, numbers, table, write_re
 from bench.papers.experiments import EXPERIMENTS
 from bench.papers.setting import Setting
 from bench.tables import add_markdown_option, note, show
-from jetpy.device.backends import BACKENDS
+from jetpy import BackendError
+from jetpy.device.backends import BACKENDS, check_backend
 from jetpy.engines.threads import available_threads
 
 
@@ -77,6 +78,10 @@ def main(arguments: list[str] | None = None) -> None:
     names = list(known) if options.names == ["all"] else options.names
     if unknown := set(names) - set(known):
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; without a name, the command lists all")
+    try:
+        check_backend(options.backend, options.threads)
+    except BackendError as error:
+        sys.exit(str(error))
     setting = setting_of(options)
     for name in names:
         start = perf_counter()
