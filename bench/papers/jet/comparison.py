@@ -1,0 +1,206 @@
+"""Jet compared with other partitioners: cuts (Table 1, Figures 1 and 2) and time (3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from statistics import geometric_mean
+
+from bench.instances import Instance
+from bench.papers.classes import all_row, class_rows
+from bench.papers.drawing import bars, lines
+from bench.papers.experiment import PEER_MISSING, Cell, Experiment, Values
+from bench.papers.jet.partitioners import (
+    CONFIGURATIONS,
+    JET,
+    NEEDS,
+    OTHERS,
+    Case,
+    Measure,
+    configurations,
+    measured,
+    runs,
+)
+from bench.papers.setting import Setting, median_cut, median_seconds, or_missing
+from jetpy.study.metrics import efficiencies, factors
+
+CUT_FACTORS = (1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0)
+TIME_FACTORS = (1, 2, 5, 10, 20, 50)
+"""Rows of the profiles: bounds on a partitioner's number over the best of the case."""
+CASES = "cases"
+QUICK_GRAPHS = 1
+"""Number of graphs for the six configurations in a quick run."""
+
+
+def table1(setting: Setting) -> Values:
+    """Return the mean cuts of other partitioners over Jet's, by configuration (section 6.1.1)."""
+    instances = few(setting)
+    values: dict[Cell, float | str] = {
+        (name, configuration): or_missing(
+            partial(_cut_ratio, setting, name, instances, [configuration]), PEER_MISSING
+        )
+        for name in OTHERS
+        for configuration in CONFIGURATIONS
+    }
+    return {**values, **{(CASES, name): len(instances) for name in CONFIGURATIONS}}
+
+
+def figure1(setting: Setting) -> Values:
+    """Return the performance profiles of cuts (section 6.1).
+
+    A row has the share of cases in which a partitioner's cut is at most so large, as a multiple of
+    the smallest cut of the case. The last rows have the share in which Jet's cut is smaller than
+    that of one other partitioner, and the number of cases.
+    """
+    found = measured(setting, median_cut, setting.instances, configurations(setting))
+    return {**profiles(found, CUT_FACTORS), **wins(found, {"Jet's cut is smaller": 1})}
+
+
+def figure2(setting: Setting) -> Values:
+    """Return cuts by class: the means over Jet's, and the shares of the smallest (section 6.1.2).
+
+    In a column "best", the share counts the cases in which no other partitioner has a smaller cut.
+    """
+    names = configurations(setting)
+
+    def ratio(name: str, instances: list[Instance]) -> float | str:
+        return or_missing(partial(_cut_ratio, setting, name, instances, names), PEER_MISSING)
+
+    def best(name: str, instances: list[Instance]) -> float | str:
+        found = measured(setting, median_cut, instances, names)
+        return profiles(found, [1])["1", name]
+
+    ratios = {f"{name} / {JET}": partial(ratio, name) for name in OTHERS}
+    shares = {f"{name} best": partial(best, name) for name in (JET, *OTHERS)}
+    return class_rows(setting.instances, {**ratios, **shares})
+
+
+def figure3(setting: Setting) -> Values:
+    """Return the performance profiles of time (section 6.2), as `figure1` those of cuts."""
+    found = measured(setting, median_seconds, setting.instances, configurations(setting))
+    faster = {"Jet is faster": 1, **{f"Jet is {x} times as fast": x for x in (2, 10, 20)}}
+    return {**profiles(found, TIME_FACTORS), **wins(found, faster)}
+
+
+def figure4(setting: Setting) -> Values:
+    """Return the mean seconds of partitioning by class and by configuration (section 6.2)."""
+
+    def mean(name: str, chosen: Iterable[str], instances: list[Instance]) -> float | str:
+        seconds = partial(_mean, setting, median_seconds, name, instances, chosen)
+        return or_missing(seconds, PEER_MISSING)
+
+    names = (JET, *OTHERS)
+    columns = {name: partial(mean, name, configurations(setting)) for name in names}
+    values = dict(class_rows(setting.instances, columns))
+    for configuration in CONFIGURATIONS:
+        own = {name: partial(mean, name, [configuration]) for name in names}
+        values |= all_row(configuration, few(setting), own)
+    return values
+
+
+def few(setting: Setting) -> list[Instance]:
+    """Return all graphs; in a quick run, the first ones."""
+    return setting.instances[: QUICK_GRAPHS if setting.quick else None]
+
+
+def profiles(
+    found: Mapping[str, Mapping[Case, float]], bounds: Iterable[float]
+) -> dict[Cell, float | str]:
+    """Return the share of cases in which each partitioner is within each factor of the best."""
+    cases = list(found[JET])
+    ratios = {name: factors(own.values()) for name, own in efficiencies(found, cases).items()}
+    return {
+        (f"{bound:g}", name): (
+            sum(ratio <= bound for ratio in ratios[name]) / len(cases)
+            if name in ratios
+            else PEER_MISSING
+        )
+        for bound in bounds
+        for name in (JET, *OTHERS)
+    }
+
+
+def wins(
+    found: Mapping[str, Mapping[Case, float]], rows: Mapping[str, float]
+) -> dict[Cell, float | str]:
+    """Return the share of cases in which another's number is above a multiple of Jet's.
+
+    The last row has the number of cases.
+    """
+    values: dict[Cell, float | str] = {}
+    jet = found[JET]
+    for name in OTHERS:
+        for row, multiple in rows.items():
+            values[row, name] = PEER_MISSING
+            if name in found:
+                above = [theirs > multiple * jet[case] for case, theirs in found[name].items()]
+                values[row, name] = sum(above) / len(above)
+        values[CASES, name] = len(found[name]) if name in found else PEER_MISSING
+    return values
+
+
+def _mean(
+    setting: Setting,
+    measure: Measure,
+    name: str,
+    instances: Iterable[Instance],
+    chosen: Iterable[str],
+) -> float:
+    """Return the geometric mean of a partitioner's cuts or seconds over all cases."""
+    return geometric_mean(
+        measure(runs(setting, name, instance, configuration))
+        for instance in instances
+        for configuration in chosen
+    )
+
+
+def _cut_ratio(
+    setting: Setting, name: str, instances: Iterable[Instance], chosen: Iterable[str]
+) -> float:
+    """Return the geometric mean of a partitioner's median cuts over that of Jet's."""
+    theirs, ours = (_mean(setting, median_cut, each, instances, chosen) for each in (name, JET))
+    return theirs / ours
+
+
+EXPERIMENTS = [
+    Experiment(
+        "jet.table1",
+        "cuts of other partitioners over those of Jet, geometric means",
+        NEEDS,
+        60,
+        table1,
+        bars,
+    ),
+    Experiment(
+        "jet.fig1",
+        "share of cases with a cut at most so many times the smallest; where Jet's is smaller",
+        NEEDS,
+        60,
+        figure1,
+        lines,
+    ),
+    Experiment(
+        "jet.fig2",
+        "cuts by class: over those of Jet, geometric means; share of cases with the smallest",
+        NEEDS,
+        60,
+        figure2,
+        bars,
+    ),
+    Experiment(
+        "jet.fig3",
+        "share of cases with a time at most so many times the shortest; where Jet is faster",
+        f"{NEEDS}; a GPU for jetpy, as in the paper",
+        60,
+        figure3,
+        lines,
+    ),
+    Experiment(
+        "jet.fig4",
+        "seconds by class and configuration, geometric means",
+        f"{NEEDS}; a GPU for jetpy, as in the paper",
+        60,
+        figure4,
+        bars,
+    ),
+]

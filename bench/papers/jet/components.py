@@ -1,0 +1,97 @@
+"""Components of Jetlp (Table 3) and the tolerance of refinement (phi), of section 7.1.4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from statistics import geometric_mean
+
+from bench.components import BASELINE, VARIANTS
+from bench.instances import Instance
+from bench.papers.classes import all_row, class_rows
+from bench.papers.drawing import bars
+from bench.papers.experiment import Cell, Experiment, Values
+from bench.papers.jet.partitioners import CONFIGURATIONS, PRESET, Measure, configurations
+from bench.papers.setting import Run, Setting, median_cut, median_seconds
+
+COLUMNS = {
+    "Baseline + Locks": "locks",
+    "Baseline + Weak Afterburner": "weak afterburner",
+    "Baseline + Full Afterburner": "full afterburner",
+    "Full Jetlp": "Jetlp",
+}
+"""Columns of Table 3 and the variants of `bench.components`."""
+PHIS = {"0.99": "phi = 0.99", "0.999": "Jetlp", "0.9999": "phi = 0.9999"}
+"""Values of phi and the variants of `bench.components`; 0.999 is the paper's default."""
+DEFAULT_PHI = "0.999"
+
+
+def table3(setting: Setting) -> Values:
+    """Return the cut of label propagation alone over that of each variant; above 1 is better."""
+
+    def ratio(variant: str, instances: list[Instance]) -> float:
+        baseline, cut = (_mean(setting, median_cut, v, instances) for v in (BASELINE, variant))
+        return baseline / cut
+
+    columns = {column: partial(ratio, variant) for column, variant in COLUMNS.items()}
+    return {
+        **all_row("All", setting.instances, columns),
+        **class_rows(setting.instances, columns),
+    }
+
+
+def phi(setting: Setting) -> Values:
+    """Return time of uncoarsening and cut with each phi, and their change from the default."""
+    quantities: dict[str, Measure] = {"uncoarsening": _uncoarsening, "cut": median_cut}
+    values: dict[Cell, float | str] = {}
+    for name, measure in quantities.items():
+        means = {
+            row: _mean(setting, measure, variant, setting.instances)
+            for row, variant in PHIS.items()
+        }
+        for row, value in means.items():
+            values[row, f"{name}, change (%)"] = 100 * (value / means[DEFAULT_PHI] - 1)
+            values[row, f"{name}, mean"] = value
+            values[row, "cases"] = len(setting.instances) * len(configurations(setting))
+    return values
+
+
+def _uncoarsening(found: Iterable[Run]) -> float:
+    return median_seconds(found, "refine")
+
+
+def _mean(setting: Setting, measure: Measure, variant: str, instances: list[Instance]) -> float:
+    """Return the geometric mean of a variant's cuts or seconds over all cases."""
+    return geometric_mean(
+        measure(_runs(setting, variant, instance, configuration))
+        for instance in instances
+        for configuration in configurations(setting)
+    )
+
+
+def _runs(setting: Setting, variant: str, instance: Instance, configuration: str) -> list[Run]:
+    k, imbalance = CONFIGURATIONS[configuration]
+    changes = VARIANTS[variant]
+    return setting.runs(
+        setting.jetpy, instance, k, preset=PRESET, imbalance=imbalance, options=changes
+    )
+
+
+EXPERIMENTS = [
+    Experiment(
+        "jet.table3",
+        "cut of synchronous label propagation over that of each variant of Jetlp, geometric means",
+        "no peers",
+        30,
+        table3,
+        bars,
+    ),
+    Experiment(
+        "jet.phi",
+        "uncoarsening time and cut with three tolerances, geometric means",
+        "no peers",
+        20,
+        phi,
+        bars,
+    ),
+]

@@ -1,0 +1,155 @@
+"""Refinement of the same hierarchies by Jet and by others: cuts (Table 4) and time (Table 5).
+
+Section 5.1 of the paper compares refinements on hierarchies of Jet, mt-KaHIP and Mt-KaHyPar. Here,
+Jet and k-way FM refine the same partition on the same hierarchy of jetpy. The hierarchies of
+Mt-KaHyPar cannot be had, because its package does not return them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import jetpy
+from bench.child import Unavailable
+from bench.instances import Instance
+from bench.papers.classes import all_row, class_rows
+from bench.papers.drawing import bars
+from bench.papers.experiment import PEER_MISSING, Experiment, Values
+from bench.papers.jet import kway_fm
+from bench.papers.jet.partitioners import PRESET
+from bench.papers.setting import Setting, or_missing
+from bench.tables import note
+from jetpy.choices import Backend
+from jetpy.problem.metrics import edge_cut
+
+K, IMBALANCE = 64, 0.03
+BACKEND: Backend = "cpu"
+"""Section 5.1: the CPU, for a fair comparison of time."""
+NEEDS = "Mt-KaHyPar; mt-KaHIP cannot be had; Mt-KaHyPar's package does not return hierarchies"
+NO_HIERARCHY = "hierarchy not exported"
+"""Stands for a number on a hierarchy of Mt-KaHyPar."""
+MLS_COLUMNS = ("MLS vs Jet, Mt-KaHIP backend", "MLS vs Jet, our backend")
+EXPORTED, OURS = (f"K-way FM vs Jet, {name} backend" for name in ("Mt-KaHyPar-D", "our"))
+
+
+class Ratios(NamedTuple):
+    """Cut and seconds of k-way FM divided by those of Jet."""
+
+    cut: float
+    seconds: float
+
+
+def table4(setting: Setting) -> Values:
+    """Return the cuts of other refinements over Jet's (section 7.1)."""
+    return _table(setting, "cut")
+
+
+def table5(setting: Setting) -> Values:
+    """Return the uncoarsening times of other refinements over Jet's (section 7.1.3)."""
+    return _table(setting, "seconds")
+
+
+def _table(setting: Setting, quantity: str) -> Values:
+    def mean(instances: list[Instance]) -> float:
+        return geometric_mean(
+            median(getattr(run, quantity) for run in compare(setting, instance))
+            for instance in instances
+        )
+
+    def ours(instances: list[Instance]) -> float | str:
+        return or_missing(partial(mean, instances), PEER_MISSING)
+
+    columns = {
+        **dict.fromkeys(MLS_COLUMNS, lambda _: PEER_MISSING),
+        EXPORTED: lambda _: NO_HIERARCHY,
+        OURS: ours,
+    }
+    return {
+        **all_row("All", setting.instances, columns),
+        **class_rows(setting.instances, columns),
+    }
+
+
+def compare(setting: Setting, instance: Instance) -> list[Ratios]:
+    """Refine a hierarchy of jetpy by k-way FM and by Jet; return a ratio for each seed.
+
+    Raises
+    ------
+    Unavailable
+        If Mt-KaHyPar is not installed.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return [
+                _compare(setting, instance, seed, Path(folder)) for seed in range(setting.seeds)
+            ]
+    except ImportError as error:
+        raise Unavailable(str(error)) from error
+
+
+def _compare(setting: Setting, instance: Instance, seed: int, folder: Path) -> Ratios:
+    note(f"refinement of {instance.name} k={K} seed={seed}")
+    graph, threads = setting.graph(instance), setting.threads
+    hierarchy = jetpy.coarsen(
+        graph, K, imbalance=IMBALANCE, preset=PRESET, seed=seed, backend=BACKEND, threads=threads
+    )
+    depth, start = balanced_start(hierarchy, threads)
+    theirs = kway_fm.refine(
+        hierarchy.levels[: depth + 1],
+        start,
+        K,
+        imbalance=IMBALANCE,
+        seed=seed,
+        threads=threads,
+        folder=folder,
+    )
+    ours = hierarchy.refine(start, level=depth, backend=BACKEND, threads=threads)
+    cut = edge_cut(graph, theirs.parts)
+    return Ratios(cut / ours.cut, theirs.seconds / ours.seconds["refine"])
+
+
+def balanced_start(hierarchy: jetpy.Hierarchy, threads: int) -> tuple[int, npt.NDArray[np.int32]]:
+    """Return a balanced partition of the coarsest possible level, and the level's index.
+
+    As in the paper, refinement starts on the coarsest level with a balanced partition.
+    """
+    for depth in reversed(range(len(hierarchy))):
+        found = jetpy.partition(
+            hierarchy.levels[depth].graph,
+            K,
+            imbalance=hierarchy.imbalance,
+            preset=PRESET,
+            seed=hierarchy.seed,
+            backend=BACKEND,
+            threads=threads,
+        )
+        if found.feasible:
+            break
+    return depth, found.parts
+
+
+EXPERIMENTS = [
+    Experiment(
+        "jet.table4",
+        "cuts of other refinements over those of Jet on the same hierarchy, geometric means",
+        NEEDS,
+        30,
+        table4,
+        bars,
+    ),
+    Experiment(
+        "jet.table5",
+        "uncoarsening times of other refinements over those of Jet on the same hierarchy",
+        NEEDS,
+        30,
+        table5,
+        bars,
+    ),
+]

@@ -1,0 +1,121 @@
+"""Time by stage and class (Table 2), and speedups of a GPU and of threads (Table 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from statistics import geometric_mean, mean, median
+
+from bench.instances import Instance
+from bench.papers.classes import class_rows
+from bench.papers.drawing import bars
+from bench.papers.experiment import NOT_MEASURED, Experiment, Values
+from bench.papers.jet.partitioners import CONFIGURATIONS, JET, PRESET, Measure, configurations, runs
+from bench.papers.setting import Run, Setting, median_seconds, or_missing
+
+STAGES = {"Uncoarsen (%)": "refine", "Coarsen (%)": "coarsen", "InitPart (%)": "initial"}
+"""Columns of Table 2 and jetpy's stages."""
+CPU, GPU = "jetpy/cpu", "jetpy/cuda"
+
+
+def table2(setting: Setting) -> Values:
+    """Return the share of each stage in the time, and the mean seconds (section 6.2.1)."""
+
+    def seconds(stage: str, instances: list[Instance]) -> float:
+        return mean(
+            run.seconds[stage]
+            for instance in instances
+            for configuration in configurations(setting)
+            for run in runs(setting, JET, instance, configuration)
+        )
+
+    def share(stage: str, instances: list[Instance]) -> float:
+        return 100 * seconds(stage, instances) / seconds("total", instances)
+
+    shares = {column: partial(share, stage) for column, stage in STAGES.items()}
+    columns = {**shares, "Avg. time (s)": partial(seconds, "total")}
+    return class_rows(setting.instances, columns)
+
+
+def table6(setting: Setting) -> Values:
+    """Return the speedups of uncoarsening: a GPU over all threads, these over one (section 7.2).
+
+    "Overall" is the time of uncoarsening, "finest level" that of refining the input graph.
+    """
+    many, one = (CPU, setting.threads), (CPU, 1)
+    gpu = (GPU, setting.threads)
+    columns = {
+        f"{name}, {part}": partial(speedup, setting, slow, fast, measure)
+        for name, slow, fast in (
+            ("GPU vs multicore", many, gpu),
+            ("multicore vs serial", one, many),
+        )
+        for part, measure in (("overall", _uncoarsening), ("finest level", _finest))
+    }
+    return class_rows(setting.instances, columns)
+
+
+def speedup(
+    setting: Setting,
+    slow: tuple[str, int],
+    fast: tuple[str, int],
+    measure: Measure,
+    instances: Iterable[Instance],
+) -> float | str:
+    """Return the geometric mean of the speedup of one back end and number of threads over another.
+
+    Without the back end, or with one thread for both, it is `NOT_MEASURED`.
+    """
+    if slow == fast:
+        return NOT_MEASURED
+
+    def ratios() -> float:
+        return geometric_mean(
+            _seconds(setting, slow, measure, instance, name)
+            / _seconds(setting, fast, measure, instance, name)
+            for instance in instances
+            for name in configurations(setting)
+        )
+
+    return or_missing(ratios, NOT_MEASURED)
+
+
+def _seconds(
+    setting: Setting,
+    platform: tuple[str, int],
+    measure: Measure,
+    instance: Instance,
+    configuration: str,
+) -> float:
+    (tool, threads), (k, imbalance) = platform, CONFIGURATIONS[configuration]
+    return measure(
+        setting.runs(tool, instance, k, preset=PRESET, imbalance=imbalance, threads=threads)
+    )
+
+
+def _uncoarsening(found: Iterable[Run]) -> float:
+    return median_seconds(found, "refine")
+
+
+def _finest(found: Iterable[Run]) -> float:
+    return median(run.levels[0].refine_seconds for run in found)
+
+
+EXPERIMENTS = [
+    Experiment(
+        "jet.table2",
+        "time by stage (%) and mean time (s), by class; the paper's on an A100",
+        "a GPU, as in the paper",
+        10,
+        table2,
+        bars,
+    ),
+    Experiment(
+        "jet.table6",
+        "speedups of uncoarsening and of the finest level, by class; the paper's: A100, 32 cores",
+        "a GPU, several cores",
+        20,
+        table6,
+        bars,
+    ),
+]
