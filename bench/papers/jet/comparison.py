@@ -48,8 +48,8 @@ def table1(setting: Setting) -> Values:
 def figure1(setting: Setting) -> Values:
     """Return the performance profiles of cuts (section 6.1).
 
-    A row has the share of cases in which a partitioner's cut is at most so large, as a multiple of
-    the smallest cut of the case. The last rows have the share in which Jet's cut is smaller than
+    A row is a factor, and a column has the share of cases in which a partitioner's cut is within
+    this factor of the smallest. The last rows have the share in which Jet's cut is smaller than
     that of one other partitioner, and the number of cases.
     """
     found = measured(setting, median_cut, setting.instances, configurations(setting))
@@ -173,7 +173,7 @@ EXPERIMENTS = [
     ),
     Experiment(
         "jet.fig1",
-        "share of cases with a cut at most so many times the smallest; where Jet's is smaller",
+        "share of cases with a cut within a factor of the smallest; where Jet's is smaller",
         NEEDS,
         60,
         figure1,
@@ -189,7 +189,7 @@ EXPERIMENTS = [
     ),
     Experiment(
         "jet.fig3",
-        "share of cases with a time at most so many times the shortest; where Jet is faster",
+        "share of cases with a time within a factor of the shortest; where Jet is faster",
         f"{NEEDS}; a GPU for jetpy, as in the paper",
         60,
         figure3,
