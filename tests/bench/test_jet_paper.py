@@ -34,7 +34,7 @@ def setting(*instances: Instance) -> Setting:
 
 
 def test_profile_has_shares_within_each_factor_of_the_best() -> None:
-    values = profiles(NUMBERS, [1, 1.5])
+    values = profiles(NUMBERS, ["1", "1.5"])
     assert (values["1", JET], values["1", "Metis"], values["1.5", "Metis"]) == (1, 0.5, 1)
     assert values["1", "KaMinPar"] == PEER_MISSING
 

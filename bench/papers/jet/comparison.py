@@ -24,8 +24,8 @@ from bench.papers.jet.partitioners import (
 from bench.papers.setting import Setting, median_cut, median_seconds, or_missing
 from jetpy.study.metrics import efficiencies, factors
 
-CUT_FACTORS = (1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0)
-TIME_FACTORS = (1, 2, 5, 10, 20, 50)
+CUT_FACTORS = ("1.00", "1.01", "1.02", "1.05", "1.10", "1.20", "1.50", "2.00")
+TIME_FACTORS = ("1", "2", "5", "10", "20", "50")
 """Rows of the profiles: bounds on a partitioner's number over the best of the case."""
 CASES = "cases"
 QUICK_GRAPHS = 1
@@ -68,7 +68,7 @@ def figure2(setting: Setting) -> Values:
 
     def best(name: str, instances: list[Instance]) -> float | str:
         found = measured(setting, median_cut, instances, names)
-        return profiles(found, [1])["1", name]
+        return profiles(found, ["1"])["1", name]
 
     ratios = {f"{name} / {JET}": partial(ratio, name) for name in OTHERS}
     shares = {f"{name} best": partial(best, name) for name in (JET, *OTHERS)}
@@ -104,14 +104,14 @@ def few(setting: Setting) -> list[Instance]:
 
 
 def profiles(
-    found: Mapping[str, Mapping[Case, float]], bounds: Iterable[float]
+    found: Mapping[str, Mapping[Case, float]], bounds: Iterable[str]
 ) -> dict[Cell, float | str]:
     """Return the share of cases in which each partitioner is within each factor of the best."""
     cases = list(found[JET])
     ratios = {name: factors(own.values()) for name, own in efficiencies(found, cases).items()}
     return {
-        (f"{bound:g}", name): (
-            sum(ratio <= bound for ratio in ratios[name]) / len(cases)
+        (bound, name): (
+            sum(ratio <= float(bound) for ratio in ratios[name]) / len(cases)
             if name in ratios
             else PEER_MISSING
         )
