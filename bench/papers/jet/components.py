@@ -42,18 +42,21 @@ def table3(setting: Setting) -> Values:
 
 def phi(setting: Setting) -> Values:
     """Return time of uncoarsening and cut with each phi, and their change from the default."""
-    quantities: dict[str, Measure] = {"uncoarsening": _uncoarsening, "cut": median_cut}
+    quantities: dict[str, tuple[str, Measure]] = {
+        "uncoarsening": ("uncoarsening (s)", _uncoarsening),
+        "cut": ("cut", median_cut),
+    }
+    cases = len(setting.instances) * len(configurations(setting))
     values: dict[Cell, float | str] = {}
-    for name, measure in quantities.items():
+    for name, (column, measure) in quantities.items():
         means = {
             row: _mean(setting, measure, variant, setting.instances)
             for row, variant in PHIS.items()
         }
         for row, value in means.items():
             values[row, f"{name}, change (%)"] = 100 * (value / means[DEFAULT_PHI] - 1)
-            values[row, f"{name}, mean"] = value
-            values[row, "cases"] = len(setting.instances) * len(configurations(setting))
-    return values
+            values[row, column] = value
+    return {**values, **{(row, "cases"): cases for row in PHIS}}
 
 
 def _uncoarsening(found: Iterable[Run]) -> float:
@@ -82,7 +85,7 @@ EXPERIMENTS = [
         "jet.table3",
         "cut of synchronous label propagation over that of each variant of Jetlp, geometric means",
         "no peers",
-        30,
+        15,
         table3,
         bars,
     ),
@@ -90,7 +93,7 @@ EXPERIMENTS = [
         "jet.phi",
         "uncoarsening time and cut with three tolerances, geometric means",
         "no peers",
-        20,
+        10,
         phi,
         bars,
     ),

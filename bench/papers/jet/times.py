@@ -106,7 +106,7 @@ EXPERIMENTS = [
         "jet.table2",
         "time by stage (%) and mean time (s), by class; the paper's on an A100",
         "a GPU, as in the paper",
-        10,
+        5,
         table2,
         bars,
     ),
