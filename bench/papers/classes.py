@@ -7,6 +7,7 @@ from functools import partial
 
 from bench.instances import Instance
 from bench.papers.experiment import NO_GRAPH, Values
+from bench.papers.stand_ins import netlist
 from jetpy import generators
 
 JET_CLASSES = {
@@ -29,6 +30,7 @@ QUICK = [
     Instance("stencil14", "FEM", "generated", 2744, partial(generators.cube, 14, 14, 14, 26)),
     Instance("road4k", "road", "generated", 4000, partial(generators.thinned_delaunay, 4000)),
     Instance("rmat11", "R-MAT", "generated", 2048, partial(generators.rmat, 11)),
+    Instance("netlist4k", "circuit", "generated", 4000, partial(netlist, 4000, 7000, 0)),
 ]
 """Graphs of quick runs."""
 
