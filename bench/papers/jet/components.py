@@ -41,7 +41,10 @@ def table3(setting: Setting) -> Values:
 
 
 def phi(setting: Setting) -> Values:
-    """Return time of uncoarsening and cut with each phi, and their change from the default."""
+    """Return time of uncoarsening and cut with each phi, and their change from the default.
+
+    Where the paper says that a time or cut improves by 55 %, its number here is -55.
+    """
     quantities: dict[str, tuple[str, Measure]] = {
         "uncoarsening": ("uncoarsening (s)", _uncoarsening),
         "cut": ("cut", median_cut),
