@@ -93,6 +93,7 @@ def test_state_equals_the_changed_graph(
         apply(model, batch, len(live.partition))
         update = live.update(batch)
         assert update.cut == live.cut
+        assert 0 < update.modification_seconds < update.seconds
         check_state(live, model)
 
 
