@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench.papers.experiment import Result
@@ -57,18 +58,23 @@ def bars(title: str, results: list[Result], *, only: str = "", log: bool = False
     return figure
 
 
-def lines(title: str, results: list[Result]) -> Figure:
-    """Draw a line for each column over the rows that are numbers; the paper's are dashed."""
+def lines(title: str, results: list[Result], *, panels: Sequence[str] = ("",)) -> Figure:
+    """Draw a line for each column over the rows that are numbers; the paper's are dashed.
+
+    Each of `panels` has the columns that begin with this text.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    for column, values in _series(results).items():
-        style = "--" if column.endswith(PAPER) else "-"
-        points = [(x, value) for row, value in values.items() if (x := _number(row)) is not None]
-        if points:
-            axes.plot(*zip(*points, strict=True), style, marker="o", ms=3, label=column)
-    axes.set_title(title, fontsize=9)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=7)
+    figure = Figure(figsize=(6 * len(panels), 4), layout="constrained")
+    for panel, axes in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
+        for column, values in _series(results).items():
+            style = "--" if column.endswith(PAPER) else "-"
+            points = sorted(
+                (x, value) for row, value in values.items() if (x := _number(row)) is not None
+            )
+            if points and column.startswith(panel):
+                axes.plot(*zip(*points, strict=True), style, marker="o", ms=3, label=column)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    figure.suptitle(title, fontsize=9)
     return figure

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from bench.papers import gkway, jet
+from bench.papers import gkway, igkway, jet
 
-EXPERIMENTS = [*jet.EXPERIMENTS, *gkway.EXPERIMENTS]
+EXPERIMENTS = [*jet.EXPERIMENTS, *gkway.EXPERIMENTS, *igkway.EXPERIMENTS]

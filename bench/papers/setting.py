@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from bench.child import Unavailable
 from bench.instances import Instance
@@ -21,6 +21,7 @@ from jetpy.study.verdict import judge
 
 JETPY = "jetpy/"
 """Prefix of jetpy's back ends among the tools."""
+T = TypeVar("T")
 NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -62,6 +63,7 @@ class Setting:
     seeds: int
     _graphs: dict[str, Graph] = field(default_factory=dict)
     _runs: dict[tuple[object, ...], list[Run]] = field(default_factory=dict)
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def jetpy(self) -> str:
@@ -73,6 +75,13 @@ class Setting:
         if instance.name not in self._graphs:
             self._graphs[instance.name] = instance.load()
         return self._graphs[instance.name]
+
+    def keep(self, key: Hashable, measure: Callable[[], T]) -> T:
+        """Return what `measure` returned at the first call with this key."""
+        if key not in self._kept:
+            note(str(key))
+            self._kept[key] = measure()
+        return cast("T", self._kept[key])
 
     def runs(
         self,

@@ -12,8 +12,8 @@ from bench.instances import Instance
 from bench.papers.setting import Setting
 from jetpy import Graph, as_graph, generators
 
-CIRCUIT, MESH, FEM, ROAD = "circuit", "mesh", "FEM", "road"
-"""Classes: netlists, plane triangulations, finite elements in space, roads."""
+CIRCUIT, MESH, FEM, ROAD, SOCIAL = "circuit", "mesh", "FEM", "road", "social"
+"""Classes: netlists, plane triangulations, finite elements in space, roads, social networks."""
 SCALE, LEAST = 16, 100_000
 QUICK_SCALE, QUICK_LEAST = 1000, 12_000
 """Divisors of the paper's number of vertices, and least numbers of vertices, of stand-ins; those of
@@ -52,6 +52,7 @@ class PaperGraph:
             MESH: partial(generators.delaunay, n, self.n),
             FEM: partial(generators.cube, *3 * (round(n ** (1 / 3)),), 26),
             ROAD: partial(generators.thinned_delaunay, n, self.n),
+            SOCIAL: partial(generators.rmat, n.bit_length() - 1, self.m // self.n),
         }[self.cls]
         name = f"generated {self.cls} of {n} for {self.name}"
         return Instance(name, self.cls, "generated", n, make)
