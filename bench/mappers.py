@@ -25,6 +25,7 @@ import numpy.typing as npt
 import jetpy
 from bench.child import Unavailable, unavailability_answered
 from bench.tools import IMBALANCE, Job, default_mtkahypar
+from jetpy import Options
 from jetpy.device.backends import get_backend
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study.answers import answering
@@ -103,7 +104,7 @@ Solve = Callable[[Machine, int], MappingRun]
 """Called as `solve(machine, seed)`."""
 
 
-def _jetpy(method: str, job: Job, backend: str) -> Solve:
+def _jetpy(method: str, job: Job, backend: str, options: Options | None = None) -> Solve:
     get_backend(backend, job.threads)
 
     def solve(machine: Machine, seed: int) -> MappingRun:
@@ -114,6 +115,7 @@ def _jetpy(method: str, job: Job, backend: str) -> Solve:
             method=method,
             imbalance=IMBALANCE,
             seed=seed,
+            options=options,
             backend=backend,
             threads=job.threads,
         )
@@ -131,6 +133,7 @@ def _partition(job: Job, backend: str) -> Solve:
             machine.k,
             imbalance=equivalent_imbalance(job.graph, machine.k),
             seed=seed,
+            preset=job.preset,
             backend=backend,
             threads=job.threads,
         )
@@ -226,6 +229,33 @@ def _scotch(job: Job, backend: str) -> Solve:
     return solve
 
 
+def _multisection(configuration: str, job: Job, backend: str) -> Solve:
+    """Prepare the program global_multisection of KaHIP's package, which uses one thread.
+
+    It partitions along the hierarchy by KaFFPa and prints the seconds of both its steps.
+    """
+    import kahip
+
+    program = Path(kahip.__file__).parents[1] / "bin" / "global_multisection"
+    if not program.exists():
+        raise Unavailable("KaHIP's package has no program global_multisection")
+    mapped = job.folder / "kahip.map"
+
+    def solve(machine: Machine, seed: int) -> MappingRun:
+        command = (
+            *(program, job.metis_file(), f"--seed={seed}"),
+            *(f"--preconfiguration={configuration}", f"--output_filename={mapped}"),
+            f"--imbalance={100 * equivalent_imbalance(job.graph, machine.k)}",
+            f"--hierarchy_parameter_string={machine.hierarchy}",
+            f"--distance_parameter_string={machine.distance}",
+        )
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        seconds = re.findall(r"(?:multisectioning took|for mapping) ([\d.e+-]+)", text)
+        return MappingRun(np.loadtxt(mapped, np.int64), sum(map(float, seconds)))
+
+    return solve
+
+
 @dataclass(frozen=True)
 class Mapper:
     """A mapping method: its preparation, and whether it belongs to jetpy."""
@@ -244,6 +274,31 @@ METHODS = {
     "scotch": Mapper(_scotch, is_jetpy=False),
 }
 """Mapping methods by name. Each module is imported only when its method is prepared."""
+
+MULTISECTION = {
+    f"kahip-{configuration}": Mapper(partial(_multisection, configuration), is_jetpy=False)
+    for configuration in ("fast", "strong")
+}
+"""KaHIP's hierarchical multisection in two of its configurations."""
+
+GPU_IM = {
+    "coarsen.rating": "expansion",
+    "coarsen.bounded": True,
+    "refine.finest_ratios": (0,),
+    "refine.coarse_ratios": (0,),
+    "refine.rebalance_by": "cut",
+    "cut_share": 1,
+}
+"""Options of GPU-IM that differ from the preset `jet`."""
+AS_PUBLISHED = {
+    name: Mapper(partial(_jetpy, method, options=options), is_jetpy=True)
+    for name, method, options in (
+        ("GPU-HM", "hm", jetpy.preset("jet")),
+        ("GPU-HM-ULTRA", "hm", jetpy.preset("jet-ultra")),
+        ("GPU-IM", "im", jetpy.preset("jet").changed(GPU_IM)),
+    )
+}
+"""jetpy's mapping methods with the options of GPU-HeiPa (Samoldekin, Schulz, Woydt, 2025)."""
 
 
 def summary(
