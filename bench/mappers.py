@@ -281,7 +281,7 @@ MULTISECTION = {
 }
 """KaHIP's hierarchical multisection in two of its configurations."""
 
-GPU_IM = {
+GPU_IM_OPTIONS = {
     "coarsen.rating": "expansion",
     "coarsen.bounded": True,
     "refine.finest_ratios": (0,),
@@ -295,7 +295,7 @@ AS_PUBLISHED = {
     for name, method, options in (
         ("GPU-HM", "hm", jetpy.preset("jet")),
         ("GPU-HM-ULTRA", "hm", jetpy.preset("jet-ultra")),
-        ("GPU-IM", "im", jetpy.preset("jet").changed(GPU_IM)),
+        ("GPU-IM", "im", jetpy.preset("jet").changed(GPU_IM_OPTIONS)),
     )
 }
 """jetpy's mapping methods with the options of GPU-HeiPa (Samoldekin, Schulz, Woydt, 2025)."""
