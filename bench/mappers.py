@@ -232,7 +232,7 @@ def _scotch(job: Job, backend: str) -> Solve:
 def _multisection(configuration: str, job: Job, backend: str) -> Solve:
     """Prepare the program global_multisection of KaHIP's package, which uses one thread.
 
-    It partitions along the hierarchy by KaFFPa and prints the seconds of both its steps.
+    It partitions along the hierarchy by KaFFPa, and prints the seconds of both its steps and J.
     """
     import kahip
 
@@ -251,7 +251,9 @@ def _multisection(configuration: str, job: Job, backend: str) -> Solve:
         )
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         seconds = re.findall(r"(?:multisectioning took|for mapping) ([\d.e+-]+)", text)
-        return MappingRun(np.loadtxt(mapped, np.int64), sum(map(float, seconds)))
+        found = re.search(r"J\(C,D,Pi'\) = (\d+)", text)
+        assert found
+        return MappingRun(np.loadtxt(mapped, np.int64), sum(map(float, seconds)), int(found[1]))
 
     return solve
 
