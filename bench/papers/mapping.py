@@ -331,7 +331,7 @@ def _contraction(events: Sequence[Event]) -> int:
     return max(ends) - min(starts) if starts else 0
 
 
-NEEDS = "graphs of at least 50,000 vertices (--min-n); a GPU with --backend"
+NEEDS = "large graphs (--min-n); a GPU with --backend"
 LOG_BARS = partial(bars, log=True)
 EXPERIMENTS = [
     Experiment(
