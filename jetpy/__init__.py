@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
     from jetpy.multilevel.outcome import Level, LevelTable
+    from jetpy.ordering.symbolic import Symbolic, symbolic
     from jetpy.problem.machine import Machine
     from jetpy.problem.options import (
         CoarsenOptions,
@@ -72,6 +73,7 @@ __all__ = [
     "Profile",
     "RefineOptions",
     "Subgraph",
+    "Symbolic",
     "Update",
     "__version__",
     "as_graph",
@@ -90,6 +92,7 @@ __all__ = [
     "read_hierarchy",
     "read_parts",
     "refine",
+    "symbolic",
     "write_graph",
     "write_parts",
 ]
@@ -119,6 +122,7 @@ _HOMES = {
     "io.parts": ("read_parts", "write_parts"),
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
     "multilevel.outcome": ("Level", "LevelTable"),
+    "ordering.symbolic": ("Symbolic", "symbolic"),
     "problem.machine": ("Machine",),
     "problem.options": (
         *("CoarsenOptions", "IncrementalOptions", "InitialOptions", "Options", "RefineOptions"),

@@ -24,7 +24,7 @@ LAYERS = """
     coarsening io refinement
     evaluation initial meshes profiling
     multilevel pages
-    constraints distributed incremental mapping result
+    constraints distributed incremental mapping ordering result
     api
     __init__ study
     cli pymetis
@@ -34,7 +34,7 @@ LAYERS = """
 FOLDERS_OF_KERNELS = """
     common
     coarsening flows initial multilevel refinement
-    constraints distributed incremental
+    constraints distributed incremental ordering
 """
 """Folders of `workloads/`, lowest layer first."""
 ALLOWED = {
@@ -45,7 +45,7 @@ ALLOWED = {
 """Allowed imports of folders that must stay independent of the rest."""
 KNOW_KERNELS = {
     *("coarsening", "constraints", "device", "distributed", "incremental", "initial"),
-    *("multilevel", "problem", "refinement", "study"),
+    *("multilevel", "ordering", "problem", "refinement", "study"),
 }
 
 

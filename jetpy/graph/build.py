@@ -105,7 +105,7 @@ def graph_from_csr(
     masses = scaled(own, VERTEX_WEIGHTS)
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     if rules.pattern:
-        matrix = pattern_of(matrix)
+        matrix = pattern_of(matrix, naming, symmetric_only=rules.pattern == "symmetric")
         integer_array(matrix.indices, "the adjacency in both directions")
         return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
     defect = find_defect(matrix, naming)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy.typing as npt
 
 from jetpy.graph.coordinates import Locate
 from jetpy.graph.validate import Naming
+
+Pattern = bool | Literal["symmetric"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,9 @@ class Rules:
     ----------
     repair : bool
         Repair self-loops, duplicate edges and missing or unequal reverse edges.
-    pattern : bool
-        Use only the positions of the entries: edges of weight 1 in both directions.
+    pattern : bool or 'symmetric'
+        Use only the positions of the entries: edges of weight 1 in both directions. With
+        'symmetric', refuse an entry whose reverse is missing.
     scale : bool
         Convert positive weights of any kind to integers.
     n : int or None
@@ -29,14 +32,14 @@ class Rules:
     """
 
     repair: bool = False
-    pattern: bool = False
+    pattern: Pattern = False
     scale: bool = False
     n: int | None = None
 
     @property
     def any_weights(self) -> bool:
         """Whether edge weights may be numbers other than integers."""
-        return self.pattern or self.scale
+        return bool(self.pattern) or self.scale
 
 
 PLAIN = Rules()

@@ -338,18 +338,35 @@ def symmetric(matrix: Matrix) -> Matrix:
     return matrix.maximum(matrix.T.tocsr())
 
 
-def pattern_of(matrix: Matrix) -> Matrix:
+def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matrix:
     """Return the symmetric pattern of a matrix without its diagonal; all entries are 1.
 
     Parameters
     ----------
     matrix : scipy.sparse.csr_array, int32, shape (n, n)
+    naming : Naming
+        How the message names entries.
+    symmetric_only : bool
+        Refuse an entry whose reverse is missing.
 
     Returns
     -------
     scipy.sparse.csr_array, int32, shape (n, n), rows sorted
+
+    Raises
+    ------
+    GraphError
+        If the pattern is not symmetric, but has to be.
     """
-    found = symmetric(merged(matrix))
+    once = merged(matrix)
+    found = symmetric(once)
+    if symmetric_only and found.nnz > once.nnz:
+        missing = _first_unmatched(once, once.T.tocsr())
+        assert missing is not None
+        raise GraphError(
+            f"the pattern is not symmetric: it has {naming.edge(*missing)}, but not its reverse; "
+            "symmetrize=True adds missing reverses"
+        )
     found.data = np.ones(found.nnz, np.int32)
     return found
 

@@ -19,7 +19,7 @@ from jetpy.graph.build import graph_of
 from jetpy.graph.convert.data import has_edge_index, unpacked
 from jetpy.graph.convert.objects import raw_of
 from jetpy.graph.csr import Graph
-from jetpy.graph.raw import Rules
+from jetpy.graph.raw import Pattern, Rules
 from jetpy.graph.validate import check_n, checked_n
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def as_graph(
     node_weight: str | None = "weight",
     n: int | None = None,
     repair: bool = False,
-    pattern: bool = False,
+    pattern: Pattern = False,
     scale: bool = False,
     name: str = "graph",
 ) -> Graph:
@@ -99,9 +99,10 @@ def as_graph(
         weights), add missing reverse edges, and give two opposite edges the larger of their
         weights. A graph that needs no repair keeps the order of its adjacency; a repaired graph
         is sorted. The logger ``jetpy.input`` reports the repairs.
-    pattern : bool
+    pattern : bool or 'symmetric'
         Use only the positions of the entries: each entry off the diagonal is an edge of weight 1,
-        in both directions. For matrices whose entries are not edge weights.
+        in both directions. For matrices whose entries are not edge weights. With 'symmetric', an
+        entry whose reverse is missing is refused.
     scale : bool
         Convert positive weights that are not integers, or too large, to integers of nearly the
         same proportions, after any repair. The logger ``jetpy.input`` reports the largest change.
@@ -163,7 +164,7 @@ def read_graph(
     *,
     n: int | None = None,
     repair: bool = False,
-    pattern: bool = False,
+    pattern: Pattern = False,
     scale: bool = False,
     progress: Progress | None = None,
 ) -> Graph:
@@ -183,7 +184,7 @@ def read_graph(
     repair : bool
         Repair self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
         does, instead of refusing them.
-    pattern, scale : bool
+    pattern, scale : bool, or 'symmetric' for `pattern`
         As for `as_graph`.
     progress : function of a fraction, optional
         Called repeatedly with the fraction of the file read, at the end with 1. For a folder, the

@@ -1,0 +1,1 @@
+"""Orderings of sparse symmetric matrices, and what they cost a factorization."""

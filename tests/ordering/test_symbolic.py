@@ -1,0 +1,111 @@
+"""Elimination trees and column counts against a dense elimination."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy import GraphError, OptionError, generators
+
+WRONG = {
+    "length": ([0, 1], "has shape"),
+    "negative": ([0, -1, 2], r"perm\[1\] is -1"),
+    "too large": ([0, 1, 3], r"perm\[2\] is 3"),
+    "repeated": ([0, 1, 1], "row 1 occurs twice"),
+}
+
+
+def eliminated(pattern: np.ndarray) -> np.ndarray:
+    """Return the pattern of the factor: each column joins the rows below its diagonal."""
+    factor = pattern | np.eye(len(pattern), dtype=bool)
+    for j in range(len(factor)):
+        rows = np.flatnonzero(factor[:, j])
+        rows = rows[rows > j]
+        factor[np.ix_(rows, rows)] = True
+    return np.tril(factor)
+
+
+def longest(parents: np.ndarray, weights: np.ndarray) -> float:
+    """Return the largest sum of weights on a path from a root."""
+    sums = np.zeros(len(parents))
+    for j in reversed(range(len(parents))):
+        sums[j] = weights[j] + (sums[parents[j]] if parents[j] >= 0 else 0)
+    return sums.max(initial=0)
+
+
+@st.composite
+def ordered_patterns(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    n = draw(st.integers(0, 14))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    pattern = rng.random((n, n)) < draw(st.sampled_from([0.05, 0.15, 0.4, 1]))
+    return pattern | pattern.T, rng.permutation(n)
+
+
+def check(matrix: object, pattern: np.ndarray, perm: np.ndarray) -> None:
+    factor = eliminated(pattern[np.ix_(perm, perm)])
+    counts = factor.sum(0)
+    below = factor & ~np.eye(len(factor), dtype=bool)
+    parents = np.where(below.any(0), below.argmax(0), -1) if len(factor) else np.zeros(0, int)
+    found = jetpy.symbolic(matrix, perm)
+    np.testing.assert_array_equal(found.counts, counts)
+    np.testing.assert_array_equal(found.parents, parents)
+    assert found.fill == counts.sum()
+    assert found.operations == (counts.astype(int) ** 2).sum()
+    assert found.height == longest(parents, np.ones(len(parents)))
+    assert found.critical_path == longest(parents, counts.astype(float) ** 2)
+
+
+@given(ordered_patterns())
+def test_tree_and_counts_of_random_patterns(given: tuple[np.ndarray, np.ndarray]) -> None:
+    pattern, perm = given
+    check(sp.csr_array(pattern.astype(float)), pattern, perm)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        generators.grid(9, 11),
+        generators.cube(5, 4, 6),
+        generators.rmat(7),
+        generators.delaunay(150),
+    ],
+    ids=lambda graph: graph.name,
+)
+def test_tree_and_counts_of_graphs(graph: jetpy.Graph) -> None:
+    pattern = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr)).toarray() > 0
+    check(graph, pattern, np.random.default_rng(1).permutation(graph.n))
+
+
+def test_natural_order_is_the_default() -> None:
+    graph = generators.grid(5, 5)
+    same = jetpy.symbolic(graph, np.arange(25))
+    np.testing.assert_array_equal(jetpy.symbolic(graph).counts, same.counts)
+
+
+def test_values_and_diagonal_do_not_matter() -> None:
+    matrix = sp.csr_array(np.array([[0.0, -2.5, 0], [1e9, 0, 0], [0, 0, 7]]))
+    assert jetpy.symbolic(matrix).counts.tolist() == [2, 1, 1]
+
+
+def test_unsymmetric_pattern_is_refused_unless_symmetrized() -> None:
+    matrix = sp.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 1, 1]]))
+    with pytest.raises(GraphError, match=r"edge \(0, 1\), but not its reverse.*symmetrize=True"):
+        jetpy.symbolic(matrix)
+    assert jetpy.symbolic(matrix, symmetrize=True).counts.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_permutations(name: str) -> None:
+    perm, message = WRONG[name]
+    with pytest.raises(OptionError, match=message):
+        jetpy.symbolic(generators.grid(1, 3), perm)
+
+
+def test_path_of_a_million_columns_takes_no_recursion() -> None:
+    n = 1_000_000
+    found = jetpy.symbolic(generators.grid(1, n))
+    assert (found.fill, found.height) == (2 * n - 1, n)

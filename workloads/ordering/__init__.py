@@ -1,0 +1,1 @@
+"""Orderings of sparse matrices."""
