@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
     from jetpy.multilevel.outcome import Level, LevelTable
+    from jetpy.ordering.minimum_degree import minimum_degree
+    from jetpy.ordering.ordering import Ordering
     from jetpy.ordering.symbolic import Symbolic, symbolic
     from jetpy.problem.machine import Machine
     from jetpy.problem.options import (
@@ -68,6 +70,7 @@ __all__ = [
     "MissingFileError",
     "OptionError",
     "Options",
+    "Ordering",
     "OutOfMemoryError",
     "Partition",
     "Profile",
@@ -84,6 +87,7 @@ __all__ = [
     "from_edges",
     "generators",
     "map_processes",
+    "minimum_degree",
     "node_graph",
     "partition",
     "partition_many",
@@ -122,6 +126,8 @@ _HOMES = {
     "io.parts": ("read_parts", "write_parts"),
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
     "multilevel.outcome": ("Level", "LevelTable"),
+    "ordering.minimum_degree": ("minimum_degree",),
+    "ordering.ordering": ("Ordering",),
     "ordering.symbolic": ("Symbolic", "symbolic"),
     "problem.machine": ("Machine",),
     "problem.options": (

@@ -61,7 +61,11 @@ class Symbolic:
 
 
 def symbolic(
-    matrix: Any, perm: npt.ArrayLike | None = None, *, symmetrize: bool = False
+    matrix: Any,
+    perm: npt.ArrayLike | None = None,
+    *,
+    n: int | None = None,
+    symmetrize: bool = False,
 ) -> Symbolic:
     """Compute the elimination tree and the exact fill of a sparse Cholesky factorization.
 
@@ -75,6 +79,8 @@ def symbolic(
     perm : integers, shape (n,), optional
         The order of elimination: row ``perm[0]`` comes first. The factor is that of
         ``matrix[perm][:, perm]`` in NumPy's notation. By default, the rows keep their order.
+    n : int, optional
+        Number of rows, as for `as_graph`: an edge list does not show empty last rows.
     symmetrize : bool
         Add missing reverses of entries, so that the pattern becomes symmetric.
 
@@ -103,11 +109,23 @@ def symbolic(
     >>> jetpy.symbolic(arrow, [3, 2, 1, 0])
     Symbolic(n = 4, fill 7, operations 13, height 2)
     """
-    flag("symmetrize", symmetrize)
-    graph = as_graph(matrix, pattern=True if symmetrize else "symmetric")
+    graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     order = checked_permutation(perm, graph.n)
     with lease(CPU, 1) as host, host.using():
         return analysed(with_required_width(host, graph), graph, order)
+
+
+def pattern_graph(matrix: Any, n: int | None, *, symmetrize: bool) -> Graph:
+    """Return the graph of a symmetric matrix: an edge for each entry off the diagonal.
+
+    Raises
+    ------
+    GraphError
+        If the pattern is not symmetric and `symmetrize` is False, or `matrix` breaks a rule of
+        `as_graph`.
+    """
+    flag("symmetrize", symmetrize)
+    return as_graph(matrix, n=n, pattern=True if symmetrize else "symmetric", name="matrix")
 
 
 def checked_permutation(perm: npt.ArrayLike | None, n: int) -> Permutation:

@@ -57,6 +57,8 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
         jetpy.IncrementalPartitioner(graph, 2, n=n, **ENGINE).n
     ),
     "write_graph": lambda graph, n, folder: written(graph, n, folder).n,
+    "symbolic": lambda graph, n, _: len(jetpy.symbolic(graph, n=n, symmetrize=True).parents),
+    "minimum_degree": lambda graph, n, _: jetpy.minimum_degree(graph, n=n, symmetrize=True).n,
 }
 OTHERS = {
     *("from_edges", "dual_graph", "dual_graph_of_faces", "read_parts", "write_parts"),

@@ -20,6 +20,8 @@ from enum import IntEnum
 
 import pykokkos as pk
 
+from jetpy.workloads.common.groups import Offset
+
 NONE = -1
 
 
@@ -42,7 +44,7 @@ class Quotient:
     """
 
     entries: pk.View1D[pk.int32]
-    starts: pk.View1D[pk.int32]
+    starts: pk.View1D[Offset]
     lengths: pk.View1D[pk.int32]
     element_counts: pk.View1D[pk.int32]  # elements at the front of the list of a variable
     kinds: pk.View1D[pk.int32]  # Kind
@@ -87,7 +89,7 @@ def flipped(v: int) -> int:
 
 
 @pk.function
-def list_of(v: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]) -> int:
+def list_of(v: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]) -> int:
     """Return the index in `heads` for a variable; the last list has all larger degrees, too."""
     first: int = numbers[base + Block.FIRST]
     last: int = numbers[base + Block.END] - 1
@@ -97,7 +99,7 @@ def list_of(v: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]) ->
 
 
 @pk.function
-def enlist(v: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
+def enlist(v: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Put a variable at the front of the list of its degree."""
     own: int = list_of(v, base, graph, numbers)
     head: int = graph.heads[own]
@@ -111,7 +113,7 @@ def enlist(v: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
 
 
 @pk.function
-def unlist(v: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
+def unlist(v: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Take a variable out of the list of its degree."""
     after: int = graph.nexts[v]
     before: int = graph.befores[v]
@@ -130,7 +132,7 @@ def is_live(v: int, graph: Quotient) -> bool:
 
 
 @pk.function
-def compact(base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
+def compact(base: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Move the lists of a block to the front of its entries.
 
     Each list begins with the flipped name of its owner meanwhile, and `starts` has what was there.
@@ -157,9 +159,7 @@ def compact(base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
 
 
 @pk.function
-def add_to_element(
-    v: int, p: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]
-):
+def add_to_element(v: int, p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Append a variable to the new element of pivot p, unless it is in it or gone."""
     if graph.weights[v] <= 0:
         return
@@ -172,7 +172,7 @@ def add_to_element(
 
 
 @pk.function
-def form_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
+def form_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Make a pivot an element: the union of its elements and variables, at the free entries."""
     needed: int = graph.lengths[p]
     for place in range(graph.element_counts[p]):
@@ -231,7 +231,7 @@ def measure_elements(p: int, step: pk.int64, graph: Quotient):
 
 @pk.function
 def update_variable(
-    v: int, p: int, step: pk.int64, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]
+    v: int, p: int, step: pk.int64, base: int, graph: Quotient, numbers: pk.View1D[Offset]
 ):
     """Remove what the new element of pivot p covers from the list of a variable, and add p.
 
@@ -318,7 +318,7 @@ def merge_bucket(bucket: int, step: pk.int64, graph: Quotient) -> pk.int64:
 
 
 @pk.function
-def finish_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
+def finish_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Put the variables of the new element into the lists of their degrees, and order the pivot."""
     numbers[base + Block.REMAINING] += graph.weights[p]
     start: int = graph.starts[p]
@@ -351,7 +351,7 @@ def finish_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[pk.int
 
 
 @pk.function
-def begin_block(base: int, graph: Quotient, numbers: pk.View1D[pk.int32]) -> int:
+def begin_block(base: int, graph: Quotient, numbers: pk.View1D[Offset]) -> int:
     """Put the variables of a block into the lists of their degrees; return their number."""
     first: int = numbers[base + Block.FIRST]
     end: int = numbers[base + Block.END]
@@ -377,7 +377,7 @@ def begin_block(base: int, graph: Quotient, numbers: pk.View1D[pk.int32]) -> int
 
 
 @pk.function
-def next_pivot(base: int, graph: Quotient, numbers: pk.View1D[pk.int32]) -> int:
+def next_pivot(base: int, graph: Quotient, numbers: pk.View1D[Offset]) -> int:
     """Take a variable of smallest degree out of its list."""
     first: int = numbers[base + Block.FIRST]
     while graph.heads[first + numbers[base + Block.LEAST]] == NONE:
@@ -388,7 +388,7 @@ def next_pivot(base: int, graph: Quotient, numbers: pk.View1D[pk.int32]) -> int:
 
 
 @pk.workunit
-def order_blocks(i: int, graph: Quotient, numbers: pk.View1D[pk.int32]):
+def order_blocks(i: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Order the variables of block i that are not in its halo."""
     base: int = i * Block.COUNT
     count: int = begin_block(base, graph, numbers)
