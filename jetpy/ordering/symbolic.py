@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,8 @@ def pattern_graph(matrix: Any, n: int | None, *, symmetrize: bool) -> Graph:
         `as_graph`.
     """
     flag("symmetrize", symmetrize)
-    return as_graph(matrix, n=n, pattern=True if symmetrize else "symmetric", name="matrix")
+    graph = as_graph(matrix, n=n, pattern=True if symmetrize else "symmetric", name="matrix")
+    return replace(graph, vertex_weights=np.ones(graph.n, np.int32))
 
 
 def checked_permutation(perm: npt.ArrayLike | None, n: int) -> Permutation:

@@ -19,6 +19,8 @@ CHECKS = (
     *("vertex names", "edges of lists", "files of graphs", "files of parts"),
     *("members", "ghosts", "subgraph ids", "subgraph edges", "subgraph weights"),
     *("evaluated", "refined is no worse"),
+    *("permutation", "elimination tree", "column counts", "fill", "operations"),
+    *("no fill of forests",),
 )
 
 

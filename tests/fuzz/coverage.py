@@ -15,6 +15,7 @@ from tests.fuzz import (
     mappings,
     meshes,
     mistakes,
+    orderings,
     processes,
     refining,
     results,
@@ -38,6 +39,7 @@ MODULES = (
     files,
     meshes,
     mistakes,
+    orderings,
     calls,
 )
 KNOWN: dict[Choice, None] = {

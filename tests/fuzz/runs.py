@@ -25,6 +25,7 @@ from tests.fuzz.lists import listed
 from tests.fuzz.mappings import mapping
 from tests.fuzz.meshes import meshed
 from tests.fuzz.mistakes import mistakes
+from tests.fuzz.orderings import ordered
 from tests.fuzz.partitions import partitioning
 from tests.fuzz.processes import spread
 from tests.fuzz.refining import refining
@@ -43,6 +44,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     filed: 4,
     meshed: 4,
     listed: 4,
+    ordered: 4,
     mistakes: 4,
     calling: 5,
 }
