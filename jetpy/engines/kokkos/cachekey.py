@@ -13,7 +13,7 @@ from types import ModuleType
 
 from jetpy.engines.cache import MOVE, cache_dirs, check_trusted, make_folders, write_at_once
 from jetpy.engines.kokkos.build import BINARY, LIBRARY, is_built
-from jetpy.engines.kokkos.paths import kokkos_paths
+from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, needed_file
 from jetpy.errors import BackendError
 from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.kernel_language.reading import read_workunits
@@ -66,11 +66,10 @@ def _circumstances(space: str) -> str:
     if space == "Cuda":
         cupy = importlib.import_module("cupy")
         digest.update(str(cupy.cuda.Device().compute_capability).encode())
-    libraries, headers, _ = kokkos_paths(space)
-    digest.update(str(libraries).encode())
-    digest.update((headers / "KokkosCore_config.h").read_bytes())
+    digest.update(str(needed_file(CORE_LIBRARY)).encode())
+    digest.update(needed_file(CONFIG).read_bytes())
     translator = Path(str(importlib.import_module("pykokkos.core").__file__)).parent
-    for file in sorted([*translator.rglob("*.py"), translator / "compile.sh"]):
+    for file in sorted(translator.rglob("*.py")):
         digest.update(file.read_bytes())
     for ours in ("build.py", "cpp.py", "cpp_text.py"):
         digest.update(Path(__file__).with_name(ours).read_bytes())

@@ -1,7 +1,8 @@
 """The C++ that PyKokkos generates for workunits, and its compilation.
 
-This code patches PyKokkos, which prints, and ends the process on failure, sometimes with code 0. So
-it runs in a separate process (`jetpy.engines.workers`).
+The translation patches PyKokkos, which prints, and ends the process on failure, sometimes with code
+0. So it runs in a separate process (`jetpy.engines.workers`). jetpy calls the C++ compiler itself,
+because PyKokkos compiles by a script in some versions and by CMake in others.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import importlib.util
 import io
 import json
 import re
+import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jetpy.engines.diagnosis import read_config
 from jetpy.engines.kokkos.cpp_text import BLOCKS, COMMON, ENTRY, RANGE
-from jetpy.engines.kokkos.paths import kokkos_paths
+from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, NVCC_WRAPPER, needed_file
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Kind, View
 from jetpy.kernel_language.reading import read_workunits
@@ -29,14 +33,15 @@ _HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "algorithm", "cmath", "cst
 """The headers that kernels need; PyKokkos's others, mainly for sorting, cost nvcc a third more."""
 _PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
 """A view that a function takes by value, where each copy checks whether views are counted."""
+_REMOVED = re.compile(r"pk_exec_space_instance\.fence\(\);|,Kokkos::Experimental::DefaultViewHooks")
+"""A wait after each launch, in some versions of PyKokkos, which would prevent CUDA graphs; and the
+default of a parameter of views, which Kokkos 5 has renamed."""
 _FEW = {Kind.FOR: 1024, Kind.REDUCE: 1024, Kind.SCAN: 16384}
 """Maximum indices for a single CPU thread, because starting all threads takes longer. OpenMP's
 scans start the threads twice, and visit the indices twice."""
 _STATIC = "Kokkos::parallel_for(pk_kernel_name,Kokkos::RangePolicy<pk_exec_space,"
 _DYNAMIC = f"{_STATIC}Kokkos::Schedule<Kokkos::Dynamic>,"
 """Beginnings of launches. Indices take different times, so OpenMP's threads take chunks of them."""
-_EXACT = "-ffp-contract=off"
-"""Prevents compilers from rounding a product and a sum as one, as only some machines can."""
 
 
 def symbol(folder: Path) -> str:
@@ -96,6 +101,7 @@ def translate(space: str, source: Path) -> str:
         }[definition.kind]
         policy = pk.RangePolicy(getattr(pk.ExecutionSpace, space), 0, 1)
         dispatch(policy, getattr(module, source.stem), **_samples(space, parameters))
+        code = [_REMOVED.sub("", line) for line in code]
         *lines, binding, _module = (line for line in code if line and not line.startswith("#"))
         lines = [_PASSED_VIEW.sub(r"const \1& \2", line) for line in lines]
         call, few, few_in_program = _call(binding, arguments, parameters), "", ""
@@ -141,34 +147,54 @@ def _serial(code: str) -> str:
 
 
 def compile_together(space: str, translations: list[str], scratch: Path) -> Path:
-    """Compile workunits as one shared library below a folder; return the library's path.
+    """Compile workunits as one shared library in a folder; return the library's path.
 
     Raises
     ------
     BackendError
-        With the message of the C++ compiler, if it fails.
+        If Kokkos is not found, or with the message of the C++ compiler, if it fails.
     """
-    import pykokkos as pk
-    from pykokkos.core.cpp_setup import CppSetup
-    from pykokkos.runtime import runtime_singleton
-
-    compiler = runtime_singleton.runtime.compiler.get_compiler()
-    options = f"-fmad=false {_EXACT}" if compiler == "nvcc" else _EXACT
-    folder, file, library = scratch / "cpp", "kernels.cpp", "kernels.so"
-    setup = CppSetup(library, [])
-    setup.get_kokkos_paths = lambda *_: kokkos_paths(space)
-    script = scratch / setup.script
-    script.write_text(setup.script_path.read_text().replace("-O3", f"-O3 {options}"))
-    script.chmod(0o755)
-    setup.script_path = script
-
+    source = scratch / "kernels.cpp"
     blocks = [BLOCKS] if space == "OpenMP" else []
     unit = [*(f"#include <{header}>" for header in _HEADERS), COMMON, *blocks, *translations, ""]
-    with _explained(folder / file):
-        setup.compile_raw_source(
-            folder, unit, file, getattr(pk.ExecutionSpace, space), False, compiler
-        )
-    return folder / library
+    source.write_text("\n".join(unit))
+    for command in _commands(space, source):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BackendError(_without_long_lines(done.stderr))
+    return source.with_suffix(".so")
+
+
+def _commands(space: str, source: Path) -> Iterator[list[str]]:
+    """Yield the commands that compile a source as an object, and link this as a shared library.
+
+    If Kokkos has its CUDA back end, its headers need nvcc, for kernels on CPUs, too. No option may
+    let a compiler round a product and a sum as one, because only some machines can.
+    """
+    import pybind11
+
+    config = needed_file(CONFIG)
+    kokkos = read_config(config.read_text())
+    compiler, for_host = "g++", ["-march=native", "-mtune=native", "-fopenmp"]
+    options = ["-O3", "-fPIC", "-ffp-contract=off", f"-std=c++{kokkos.standard}"]
+    if "CUDA" in kokkos.spaces:
+        compiler = str(needed_file(NVCC_WRAPPER))
+        for_host = [word for option in for_host for word in ("-Xcompiler", option)]
+        capability = importlib.import_module("cupy").cuda.Device().compute_capability
+        options += ["-fmad=false", f"-arch=sm_{capability}", "--expt-extended-lambda"]
+    call = [compiler, *options, *for_host]
+    assembled, libraries = source.with_suffix(".o"), needed_file(CORE_LIBRARY).parent
+    headers = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
+    yield [
+        *(*call, f"-Dpk_exec_space=Kokkos::{space}", "-c", str(source), "-o", str(assembled)),
+        *(f"-I{folder}" for folder in sorted({*headers, pybind11.get_include()})),
+        *("-isystem", str(config.parent)),
+    ]
+    yield [
+        *(*call, "-shared", str(assembled), "-o", str(source.with_suffix(".so"))),
+        *(f"{libraries}/libkokkos{name}.so" for name in ("containers", "core")),
+        f"-Wl,-rpath,{libraries}",
+    ]
 
 
 @contextmanager
@@ -185,12 +211,16 @@ def _explained(source: Path) -> Iterator[None]:
 def _explain(error: BaseException, said: str, source: Path) -> str:
     """Return an error message: the output, and the source line that it refers to."""
     words = re.sub(r"\x1b\[\d*m", "", said).partition("DEBUG AST:")[0]
-    words = "\n".join(line for line in words.splitlines() if len(line) < LONGEST).strip()
+    words = _without_long_lines(words)
     match = re.match(r"Error on line (\d+)", words)
     if match is not None:
         line = source.read_text().splitlines()[int(match[1]) - 1]
         return f"{words}: {line.strip()}\n({source})"
     return f"{words}\n{type(error).__name__}: {error}".strip()
+
+
+def _without_long_lines(words: str) -> str:
+    return "\n".join(line for line in words.splitlines() if len(line) < LONGEST).strip()
 
 
 def _import(name: str, path: Path) -> ModuleType:

@@ -1,39 +1,51 @@
-"""Location of Kokkos according to PyKokkos, corrected if another package's folder misleads it."""
+"""Files of Kokkos, found where PyKokkos looks for them."""
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from jetpy.errors import BackendError
 
+CONFIG = ("include/kokkos/KokkosCore_config.h", "include/KokkosCore_config.h")
+CORE_LIBRARY = ("lib/libkokkoscore.so", "lib64/libkokkoscore.so")
+NVCC_WRAPPER = ("bin/nvcc_wrapper",)
+"""Possible names of a file below the folder where Kokkos is installed."""
 
-def kokkos_paths(space: str) -> tuple[Path, Path, Path]:
-    """Return Kokkos's folders of libraries and headers, and the compiler program.
+
+def find_file(names: tuple[str, ...]) -> Path | None:
+    """Return the first existing file with one of these names; None if there is none."""
+    files = (folder / name for folder in _folders() for name in names)
+    return next((file for file in files if file.exists()), None)
+
+
+def needed_file(names: tuple[str, ...]) -> Path:
+    """Return the first existing file with one of these names.
 
     Raises
     ------
     BackendError
-        If PyKokkos does not find them.
+        If there is none.
     """
-    import pykokkos as pk
-    from pykokkos.core.cpp_setup import CppSetup
-    from pykokkos.runtime import runtime_singleton
-
-    compiler = runtime_singleton.runtime.compiler.get_compiler()
-    try:
-        libraries, headers, program = CppSetup("", []).get_kokkos_paths(
-            getattr(pk.ExecutionSpace, space), compiler
-        )
-    except RuntimeError as error:
-        raise BackendError(f"PyKokkos does not find the libraries of Kokkos: {error}") from error
-    return libraries_of(libraries, Path(sys.prefix)), headers, program
+    found = find_file(names)
+    if found is None:
+        folders = " or ".join(map(str, _folders()))
+        raise BackendError(f"Kokkos has no file {names[0]} below {folders}; run `jetpy doctor`")
+    return found
 
 
-def libraries_of(said: Path, prefix: Path) -> Path:
-    """Return the folder of Kokkos's libraries, given the folder that PyKokkos found.
+def _folders() -> list[Path]:
+    """Return the folders where Kokkos may be installed.
 
-    PyKokkos accepts any folder ``lib`` next to the installed packages, and some packages bring one.
+    That is the folder with the Python package kokkos, then the environment of this Python. The
+    environment variable PK_KOKKOS_LIB_PATH, if set, is the folder of the libraries instead.
     """
-    folders = (said, prefix / "lib", prefix / "lib64")
-    return next((folder for folder in folders if any(folder.glob("libkokkoscore.*"))), said)
+    chosen = os.environ.get("PK_KOKKOS_LIB_PATH")
+    if chosen:
+        return [Path(chosen).parent]
+    package = find_spec("kokkos")
+    if package is None or package.origin is None:
+        return [Path(sys.prefix)]
+    return [Path(package.origin).parents[1], Path(sys.prefix)]
