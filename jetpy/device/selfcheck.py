@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.engines.base import Array, Backend
+from jetpy.engines.child_processes import module_command
 from jetpy.errors import BackendError
 from jetpy.workloads.common.selfcheck import Tallies
 
@@ -49,7 +50,7 @@ class Outcome:
 
 def check_apart(name: str) -> Outcome:
     """Check a back end in a separate process."""
-    command = [sys.executable, "-m", __name__, name]
+    command = module_command(__name__, name)
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=PATIENCE, check=False

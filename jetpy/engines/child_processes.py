@@ -1,18 +1,33 @@
-"""Child processes that end, with all that they have started, when the work is given up."""
+"""Child processes: the command of a module, and an end of all processes when work is given up."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 PATIENCE = 0.3
 """Seconds between SIGTERM and SIGKILL."""
+_ROOT = Path(__file__).parents[2]
+"""Folder that contains the package jetpy."""
+
+
+def module_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module of jetpy in this Python.
+
+    The module does not import anything from the working directory, where a folder could hide an
+    installed package: a clone of PyKokkos hides PyKokkos. The exception is the folder of jetpy
+    itself, because jetpy need not be installed there.
+    """
+    options = [] if _ROOT.samefile(Path()) else ["-P"]
+    return [sys.executable, *options, "-m", module, *arguments]
 
 
 class ChildProcesses:

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from jetpy.engines.child_processes import module_command
 from jetpy.engines.diagnosis import Installation, Version, read_config, version_in
 from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, NVCC_WRAPPER, find_file
 
@@ -85,8 +86,7 @@ NOTHING: dict[str, Any] = {
 
 def _import_apart() -> dict[str, Any]:
     """Import packages in a separate process, and return their description."""
-    command = [sys.executable, "-m", __name__]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(module_command(__name__), capture_output=True, text=True, check=False)
     try:
         return {**NOTHING, **json.loads(done.stdout.splitlines()[-1])}
     except (IndexError, ValueError):

@@ -25,7 +25,7 @@ from queue import Empty, Queue
 from typing import IO
 
 from jetpy.engines.cache import prospects
-from jetpy.engines.child_processes import ChildProcesses
+from jetpy.engines.child_processes import ChildProcesses, module_command
 from jetpy.errors import BackendError
 
 Entry = tuple[str, ...]
@@ -163,7 +163,7 @@ def compile_in_parallel(
         todo.put(group)
     left = sum(map(len, groups))
     processes = min(jobs, left)
-    command = [sys.executable, "-m", __name__, function]
+    command = module_command(__name__, function)
     children = ChildProcesses()
     for _ in range(processes):
         threading.Thread(

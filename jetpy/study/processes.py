@@ -6,11 +6,10 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from jetpy.engines.child_processes import ChildProcesses
+from jetpy.engines.child_processes import ChildProcesses, module_command
 
 PATIENCE = 1800
 """Seconds of a process beyond the time limit, for compiling kernels and loading a graph."""
@@ -51,7 +50,7 @@ def run_apart(module: str, *arguments: object, threads: int, time_limit: float =
         Time limit in seconds, which the child enforces by SIGALRM. If it does not, it is killed
         `PATIENCE` seconds later.
     """
-    command = [sys.executable, "-m", module, *map(str, arguments)]
+    command = module_command(module, *map(str, arguments))
     env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     try:
         with ChildProcesses().start(command, env=env, stderr=subprocess.PIPE) as process:

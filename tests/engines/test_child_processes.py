@@ -1,4 +1,4 @@
-"""Child processes and their children end when the work is cancelled."""
+"""Child processes import nothing from the working directory, and end when work is cancelled."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from time import monotonic, sleep
 
 import pytest
 
-from jetpy.engines.child_processes import ChildProcesses
+from jetpy.device.selfcheck import check_apart
+from jetpy.engines import installation
+from jetpy.engines.child_processes import ChildProcesses, module_command
+from jetpy.engines.cuda.installation import examine_apart
+from jetpy.engines.workers import compile_in_parallel
 
+ROOT = Path(__file__).parents[2]
 GRANDCHILD = """
 import signal, subprocess, time
 signal.signal(signal.SIGTERM, signal.{})
@@ -78,3 +83,28 @@ def test_finished_process_keeps_its_exit_code() -> None:
     with ChildProcesses().start(["echo", "done"], stdin=subprocess.DEVNULL) as process:
         assert process.communicate()[0] == "done\n"
     assert process.returncode == 0
+
+
+CHILDREN = {
+    "self-check": lambda: check_apart("cpu").wrong == [],
+    "CUDA": lambda: examine_apart().cupy_error == "",
+    "Kokkos": lambda: "hidden" not in installation._import_apart()["error"],
+    "compilation": lambda: (
+        [*compile_in_parallel("builtins:print", [[("put",)]], 1)] == [[("put",)]]
+    ),
+}
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_folder_cannot_hide_packages_from_children(
+    child: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise ImportError('json is hidden')")
+    monkeypatch.chdir(tmp_path)
+    assert CHILDREN[child]()
+
+
+def test_children_find_jetpy_in_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.chdir(ROOT)
+    assert subprocess.run(module_command("tests.markdown"), check=False).returncode == 0

@@ -113,7 +113,7 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
     ),
     "programs": (
         replace(SOUND, missing=("g++", "nvcc")),
-        "compiling kernels needs g++, nvcc",
+        r"compiling kernels needs g\+\+, nvcc",
         "pip install pybind11",
     ),
     "no CuPy": (

@@ -10,12 +10,12 @@ import ctypes
 import importlib
 import json
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from jetpy.engines.child_processes import module_command
 from jetpy.engines.cuda import nvrtc
 from jetpy.engines.diagnosis import Version
 from jetpy.errors import BackendError
@@ -80,9 +80,7 @@ def examine(*, all_of_it: bool = False) -> Installation:
 
 def examine_apart() -> Installation:
     """Describe the whole installation, examined in a separate process."""
-    done = subprocess.run(
-        [sys.executable, "-m", __name__], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(module_command(__name__), capture_output=True, text=True, check=False)
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
