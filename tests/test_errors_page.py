@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import jetpy
 from jetpy.engines.cache import check_trusted
 from jetpy.engines.cuda import diagnosis
 from jetpy.engines.cuda.installation import Installation
+from jetpy.engines.kokkos.paths import check_not_hidden
 from jetpy.engines.oom_message import _explain
 from jetpy.io.weights import read_vertex_weights
 from jetpy.meshes.cell_types import type_of
@@ -73,6 +75,15 @@ def refuse_cache() -> None:
 def cuda_problem(**found: Any) -> None:
     installation = Installation(**{"nvrtc": (13, 0), "driver": (13, 0), **found})
     raise jetpy.BackendError(diagnosis.problems(installation)[0].what)
+
+
+def hide_pykokkos() -> None:
+    spec = ModuleSpec("pykokkos", None, is_package=True)
+    assert spec.submodule_search_locations is not None
+    spec.submodule_search_locations.append("/home/me/kokkos-sources/pykokkos")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jetpy.engines.kokkos.paths.find_spec", lambda package: spec)
+        check_not_hidden("pykokkos")
 
 
 def fill_gpu() -> None:
@@ -139,6 +150,7 @@ PROVOKED: list[Callable[[], object]] = [
     lambda: cuda_problem(),
     lambda: cuda_problem(cupy="14.0"),
     fill_gpu,
+    hide_pykokkos,
 ]
 
 

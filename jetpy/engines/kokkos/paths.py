@@ -15,6 +15,26 @@ NVCC_WRAPPER = ("bin/nvcc_wrapper",)
 """Possible names of a file below the folder where Kokkos is installed."""
 
 
+def check_not_hidden(package: str) -> None:
+    """Check that Python does not take a folder, such as a clone, for an installed package.
+
+    An editable install is not in the folder of installed packages, so Python prefers such a folder
+    in its search path, mostly in the working directory.
+
+    Raises
+    ------
+    BackendError
+        If it does; the message names the folder.
+    """
+    spec = find_spec(package)
+    if spec is not None and spec.origin is None and spec.submodule_search_locations is not None:
+        folder = Path(next(iter(spec.submodule_search_locations)))
+        raise BackendError(
+            f"the folder {folder} hides the package {package}; run jetpy in another folder than "
+            f"{folder.parent}, or install PyKokkos without -e"
+        )
+
+
 def find_file(names: tuple[str, ...]) -> Path | None:
     """Return the first existing file with one of these names; None if there is none."""
     files = (folder / name for folder in _folders() for name in names)

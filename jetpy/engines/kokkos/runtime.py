@@ -12,6 +12,7 @@ from typing import Any
 
 from jetpy.engines import gpu
 from jetpy.engines.gpu import LOST
+from jetpy.engines.kokkos.paths import check_not_hidden
 from jetpy.engines.threads import available_threads, limit_spinning, openmp_is_lost
 from jetpy.errors import BackendError
 
@@ -58,6 +59,7 @@ def check_present(space: str, device: int | None = None) -> None:
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
                 f"{package!r}. Build it from source as docs/kokkos.md describes"
             )
+        check_not_hidden(package)
     check_space(space)
     if space == "Cuda":
         _check_gpu(device)

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, find_file, needed_file
+from jetpy.engines.kokkos.paths import (
+    CONFIG,
+    CORE_LIBRARY,
+    check_not_hidden,
+    find_file,
+    needed_file,
+)
 from jetpy.errors import BackendError
 
 
@@ -56,3 +62,16 @@ def test_variable_sets_the_folder(
 def test_missing_file_is_named(folders: tuple[Path, Path]) -> None:
     with pytest.raises(BackendError, match=r"no file lib/libkokkoscore\.so below .* or .*doctor"):
         needed_file(CORE_LIBRARY)
+
+
+def test_folder_that_hides_a_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cloned" / "cloned").mkdir(parents=True)
+    (tmp_path / "cloned" / "cloned" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    words = f"the folder {tmp_path / 'cloned'} hides the package cloned; run jetpy in another"
+    with pytest.raises(BackendError, match=words):
+        check_not_hidden("cloned")
+    monkeypatch.syspath_prepend(tmp_path / "cloned")
+    check_not_hidden("cloned")
