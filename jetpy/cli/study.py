@@ -47,6 +47,16 @@ def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
     return read
 
 
+def fractions(text: str) -> tuple[float, ...]:
+    """Parse distinct decimal numbers separated by commas."""
+    try:
+        return tuple(dict.fromkeys(float(item) for item in str(text).split(",")))
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is neither a number nor a list of numbers separated by commas"
+        ) from None
+
+
 def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
     """Return a parser of known words separated by commas; `none` is the empty list."""
 
@@ -135,11 +145,13 @@ class _Study(Command):
 )
 @click.option(
     "--imbalance",
-    type=float,
-    default=0.03,
+    "imbalances",
+    type=fractions,
+    default="0.03",
     show_default=True,
-    help="A part may weigh at most (1 + imbalance) times the average; the average is rounded "
-    "up, the limit down.",
+    metavar="E,...",
+    help="Allowed imbalances. A part may weigh at most (1 + E) times the average; the average is "
+    "rounded up, the limit down.",
 )
 @click.option(
     "--time-limit",
@@ -180,7 +192,7 @@ def study_command(
     presets: tuple[choices.Preset, ...],
     seeds: tuple[int, ...],
     repeats: int,
-    imbalance: float,
+    imbalances: tuple[float, ...],
     time_limit: float,
     machine: str | None,
     merge: bool,
@@ -219,7 +231,7 @@ def study_command(
             "threads": threads,
             "seeds": seeds,
             "repeats": repeats,
-            "imbalance": imbalance,
+            "imbalances": imbalances,
             "time_limit": time_limit,
         }
         with progress_bars(quiet=quiet) as bars:
@@ -264,7 +276,8 @@ def _run(
     from jetpy.study.runner import check_graphs, installed, make_runs, measure_rooflines, names_of
     from jetpy.study.study import Study
 
-    checked_imbalance(asked["imbalance"], large=False)
+    for imbalance in asked["imbalances"]:
+        checked_imbalance(imbalance, large=False)
     names_of(files)
     there, missing = installed(tools)
     if missing:
@@ -288,7 +301,7 @@ def _run(
         backends=tuple(working),
         tools=tuple(there),
     )
-    study = Study.opened(output, name or here.id, here, options.imbalance)
+    study = Study.opened(output, name or here.id, here)
     bars.busy("Reading graphs")
     check_graphs(study, files, options)
     bars.busy("Measuring bandwidth")

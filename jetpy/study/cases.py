@@ -37,7 +37,8 @@ class Options:
     tools : tuple of str
         Other partitioners, of `jetpy.study.tools.PEERS`.
     threads, seeds : tuple of int
-    imbalance : float
+    imbalances : tuple of float
+        Allowed imbalances.
     time_limit : float
         Seconds after which a run is stopped.
     repeats : int
@@ -50,23 +51,24 @@ class Options:
     tools: tuple[str, ...]
     threads: tuple[int, ...]
     seeds: tuple[int, ...]
-    imbalance: float
+    imbalances: tuple[float, ...]
     time_limit: float
     repeats: int = 1
 
 
 class Problem(NamedTuple):
-    """A graph and a number of parts; seeds do not distinguish problems.
+    """A graph, a number of parts and an allowed imbalance; seeds do not distinguish problems.
 
-    >>> str(Problem("mesh", 8))
-    'mesh k=8'
+    >>> str(Problem("mesh", 8, 0.03))
+    'mesh k=8 imbalance=0.03'
     """
 
     graph: str
     k: int
+    imbalance: float
 
     def __str__(self) -> str:
-        return f"{self.graph} k={self.k}"
+        return f"{self.graph} k={self.k} imbalance={self.imbalance}"
 
 
 class Case(NamedTuple):
@@ -78,6 +80,7 @@ class Case(NamedTuple):
 
     graph: str
     k: int
+    allowed_imbalance: float
     tool: str
     preset: str
     backend: str
@@ -92,7 +95,7 @@ class Case(NamedTuple):
     @property
     def problem(self) -> str:
         """Name of the problem."""
-        return str(Problem(self.graph, self.k))
+        return str(Problem(self.graph, self.k, self.allowed_imbalance))
 
     @property
     def uses_threads(self) -> bool:
@@ -174,8 +177,9 @@ def cases_of(graph: str, options: Options) -> list[Case]:
         for threads in options.threads
     ]
     return [
-        Case(graph, k, *how, seed)
+        Case(graph, k, imbalance, *how, seed)
         for k in options.ks
+        for imbalance in options.imbalances
         for seed in options.seeds
         for how in (*ours, *others)
     ]

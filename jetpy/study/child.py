@@ -41,7 +41,6 @@ class Task:
 
     case: Case
     folder: str
-    imbalance: float
     time_limit: float
     profile: bool
     repeats: int = 1
@@ -66,7 +65,13 @@ def main() -> None:
 def found_by(task: Task) -> dict[str, Any]:
     """Return the result of a run, or the reason why the tool is absent."""
     folder = Path(task.folder)
-    job = Job(load_arrays(folder), folder, _preset(task.case), task.case.threads, task.imbalance)
+    job = Job(
+        load_arrays(folder),
+        folder,
+        _preset(task.case),
+        task.case.threads,
+        task.case.allowed_imbalance,
+    )
     try:
         _warm_up(task.case, job)
         solve = _prepare(task.case, job)

@@ -14,19 +14,26 @@ from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.multilevel.outcome import STAGES
 from jetpy.study.cases import JETPY, Problem
+from jetpy.study.machine import FILE, read_setting
 
 Row = dict[str, str]
+ALLOWED = "allowed_imbalance"
+"""Column with the imbalance that a run may have; the column `imbalance` is that of its parts."""
 STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
 """Columns with the seconds of each stage of jetpy's runs."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file: its name, its columns, and the columns that form the key of a row."""
+    """A CSV file: its name, its columns, and the columns that form the key of a row.
+
+    Files of earlier versions may lack the columns in `later`.
+    """
 
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]
+    later: tuple[str, ...] = ()
 
     def key_of(self, row: Mapping[str, str]) -> tuple[str, ...]:
         """Return the key of a row."""
@@ -35,7 +42,8 @@ class Table:
     def read(self, folder: Path) -> list[Row]:
         """Return the rows, the last one of each key; none if the file does not exist.
 
-        An unfinished last line is ignored.
+        An unfinished last line is ignored. Missing columns of a file of an earlier version are
+        filled in.
 
         Raises
         ------
@@ -50,19 +58,23 @@ class Table:
         header = next(reader, None)
         if header is None:
             return []
-        if tuple(header) != self.columns:
+        missing = set(self.later) - set(header)
+        if header != [column for column in self.columns if column not in missing]:
             raise JetpyError(
                 f"{path}: the columns do not match this version of jetpy; use another folder"
             )
+        added = _missing_cells(folder, missing)
         rows = {}
         for cells in reader:
-            if len(cells) != len(self.columns):
+            if len(cells) != len(header):
                 raise JetpyError(
                     f"{path}, line {reader.line_num}: the line has {len(cells)} cells, but must "
-                    f"have {len(self.columns)}; remove the line"
+                    f"have {len(header)}; remove the line"
                 )
-            row = dict(zip(self.columns, cells, strict=True))
-            rows[self.key_of(row)] = row
+            row = {**dict(zip(header, cells, strict=True)), **added}
+            if ALLOWED in missing and "problem" in row:
+                row["problem"] = str(problem_in(row))
+            rows[self.key_of(row)] = {column: row[column] for column in self.columns}
         return list(rows.values())
 
     def append(self, folder: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -92,12 +104,13 @@ PERFORMANCE = Table(
     "performance.csv",
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
-        *("graph", "n", "m", "graph_sha", "k", "tool", "preset", "backend", "threads"),
+        *("graph", "n", "m", "graph_sha", "k", ALLOWED, "tool", "preset", "backend", "threads"),
         *("measured_threads", "seed", "cut", "imbalance", "feasible", "parts_sha"),
         *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS),
         *("launches", "kernels", "status", "machine"),
     ),
-    ("graph", "k", "tool", "preset", "backend", "threads", "seed", "machine"),
+    ("graph", "k", ALLOWED, "tool", "preset", "backend", "threads", "seed", "machine"),
+    later=(ALLOWED,),
 )
 """One row per run. The first seven columns are those that p3-analysis-library reads.
 
@@ -107,25 +120,51 @@ PERFORMANCE = Table(
 KERNELS = Table(
     "kernels.csv",
     (
-        *("graph", "k", "preset", "backend", "threads", "kernel", "engine"),
+        *("graph", "k", ALLOWED, "preset", "backend", "threads", "kernel", "engine"),
         *("calls", "seconds", "bytes", "share", "machine"),
     ),
-    ("graph", "k", "preset", "backend", "threads", "kernel", "engine", "machine"),
+    ("graph", "k", ALLOWED, "preset", "backend", "threads", "kernel", "engine", "machine"),
+    later=(ALLOWED,),
 )
 """One row per kernel of a run; `engine` is its back end, the host of a GPU on small levels."""
 TABLES = (PERFORMANCE, KERNELS)
 CHECKSUMS = Table(
     "checksums.csv",
-    ("graph", "k", "preset", "seed", "backend", "threads", "machine", "parts_sha", "equal"),
-    ("graph", "k", "preset", "seed", "backend", "threads", "machine"),
+    (
+        *("graph", "k", ALLOWED, "preset", "seed", "backend", "threads", "machine"),
+        *("parts_sha", "equal"),
+    ),
+    ("graph", "k", ALLOWED, "preset", "seed", "backend", "threads", "machine"),
+    later=(ALLOWED,),
 )
 """One row per run of jetpy, derived from `PERFORMANCE`: whether the parts `equal` the first."""
-_TIMED = ("graph", "k", "preset", "backend", "threads", "machine")
+_TIMED = ("graph", "k", ALLOWED, "preset", "backend", "threads", "machine")
+_PARTS = ("graph", "k", ALLOWED, "preset", "seed")
 
 
 def problem_in(row: Mapping[str, str]) -> Problem:
     """Return the problem of a row."""
-    return Problem(row["graph"], int(row["k"]))
+    return Problem(row["graph"], int(row["k"]), float(row[ALLOWED]))
+
+
+def _missing_cells(folder: Path, columns: Iterable[str]) -> Row:
+    """Return the cells of columns that a file of an earlier version lacks.
+
+    Raises
+    ------
+    JetpyError
+        If the allowed imbalance is not known.
+    """
+    cells = dict.fromkeys(columns, "")
+    if ALLOWED in cells:
+        setting = read_setting(folder)
+        if setting is None or setting.imbalance is None:
+            raise JetpyError(
+                f"{folder}: an earlier version of jetpy wrote the tables, and {FILE} lacks the "
+                "imbalance; use another folder"
+            )
+        cells[ALLOWED] = f"{setting.imbalance}"
+    return cells
 
 
 def timed_run(row: Mapping[str, str]) -> tuple[str, ...]:
@@ -156,11 +195,14 @@ def is_copy(row: Mapping[str, str]) -> bool:
 
 
 def compared(runs: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """Return runs of jetpy that should find the same parts, by graph, k, preset and seed."""
+    """Return runs of jetpy that should find the same parts.
+
+    The keys are graph, k, allowed imbalance, preset and seed.
+    """
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in runs:
         if row["tool"] == JETPY and row["parts_sha"] and not is_copy(row):
-            key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
+            key = tuple(row[column] for column in _PARTS)
             found.setdefault(key, []).append(row)
     return found
 
@@ -183,8 +225,8 @@ def write_checksums(folder: Path, runs: Iterable[Row]) -> None:
 def without_kernels(runs: Iterable[Row], kernels: Iterable[Row]) -> list[Row]:
     """Return runs whose kernels were timed but are not all in the table of kernels.
 
-    >>> run = {"graph": "a", "k": "2", "preset": "fast", "backend": "cpu", "threads": "1"}
-    >>> run |= {"machine": "box"}
+    >>> run = {"graph": "a", "k": "2", "allowed_imbalance": "0.03", "preset": "fast"}
+    >>> run |= {"backend": "cpu", "threads": "1", "machine": "box"}
     >>> len(without_kernels([{**run, "kernels": "2"}, {**run, "kernels": ""}], [run]))
     1
     """

@@ -78,16 +78,17 @@ Machines = Mapping[str, Machine]
 
 @dataclass(frozen=True)
 class Setting:
-    """The imbalance of all runs of a study, and the machines that made them.
+    """The machines that made the runs of a study.
 
     Attributes
     ----------
-    imbalance : float
     machines : mapping of str to Machine
+    imbalance : float, optional
+        Allowed imbalance of all runs, in a study of an earlier version; now, the tables contain it.
     """
 
-    imbalance: float
     machines: Machines = field(default_factory=dict)
+    imbalance: float | None = None
 
     def with_machine(self, name: str, machine: Machine) -> Setting:
         """Return the setting with a machine added or replaced."""
@@ -125,7 +126,8 @@ def read_setting(folder: Path) -> Setting | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         machines = {name: _machine(**own) for name, own in content["machines"].items()}
         assert all(machine.identity and machine.works for machine in machines.values())
-        return Setting(float(content["imbalance"]), machines)
+        imbalance = content.get("imbalance")
+        return Setting(machines, None if imbalance is None else float(imbalance))
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
         message = f"{path}: jetpy study did not write this file; remove it, or use another folder"
         raise JetpyError(message) from error
@@ -136,9 +138,10 @@ def _machine(host: str, facts: Mapping[str, Any], roofs: Mapping[str, Any]) -> M
 
 
 def write_setting(folder: Path, setting: Setting) -> None:
-    """Write the file with the setting of a study."""
+    """Write the file with the machines of a study."""
+    machines = {name: asdict(machine) for name, machine in setting.machines.items()}
     with atomic_write(folder / FILE) as stream:
-        stream.write(f"{json.dumps(asdict(setting), indent=2)}\n".encode())
+        stream.write(f"{json.dumps({'machines': machines}, indent=2)}\n".encode())
 
 
 def check_same(name: str, known: Machine, other: Machine) -> None:

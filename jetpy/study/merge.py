@@ -35,7 +35,7 @@ def merge(folders: Sequence[Path], target: Path) -> None:
     JetpyError
         If a folder holds no study or has lost kernels, or the target holds a study; if two machines
         have the same name, two studies have the same run with other results, two graphs of one
-        name differ, or imbalances or versions of jetpy differ.
+        name differ, or versions of jetpy differ.
     """
     if (target / PERFORMANCE.name).exists():
         raise JetpyError(f"{target} already contains a study; use another folder")
@@ -64,23 +64,16 @@ def _check_whole(folder: Path) -> None:
 
 
 def _setting(folders: Sequence[Path]) -> Setting:
-    joined: Setting | None = None
+    joined = Setting()
     for folder in folders:
         own = read_setting(folder)
         if own is None:
             raise JetpyError(f"{folder} is not the folder of a study: {FILE} is missing")
-        joined = joined or Setting(own.imbalance)
-        if joined.imbalance != own.imbalance:
-            raise JetpyError(
-                f"{folder} has an imbalance of {own.imbalance}, but an earlier folder has "
-                f"{joined.imbalance}; merge studies with the same imbalance"
-            )
         for name, machine in own.machines.items():
             check_same(name, joined.machines.get(name, machine), machine)
             for known in joined.machines.values():
                 check_version(folder, machine, known)
             joined = joined.with_machine(name, machine)
-    assert joined is not None
     return joined
 
 

@@ -52,19 +52,13 @@ def study_page(results: Results, command: str) -> str:
         platforms=Table(
             ("", "platform"), [(f"{i + 1}", p) for i, p in enumerate(results.platforms)], 2
         ),
-        time=_portability("time", results.by_time, results, styles),
-        cut=_portability("cut", results.by_cut, results, styles),
-        bandwidth=_portability("bandwidth", results.by_bandwidth, results, styles),
-        profiles=[
-            drawn(profile_figure(found.each, what, styles), f"Performance profile: {what}")
-            for what, found in (("time", results.by_time), ("cut", results.by_cut))
-            if found.cells
+        comparisons=[
+            _comparison(own, imbalance, results, styles)
+            for imbalance, own in results.by_imbalance.items()
         ],
         repeats=_repeats(results),
         copied=", ".join(_copied(results)) or "none here",
         left_out=results.left_out,
-        solved=bool(results.solved),
-        front=_front(results, styles),
         roofs=[_roofline(results, engine, own) for engine, own in results.launches.items()],
         runs=_runs(results),
         machines=[(name, _machine(machine)) for name, machine in results.machines.items()],
@@ -77,13 +71,33 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("graphs", ", ".join(dict.fromkeys(problem.graph for problem in results.problems))),
         ("parts", ", ".join(f"{k}" for k in sorted({p.k for p in results.problems}))),
         ("seeds", ", ".join(f"{seed}" for seed in _seeds(results))),
-        ("imbalance", f"{results.setting.imbalance:g}"),
+        ("imbalance", ", ".join(results.by_imbalance)),
         ("applications", ", ".join(_with_presets(results))),
         ("runs", f"{len(results.runs):,}"),
         ("runs without feasible parts", f"{len(results.failures):,}"),
         ("partitions found more than once", f"{_several(results):,}"),
         ("partitions with different parts", f"{len(results.unequal):,}"),
     ]
+
+
+def _comparison(
+    own: Results, imbalance: str, results: Results, styles: Styles
+) -> dict[str, object]:
+    """Return the tables and figures of one imbalance; platforms are numbered as in all results."""
+    at = f" at imbalance {imbalance}" * (len(results.by_imbalance) > 1)
+    return {
+        "at": at,
+        "time": _portability(f"time{at}", own.by_time, results, styles),
+        "cut": _portability(f"cut{at}", own.by_cut, results, styles),
+        "bandwidth": _portability(f"bandwidth{at}", own.by_bandwidth, results, styles),
+        "profiles": [
+            drawn(profile_figure(found.each, what, styles), f"Performance profile: {what}{at}")
+            for what, found in (("time", own.by_time), ("cut", own.by_cut))
+            if found.cells
+        ],
+        "solved": bool(own.solved),
+        "front": _front(own, results.platforms, at, styles),
+    }
 
 
 def _seeds(results: Results) -> list[int]:
@@ -164,11 +178,11 @@ def _each(found: Efficiencies, results: Results) -> Table:
     return Table(headers, rows[:MAX_EFFICIENCIES], 2, note=note)
 
 
-def _front(results: Results, styles: Styles) -> Drawn | None:
-    times, cuts = (over_best(values) for values in (results.seconds, results.cuts))
+def _front(own: Results, platforms: Sequence[str], at: str, styles: Styles) -> Drawn | None:
+    times, cuts = (over_best(values) for values in (own.seconds, own.cuts))
     if not times.keys() & cuts.keys():
         return None
-    return drawn(front_figure(times, cuts, results.platforms, styles), "Cut against time")
+    return drawn(front_figure(times, cuts, platforms, styles), f"Cut against time{at}")
 
 
 def _roofline(results: Results, engine: Engine, launches: Sequence[Launches]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
@@ -17,7 +17,7 @@ from jetpy.study.cases import (
     runs_on,
 )
 from jetpy.study.efficiency import Cell, Efficiencies
-from jetpy.study.files import TABLES, Row, compared, is_copy, problem_in
+from jetpy.study.files import ALLOWED, TABLES, Row, compared, is_copy, problem_in
 from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
 from jetpy.study.metrics import Values, bests, efficiencies, itself
@@ -40,10 +40,23 @@ class Results:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """All problems, in the order of graphs, then by number of parts."""
+        """All problems, in the order of graphs, then by number of parts and imbalance."""
         graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
         found = {problem_in(row) for row in self.runs}
-        return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem.k))
+        return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem[1:]))
+
+    @cached_property
+    def by_imbalance(self) -> dict[str, Results]:
+        """The results with each allowed imbalance, ascending."""
+        found = sorted({row[ALLOWED] for row in self.runs}, key=float)
+        return {
+            imbalance: replace(
+                self,
+                runs=[row for row in self.runs if row[ALLOWED] == imbalance],
+                kernels=[row for row in self.kernels if row[ALLOWED] == imbalance],
+            )
+            for imbalance in found
+        }
 
     @cached_property
     def platforms(self) -> list[str]:
@@ -267,15 +280,15 @@ class Results:
 
     @cached_property
     def compared(self) -> dict[tuple[str, ...], list[Row]]:
-        """Runs of jetpy that should find the same parts, by graph, k, preset and seed."""
+        """Runs of jetpy that should find the same parts, as in `files.compared`."""
         return compared(self.runs)
 
     @cached_property
     def unequal(self) -> list[str]:
         """Partitions that differ between back ends, numbers of threads, or machines."""
         return [
-            f"{graph}, k = {k}, {preset}, seed {seed}"
-            for (graph, k, preset, seed), rows in self.compared.items()
+            f"{graph}, k = {k}, imbalance {imbalance}, {preset}, seed {seed}"
+            for (graph, k, imbalance, preset, seed), rows in self.compared.items()
             if len({row["parts_sha"] for row in rows}) > 1
         ]
 
@@ -309,10 +322,10 @@ class Results:
         -------
         dict
             The numbers of runs, failures, and partitions that were compared and that differ; the
-            exclusions `left_out`, with reasons; by application, `performance_portability` by time,
-            cut and bandwidth, as on the page: None if no platform has all problems.
+            exclusions `left_out`, with reasons; by allowed imbalance, `performance_portability` by
+            time, cut and bandwidth, as on the page: by application, None if no platform has all
+            problems.
         """
-        kinds = {"time": self.by_time, "cut": self.by_cut, "bandwidth": self.by_bandwidth}
         return {
             "runs": len(self.runs),
             "failures": len(self.failures),
@@ -320,7 +333,14 @@ class Results:
             "unequal": self.unequal,
             "platforms": self.platforms,
             "left_out": self.left_out,
-            "performance_portability": {kind: found.metric for kind, found in kinds.items()},
+            "performance_portability": {
+                imbalance: {
+                    "time": own.by_time.metric,
+                    "cut": own.by_cut.metric,
+                    "bandwidth": own.by_bandwidth.metric,
+                }
+                for imbalance, own in self.by_imbalance.items()
+            },
         }
 
 

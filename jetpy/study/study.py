@@ -55,24 +55,20 @@ class Study:
     runs: dict[tuple[str, ...], Row]
 
     @classmethod
-    def opened(cls, folder: Path, name: str, machine: Machine, imbalance: float) -> Study:
+    def opened(cls, folder: Path, name: str, machine: Machine) -> Study:
         """Open a study, or begin a new one.
 
-        Runs whose kernel timings were lost do not count as existing, so they are repeated.
+        Runs whose kernel timings were lost do not count as existing, so they are repeated. Tables
+        of an earlier version get the columns of this one.
 
         Raises
         ------
         JetpyError
-            If the folder holds something else, or a study with another imbalance, by another
-            version of jetpy, or of another machine of this name.
+            If the folder holds something else, or a study by another version of jetpy, or of
+            another machine of this name.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        setting = read_setting(folder) or Setting(imbalance)
-        if setting.imbalance != imbalance:
-            raise JetpyError(
-                f"{folder} contains a study with an imbalance of {setting.imbalance}; use another "
-                "folder"
-            )
+        setting = read_setting(folder) or Setting()
         for known in setting.machines.values():
             check_version(folder, known, machine)
         if name in setting.machines:
@@ -80,6 +76,9 @@ class Study:
             check_same(name, known, machine)
             machine = replace(machine, roofs=known.roofs)
         runs, kernels = (table.read(folder) for table in TABLES)
+        for table, rows in zip(TABLES, (runs, kernels), strict=True):
+            if (folder / table.name).exists():
+                table.write(folder, rows)
         lost = {PERFORMANCE.key_of(row) for row in without_kernels(runs, kernels)}
         keyed = {key: row for row in runs if (key := PERFORMANCE.key_of(row)) not in lost}
         study = cls(folder, name, setting, keyed)

@@ -17,6 +17,7 @@ from jetpy.device import doctor
 from jetpy.engines.threads import available_threads
 from jetpy.graph.generators import grid
 from jetpy.study import runner
+from jetpy.study.arrays import checksum_of_parts
 from jetpy.study.files import KERNELS, PERFORMANCE, Table
 from jetpy.study.machine import FILE
 from jetpy.study.processes import Outcome
@@ -123,6 +124,27 @@ def test_study_runs_only_missing_rows(made: Path, run: Run, ran: list[object]) -
 
 
 @pytest.mark.slow
+def test_another_imbalance_is_added(made: Path, run: Run, ran: list[object]) -> None:
+    before = rows(made)
+    words = ("study", "mesh.graph", "--backends", "cpu", *WORDS)
+    output = run(*words, "--imbalance", "0.03,0.001").stdout
+    assert "8 runs on 2 platforms; the same parts in all of 2 partitions" in output
+    assert len(ran) == 3
+    found = rows(made)
+    assert found[: len(before)] == before
+    added = found[len(before) :]
+    assert {row["allowed_imbalance"] for row in added} == {"0.001"}
+    graph = grid(40, 30)
+    result = jetpy.partition(graph, 2, imbalance=0.001, backend="cpu", threads=1)
+    assert {row["parts_sha"] for row in added if row["launches"]} == {
+        checksum_of_parts(result.parts)
+    }
+    for row in added:
+        assert row["feasible"] == ("yes" if float(row["imbalance"]) <= 0.001 else "no")
+    assert {row["allowed_imbalance"] for row in KERNELS.read(made)} == {"0.03", "0.001"}
+
+
+@pytest.mark.slow
 def test_more_repeats_run_again(made: Path, run: Run, ran: list[object]) -> None:
     words = "study", "mesh.graph", "--backends", "cpu", *WORDS
     assert "Each run was made once" in page(made / "report.html").text
@@ -191,7 +213,10 @@ def test_different_parts_are_an_error(made: Path, run: Run) -> None:
     assert first["tool"] == "jetpy"
     PERFORMANCE.write(made, [{**first, "parts_sha": "0"}, *others])
     output = run("study", "--merge", "study", "-o", "all", code=1)
-    assert "parts differ on mesh, k = 2, default, seed 0, which is a defect" in output.stderr
+    assert (
+        "parts differ on mesh, k = 2, imbalance 0.03, default, seed 0, which is a defect"
+        in output.stderr
+    )
     assert page("all/report.html").text_of("p").startswith("DIFFERENT PARTS")
 
 
@@ -199,7 +224,7 @@ def test_merged_study_as_json(made: Path, run: Run) -> None:
     output = json.loads(run("study", "--merge", "study", "-o", "all", "--json", "-").stdout)
     assert output["runs"] == RUNS
     assert output["unequal"] == []
-    metric = output["performance_portability"]
+    metric = output["performance_portability"]["0.03"]
     assert metric["cut"].keys() == {"jetpy/default", "metis"}
     assert metric["bandwidth"].keys() == {"jetpy/default"}
     assert all(0 < value <= 1 for own in metric.values() for value in own.values())
@@ -238,7 +263,7 @@ def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) ->
         "study", "large.npz", "-k", "900", "--backends", "cpu", "--tools", "none", "--threads",
         "1", "--machine", "box", "--time-limit", "0.001", "-o", "study",
     )  # fmt: skip
-    assert "large k=900 seed=0, jetpy/default: time limit" in output.stderr
+    assert "large k=900 imbalance=0.03 seed=0, jetpy/default: time limit" in output.stderr
     assert "5 runs on 2 platforms, 1 run without feasible parts (jetpy/default);" in output.stdout
     assert rows(made)[-1]["fom"] == ""
     assert np.all([row["status"] == "done" for row in rows(made)[:-1]])
@@ -265,7 +290,12 @@ def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) ->
             2,
             "'scotch' is unknown; choose from metis",
         ),
-        (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
+        (("mesh.graph", "-k", "2", "--imbalance", "0.03,-1"), 2, "imbalance"),
+        (
+            ("mesh.graph", "-k", "2", "--imbalance", "0.03,x"),
+            2,
+            "'0.03,x' is neither a number nor a list of numbers",
+        ),
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "have the same name, mesh"),
         (("mesh.part", "-k", "2", "--tools", "none", "--backends", "cpu"), 1, "mesh.part"),
         (("--merge", "mesh.graph"), 1, "mesh.graph"),

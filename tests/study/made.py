@@ -64,11 +64,10 @@ def study(
     own: Machine,
     rows: list[dict[str, Any]],
     kernels: list[dict[str, Any]] | None = None,
-    imbalance: float = 0.03,
 ) -> Path:
     """Write a study with the given rows."""
     folder.mkdir(exist_ok=True)
-    write_setting(folder, Setting(imbalance, {name: own}))
+    write_setting(folder, Setting({name: own}))
     PERFORMANCE.write(folder, rows)
     KERNELS.write(folder, kernels or [])
     return folder
@@ -78,7 +77,7 @@ def kernel(
     name: str, case: Case, kernel: str, calls: int, seconds: float, moved: int
 ) -> dict[str, Any]:
     """Return the row of a kernel; its share is empty if it moved no bytes."""
-    shared = ("graph", "k", "preset", "backend", "threads")
+    shared = ("graph", "k", "allowed_imbalance", "preset", "backend", "threads")
     return {
         **{column: case._asdict()[column] for column in shared},
         **{"kernel": kernel, "engine": case.backend, "calls": calls, "seconds": seconds},

@@ -26,10 +26,10 @@ def test_run_with_the_median_time_is_reported(
     solve = Tool(lambda job: lambda k, seed: next(made), threaded=False)
     monkeypatch.setitem(child.PEERS, "made-up", solve)
     monkeypatch.setattr(child, "_warm_up", lambda case, job: None)
-    case = Case("mesh", 2, "made-up", "", "", 1, 0)
-    found = child.found_by(child.Task(case, str(tmp_path), 0.03, 60, False, repeats=4))
+    case = Case("mesh", 2, 0.03, "made-up", "", "", 1, 0)
+    found = child.found_by(child.Task(case, str(tmp_path), 60, False, repeats=4))
     assert [found[name] for name in ("seconds_min", "seconds", "seconds_max")] == [1.0, 2.0, 9.0]
     assert found["cut"] == 4
     made = iter([(1 - halves, {"total": 1.0})])
-    alone = child.found_by(child.Task(case, str(tmp_path), 0.03, 60, False))
+    alone = child.found_by(child.Task(case, str(tmp_path), 60, False))
     assert found["sha"] == alone["sha"]

@@ -13,7 +13,7 @@ BOTH = ("a", "b")
 
 @pytest.mark.parametrize("worst", [1.02, 1.17, 1.9, 2.5, 8.0, 150.0])
 def test_ticks_of_profiles_are_round(worst: float) -> None:
-    cells = [Cell(Problem("mesh", k), "box cpu-1") for k in (2, 4)]
+    cells = [Cell(Problem("mesh", k, 0.03), "box cpu-1") for k in (2, 4)]
     each = {"a": dict.fromkeys(cells, 1.0), "b": dict.fromkeys(cells, 1 / worst)}
     figure = profile_figure(each, "cut", Styles(BOTH))
     figure.draw_without_rendering()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,17 +11,18 @@ import pytest
 
 from jetpy.errors import JetpyError
 from jetpy.study.cases import Case
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.files import ALLOWED, CHECKSUMS, KERNELS, PERFORMANCE
 from jetpy.study.machine import FILE, Setting, read_setting, write_setting
 from jetpy.study.merge import merge
 from jetpy.study.results import read_results
+from jetpy.study.study import Study
 from tests.study.made import kernel, machine, row, study
 
 CPU, CUDA = (
-    Case("mesh", 8, "jetpy", "default", backend, threads, 0)
+    Case("mesh", 8, 0.03, "jetpy", "default", backend, threads, 0)
     for backend, threads in (("cpu", 2), ("cuda", 1))
 )
-METIS = Case("mesh", 8, "metis", "k-way", "", 2, 0)
+METIS = Case("mesh", 8, 0.03, "metis", "k-way", "", 2, 0)
 
 
 def test_last_row_of_a_key_counts(tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_foreign_table_is_refused(text: str, words: str, tmp_path: Path) -> None
 
 def test_settings_are_written_and_read_back(tmp_path: Path) -> None:
     assert read_setting(tmp_path) is None
-    setting = Setting(0.01, {"a": machine()}).with_machine("b", machine("b", ("H200",)))
+    setting = Setting({"a": machine()}).with_machine("b", machine("b", ("H200",)))
     write_setting(tmp_path, setting)
     assert read_setting(tmp_path) == setting
 
@@ -98,7 +101,7 @@ def test_parts_are_compared_across_machines(tmp_path: Path) -> None:
     study(there, "gpu", machine("b", ("H200",)), [row("gpu", CUDA, parts_sha="y")])
     merge([here, there], tmp_path / "all")
     found = read_results(tmp_path / "all")
-    assert found.unequal == ["mesh, k = 8, default, seed 0"]
+    assert found.unequal == ["mesh, k = 8, imbalance 0.03, default, seed 0"]
     checksums = CHECKSUMS.read(tmp_path / "all")
     assert [(row["machine"], row["parts_sha"], row["equal"]) for row in checksums] == [
         ("box", "x", "yes"),
@@ -108,7 +111,7 @@ def test_parts_are_compared_across_machines(tmp_path: Path) -> None:
 
 def test_copied_rows_are_not_compared(tmp_path: Path) -> None:
     serial = [
-        Case("mesh", 8, "jetpy", "default", "kokkos-serial", threads, 0) for threads in (1, 2)
+        Case("mesh", 8, 0.03, "jetpy", "default", "kokkos-serial", threads, 0) for threads in (1, 2)
     ]
     rows = [row("box", case, parts_sha="x", measured_threads=1) for case in serial]
     found = read_results(study(tmp_path / "s", "box", machine(), rows))
@@ -141,10 +144,6 @@ def _other_version(here: Path) -> None:
     study(here, "box", replace(other, facts=facts), [row("box", CPU)])
 
 
-def _other_imbalance(here: Path) -> None:
-    study(here, "box", machine(), [row("box", CPU)], imbalance=0.1)
-
-
 def _other_result(here: Path) -> None:
     study(here, "gpu", machine("b", ("H200",)), [row("gpu", CUDA, cut=11)])
 
@@ -170,11 +169,13 @@ def _no_machine(here: Path) -> None:
         (_other_graph, "two different graphs have the name mesh"),
         (_other_edges, "two different graphs have the name mesh"),
         (_other_version, "has runs of jetpy 1, but this is 2"),
-        (_other_imbalance, "an imbalance of 0.03, but an earlier folder has 0.1"),
-        (_other_result, "different rows for mesh 8 jetpy default cuda 1 0 gpu"),
+        (_other_result, "different rows for mesh 8 0.03 jetpy default cuda 1 0 gpu"),
         (_nothing, "performance.csv is missing"),
         (_no_machine, "machine.json is missing"),
-        (_no_kernels, "kernels.csv lacks the kernels of 1 run, for example mesh k=8 on box cpu-2"),
+        (
+            _no_kernels,
+            "kernels.csv lacks the kernels of 1 run, for example mesh k=8 imbalance=0.03 on box",
+        ),
     ],
 )
 def test_contradictory_studies_are_not_merged(spoil, words: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -191,9 +192,58 @@ def test_merge_does_not_overwrite_a_study(tmp_path: Path) -> None:
         merge([there], here)
 
 
+def as_of_an_earlier_version(folder: Path, imbalance: float | None) -> None:
+    """Remove the allowed imbalance from the tables; machine.json contains it, unless it is None."""
+    for table in (PERFORMANCE, KERNELS):
+        with open(folder / table.name, newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        columns = [column for column in table.columns if column != ALLOWED]
+        with open(folder / table.name, "w", newline="") as stream:
+            writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({**row, "problem": "mesh k=8"} for row in rows)
+    setting = json.loads((folder / FILE).read_text())
+    if imbalance is not None:
+        (folder / FILE).write_text(json.dumps({**setting, "imbalance": imbalance}))
+
+
+def test_study_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
+    _, there = both(tmp_path)
+    before = read_results(there)
+    as_of_an_earlier_version(there, 0.03)
+    earlier = read_results(there)
+    assert (earlier.runs, earlier.kernels) == (before.runs, before.kernels)
+    opened = Study.opened(there, "gpu", machine("b", ("H200",)))
+    assert not opened.lacks(CUDA)
+    opened.append(row("gpu", CUDA._replace(allowed_imbalance=0.1)))
+    after = read_results(there)
+    assert list(after.by_imbalance) == ["0.03", "0.1"]
+    assert after.runs[:1] == before.runs
+    assert after.kernels == before.kernels
+
+
+def test_earlier_tables_without_an_imbalance_are_refused(tmp_path: Path) -> None:
+    here, _ = both(tmp_path)
+    as_of_an_earlier_version(here, None)
+    with pytest.raises(JetpyError, match=r"machine\.json lacks the imbalance; use another folder"):
+        read_results(here)
+
+
+def test_studies_with_different_imbalances_are_merged(tmp_path: Path) -> None:
+    here, there = both(tmp_path)
+    as_of_an_earlier_version(there, 0.1)
+    merge([here, there], tmp_path / "all")
+    found = read_results(tmp_path / "all")
+    assert [f"{problem}" for problem in found.problems] == [
+        "mesh k=8 imbalance=0.03",
+        "mesh k=8 imbalance=0.1",
+    ]
+    assert found.verdict == "parts were not compared: each was found once"
+
+
 def test_results_need_the_description_of_their_machine(tmp_path: Path) -> None:
     here, _ = both(tmp_path)
-    write_setting(here, replace(Setting(0.03), machines={"other": machine()}))
+    write_setting(here, Setting({"other": machine()}))
     with pytest.raises(JetpyError, match="does not describe the machine box"):
         read_results(here)
     with pytest.raises(JetpyError, match="does not contain a study with runs"):

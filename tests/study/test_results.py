@@ -14,8 +14,10 @@ from tests.cli.test_report import page
 from tests.study.made import kernel, machine, row, study
 
 
-def case(k: int, tool: str, backend: str = "", threads: int = 2, seed: int = 0) -> Case:
-    return Case("mesh", k, tool, "default", backend, threads, seed)
+def case(
+    k: int, tool: str, backend: str = "", threads: int = 2, seed: int = 0, imbalance: float = 0.03
+) -> Case:
+    return Case("mesh", k, imbalance, tool, "default", backend, threads, seed)
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 CPU, GPU = "box cpu-2", "box gpu"
-EIGHT, MANY = Problem("mesh", 8), Problem("mesh", 64)
+EIGHT, MANY = Problem("mesh", 8, 0.03), Problem("mesh", 64, 0.03)
 
 
 def test_efficiencies_by_application_and_platform(folder: Path) -> None:
@@ -97,7 +99,7 @@ def test_page_shows_the_results(folder: Path) -> None:
         ["jetpy/default", "0.800", "0.800", "0.667", "1.000"],
         ["kaminpar", "0.000", "0.000", "0.000", "0.000"],
     ]
-    assert ["mesh k=8", "jetpy/default", "0.667", "0.500", "1.000"] in each_time
+    assert ["mesh k=8 imbalance=0.03", "jetpy/default", "0.667", "0.500", "1.000"] in each_time
     assert by_cut[1][1] == "1.000"
     assert "DIFFERENT PARTS" in shown.text.upper()
     assert shown.facts["runs without feasible parts"] == "1"
@@ -132,13 +134,46 @@ def test_page_and_json_have_the_same_metric(tmp_path: Path) -> None:
         )
     ]
     results = read_results(study(tmp_path / "s", "box", machine(), rows))
-    metric = results.as_dict()["performance_portability"]
+    metric = results.as_dict()["performance_portability"]["0.03"]
     assert metric["time"] == {"jetpy/default": pytest.approx(0.5), "kaminpar": 1.0}
     shown = portability_of(results, tmp_path)
     for by in ("time", "cut"):
         for name, cells in shown[by].items():
             assert cells[0] == f"{metric[by][name]:.3f}"
     assert shown["time"]["jetpy/default"] == ["0.500", "0.500", "0.333", "1.000"]
+
+
+def test_imbalances_are_compared_separately(tmp_path: Path) -> None:
+    """Only 0.01 has a second platform, so the page numbers platforms over all imbalances."""
+    rows = [
+        row("box", case(8, tool, backend, threads, imbalance=imbalance), seconds=seconds, cut=cut)
+        for imbalance, threads, tool, backend, seconds, cut in (
+            (0.1, 2, "jetpy", "cpu", 2.0, 10),
+            (0.1, 2, "kaminpar", "", 1.0, 20),
+            (0.01, 2, "jetpy", "cpu", 1.0, 30),
+            (0.01, 2, "kaminpar", "", 1.0, 40),
+            (0.01, 1, "jetpy", "cpu", 4.0, 30),
+        )
+    ]
+    results = read_results(study(tmp_path / "s", "box", machine(), rows))
+    assert [problem.imbalance for problem in results.problems] == [0.01, 0.1]
+    metric = results.as_dict()["performance_portability"]
+    assert metric.keys() == {"0.01", "0.1"}
+    assert metric["0.1"]["time"] == {"jetpy/default": 0.5, "kaminpar": 1.0}
+    assert metric["0.01"]["cut"] == {"jetpy/default": 1.0, "kaminpar": 0.75}
+    (tmp_path / "page.html").write_text(study_page(results, "jetpy study"))
+    shown = page(tmp_path / "page.html")
+    tables = [t[1:] for t in shown.tables if t[0][0] == "application"]
+    assert tables[0] == [
+        ["jetpy/default", "1.000", "1.000", "1.000", "1.000"],
+        ["kaminpar", "1.000", "1.000", "-", "1.000"],
+    ]
+    assert tables[2] == [
+        ["jetpy/default", "0.500", "0.500", "-", "0.500"],
+        ["kaminpar", "1.000", "1.000", "-", "1.000"],
+    ]
+    assert shown.facts["imbalance"] == "0.01, 0.1"
+    assert "Performance portability by cut at imbalance 0.1" in shown.text
 
 
 def test_cut_of_zero_is_left_out_with_a_note(tmp_path: Path) -> None:
@@ -151,14 +186,16 @@ def test_cut_of_zero_is_left_out_with_a_note(tmp_path: Path) -> None:
     assert [found["fom_cut"] for found in rows] == ["", 1, 20, 25]
     results = read_results(study(tmp_path / "s", "box", machine(), rows))
     assert results.by_cut.metric == {"jetpy/default": 1.0, "kaminpar": pytest.approx(0.8)}
-    assert results.left_out == ["The comparison by cut leaves out mesh k=8: its best cut is 0."]
+    assert results.left_out == [
+        "The comparison by cut leaves out mesh k=8 imbalance=0.03: its best cut is 0."
+    ]
     study(tmp_path / "s", "box", machine(), rows[:2])
     (tmp_path / "page.html").write_text(study_page(read_results(tmp_path / "s"), "jetpy study"))
     shown = page(tmp_path / "page.html").text
     assert "No problem allows a comparison by cut." in shown
     assert "Every smallest cut is 0" in shown
     assert "No problem was solved" not in shown
-    assert "The comparison by cut leaves out mesh k=8: its best cut is 0." in shown
+    assert "The comparison by cut leaves out mesh k=8 imbalance=0.03: its best cut is 0." in shown
 
 
 def test_only_common_seeds_count(tmp_path: Path) -> None:
@@ -170,12 +207,12 @@ def test_only_common_seeds_count(tmp_path: Path) -> None:
     results = read_results(study(tmp_path / "s", "box", machine(), rows))
     assert list(results.cuts["jetpy/default"].values()) == [11, 11]
     [shown] = results.left_out
-    assert shown.startswith("Of the seeds 0, 1, 2 of mesh k=8, only 1 counts:")
+    assert shown.startswith("Of the seeds 0, 1, 2 of mesh k=8 imbalance=0.03, only 1 counts:")
     study(tmp_path / "s", "box", machine(), [rows[0], rows[3]])
     results = read_results(tmp_path / "s")
     assert results.by_cut.cells == []
     assert results.left_out == [
-        "The comparison leaves out mesh k=8: its runs have no seed in common."
+        "The comparison leaves out mesh k=8 imbalance=0.03: its runs have no seed in common."
     ]
 
 
