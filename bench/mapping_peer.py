@@ -7,10 +7,9 @@ task. jetpy runs the method, and method im also with rebalancing by cut, as in t
 from __future__ import annotations
 
 import argparse
-import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from math import prod
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any, NamedTuple
@@ -18,11 +17,13 @@ from typing import Any, NamedTuple
 import jetpy
 from bench.instances import Instance, add_options, selected
 from bench.tables import add_markdown_option, note, show
+from jetpy.study.programs import ProgramError, run_heipa
 
 IMBALANCE = 0.03
 NAMES = {"im": "IM", "hm": "HM", "hm-ultra": "HM-ultra"}
 """Names of the methods in GPU-HeiProMap."""
-SOLVED = re.compile(r"^Solved in\s*: ([\d.]+)", re.MULTILINE)
+TIMEOUT = 300
+"""Maximum seconds of the program."""
 BY_CUT: Mapping[str, Any] = {"refine.rebalance_by": "cut"}
 
 
@@ -40,29 +41,22 @@ def run_peer(
 
     Raises
     ------
-    subprocess.CalledProcessError, subprocess.TimeoutExpired
-        If the program fails, or takes more than five minutes.
+    ProgramError
+        If the program fails, takes more than `TIMEOUT` seconds, or does not print its time.
     ValueError
-        If its output has no time, or its mapping is not balanced.
+        If its mapping is not balanced.
     """
     hierarchy, distance = machine
-    with tempfile.TemporaryDirectory() as folder:
-        parts = Path(folder, "parts")
-        words = (
-            *("--graph", file, "--hierarchy", hierarchy, "--distance", distance),
-            *("--imbalance", IMBALANCE, "--config", NAMES[method], "--mapping", parts),
-            *("--verbose-level", 1),
-        )
-        command = [str(program), *map(str, words)]
-        output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-        solved = SOLVED.search(output.stdout)
-        if solved is None:
-            raise ValueError(f"{program} does not print its time: {output.stdout[:200]}")
-        pes = jetpy.read_parts(parts)
+    words = (
+        *("--graph", file, "--hierarchy", hierarchy, "--distance", distance),
+        *("--imbalance", IMBALANCE, "--config", NAMES[method]),
+    )
+    k = prod(map(int, hierarchy.split(":")))
+    seconds, pes = run_heipa(program, graph, k, words, TIMEOUT)
     found = jetpy.evaluate(graph, pes, hierarchy=hierarchy, distances=distance)
     if found.imbalance > IMBALANCE + 1e-3:
         raise ValueError(f"the mapping of {program} has the imbalance {found.imbalance:.4f}")
-    return Run(float(solved[1]) / 1000, int(found.cost))
+    return Run(seconds, int(found.cost))
 
 
 def run_jetpy(
@@ -136,9 +130,8 @@ def main() -> None:
                 for row in compare(instance, graph, file, options):
                     note(" ".join(row))
                     rows.append(row)
-            except (ValueError, subprocess.SubprocessError) as error:
-                detail = getattr(error, "stderr", None) or ""
-                note(f"{instance.name} failed: {error} {detail[-500:]}")
+            except (ValueError, ProgramError) as error:
+                note(f"{instance.name} failed: {error}")
                 failed += 1
     kinds = ["by cost", "by cut"] if options.method == "im" else [options.method]
     if rows:

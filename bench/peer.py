@@ -7,9 +7,6 @@ run, and a JSON list with the cut and the seconds of each run.
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
-import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +20,9 @@ import jetpy
 from bench.gpu_cases import HALVES, Case
 from bench.instances import Instance
 from bench.tables import mean_text, note, ratio_text, show
+from jetpy.study.programs import run_jet
 
 IMBALANCE = 0.03
-TWO_HOP = 0
-"""The executable's code for its default coarsening."""
 TIMEOUT = 300
 """Maximum seconds of one process of the executable."""
 RATIOS = {"t": "time", "d": "time without upload", "c": "cut"}
@@ -135,39 +131,19 @@ def run_peer(program: Path, graph: jetpy.Graph, file: Path, k: int, times: int) 
 
     Raises
     ------
-    subprocess.CalledProcessError
-        If the executable fails.
-    subprocess.TimeoutExpired
-        If it runs for more than `TIMEOUT` seconds.
+    ProgramError
+        If the executable fails, runs for more than `TIMEOUT` seconds, reports another number of
+        runs, or another cut than that of its best partition.
     ValueError
-        If the number of runs is not `times`, or if the cut of its best partition is not the cut
-        that it reports, or if this partition is not balanced.
+        If this partition is not balanced.
     """
-    with tempfile.TemporaryDirectory() as name:
-        settings, parts, metrics = (
-            Path(name, file) for file in ("settings", "parts", "metrics.json")
-        )
-        lines = (TWO_HOP, k, times, 1 + IMBALANCE)
-        settings.write_text("".join(f"{line}\n" for line in lines))
-        command = [program, file, settings, parts, metrics]
-        subprocess.run(
-            list(map(str, command)), stdout=subprocess.DEVNULL, check=True, timeout=TIMEOUT
-        )
-        runs = [
-            Run(round(run["total-duration-seconds"], 6), 0.0, round(run["edge-cut"]))
-            for run in json.loads(metrics.read_text())
-        ]
-        found = jetpy.evaluate(graph, jetpy.read_parts(parts), k)
-    if len(runs) != times:
-        raise ValueError(f"{program} reports {len(runs)} runs instead of {times}")
-    reported = min(run.cut for run in runs)
-    if found.cut != reported:
-        raise ValueError(f"{program} reports cut {reported:,}, but the cut is {found.cut:,}")
+    runs, parts = run_jet(program, graph, file, k, IMBALANCE, times, TIMEOUT)
+    found = jetpy.evaluate(graph, parts, k)
     if found.imbalance > IMBALANCE + 1e-3:
         raise ValueError(
             f"{program} exceeds imbalance {IMBALANCE}: the imbalance is {found.imbalance:.4f}"
         )
-    return runs
+    return [Run(run.seconds, 0.0, run.cut) for run in runs]
 
 
 def compare(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 EXTRA = "bench"
 PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")
 DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
+PROGRAMS = ("jet", "gpu-heipa", "gpu-heipa-ultra")
 BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
 PAGE = "report.html"
 COMMAND = "jetpy.cli.study.command"
@@ -72,6 +75,16 @@ def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
     return read
 
 
+def program(text: str) -> tuple[str, Path]:
+    """Parse NAME=PATH: the name of a partitioner, and the path of its program."""
+    name, equals, path = str(text).partition("=")
+    if not equals or name not in PROGRAMS:
+        raise click.BadParameter(f"{text!r} is not NAME=PATH with a NAME of {', '.join(PROGRAMS)}")
+    if not (Path(path).is_file() and os.access(path, os.X_OK)):
+        raise click.BadParameter(f"{path} is not an executable file")
+    return name, Path(path).resolve()
+
+
 class _Study(Command):
     """A command that stores its command line."""
 
@@ -111,6 +124,15 @@ class _Study(Command):
     metavar="NAME,...",
     help="Other partitioners to compare with; mtkahypar-quality and none are also allowed. The "
     "study leaves out tools that are not installed.",
+)
+@click.option(
+    "--tool",
+    "programs",
+    type=program,
+    multiple=True,
+    metavar="NAME=PATH",
+    help="Also compare with a program at a path: jet (the C++ Jet), gpu-heipa or gpu-heipa-ultra. "
+    "It counts as running on the GPU if the machine has one. Can be repeated.",
 )
 @click.option(
     "--threads",
@@ -188,6 +210,7 @@ def study_command(
     ks: tuple[int, ...] | None,
     backends: tuple[choices.Backend, ...] | None,
     tools: tuple[str, ...],
+    programs: tuple[tuple[str, Path], ...],
     threads: tuple[int, ...] | None,
     presets: tuple[choices.Preset, ...],
     seeds: tuple[int, ...],
@@ -228,6 +251,7 @@ def study_command(
         asked: dict[str, Any] = {
             "ks": ks,
             "presets": presets,
+            "programs": dict(programs),
             "threads": threads,
             "seeds": seeds,
             "repeats": repeats,
@@ -273,6 +297,7 @@ def _run(
     from jetpy.problem.problem import checked_imbalance
     from jetpy.study.cases import Options
     from jetpy.study.machine import machine_of
+    from jetpy.study.programs import checksum_of_program
     from jetpy.study.runner import check_graphs, installed, make_runs, measure_rooflines, names_of
     from jetpy.study.study import Study
 
@@ -294,12 +319,14 @@ def _run(
             f"{available_threads()}; times with more threads than processors do not show what "
             f"{most} processors would reach",
         )
-    here = machine_of(run_doctor(bars.busy))
+    checksums = {tool: checksum_of_program(path) for tool, path in asked["programs"].items()}
+    here = replace(machine_of(run_doctor(bars.busy)), programs=checksums)
     working: Any = backends or here.works
     options = Options(
         **{**asked, "threads": asked["threads"] or (available_threads(),)},
         backends=tuple(working),
         tools=tuple(there),
+        programs_on_gpu=bool(here.gpus),
     )
     study = Study.opened(output, name or here.id, here)
     bars.busy("Reading graphs")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from jetpy import choices
 from jetpy.device.backends import ON_GPU
+from jetpy.study.programs import PROGRAMS
 from jetpy.study.tools import PEERS
 
 JETPY = "jetpy"
+GPU = "gpu"
+"""Back end of other partitioners that run on a GPU."""
 SERIAL = ("kokkos-serial",)
 """Back ends that always use one thread; all others on CPUs count as threaded."""
 FAMILIES: dict[str, str] = {
@@ -43,6 +47,10 @@ class Options:
         Seconds after which a run is stopped.
     repeats : int
         Number of repetitions of each run.
+    programs : mapping of str to Path
+        Programs of `jetpy.study.programs.PROGRAMS`.
+    programs_on_gpu : bool
+        Whether these programs use the GPU.
     """
 
     ks: tuple[int, ...]
@@ -54,6 +62,8 @@ class Options:
     imbalances: tuple[float, ...]
     time_limit: float
     repeats: int = 1
+    programs: Mapping[str, Path] = field(default_factory=dict)
+    programs_on_gpu: bool = False
 
 
 class Problem(NamedTuple):
@@ -74,8 +84,8 @@ class Problem(NamedTuple):
 class Case(NamedTuple):
     """A run: a problem and a configuration.
 
-    `backend` is empty for other partitioners. `threads` is the maximum number of threads of a run,
-    1 for a GPU.
+    `backend` is empty for other partitioners, and `GPU` for those that use the GPU. `threads` is
+    the maximum number of threads of a run, 1 for a GPU.
     """
 
     graph: str
@@ -102,7 +112,7 @@ class Case(NamedTuple):
         """Whether the run can use more than one thread."""
         if self.tool == JETPY:
             return self.backend not in (*ON_GPU, *SERIAL)
-        return PEERS[self.tool].threaded
+        return self.tool in PROGRAMS or PEERS[self.tool].threaded
 
     def platform(self, machine: str) -> str:
         """Return the name of the platform: a machine's GPU, or a number of its threads."""
@@ -132,7 +142,11 @@ def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
     [True, True]
     >>> runs_on("jetpy", "kokkos-serial", gpu=True), runs_on("metis", "", gpu=True)
     (False, False)
+    >>> runs_on("jet", "gpu", gpu=False), runs_on("gpu-heipa", "gpu", gpu=False)
+    (True, False)
     """
+    if tool in PROGRAMS:
+        return gpu or PROGRAMS[tool].on_cpu
     if tool != JETPY:
         return not gpu
     family = family_of(backend)
@@ -154,7 +168,7 @@ def device_of(backend: str, threads: int) -> str:
     >>> device_of("cpu", 2), device_of("cuda", 1)
     ('cpu-2', 'gpu')
     """
-    return "gpu" if backend in ON_GPU else f"cpu-{threads}"
+    return "gpu" if backend in (*ON_GPU, GPU) else f"cpu-{threads}"
 
 
 def engines(options: Options) -> Iterator[tuple[choices.Backend, int]]:
@@ -176,10 +190,16 @@ def cases_of(graph: str, options: Options) -> list[Case]:
         for tool in options.tools
         for threads in options.threads
     ]
+    backend, threads_of = (GPU, (1,)) if options.programs_on_gpu else ("", options.threads)
+    programs = [
+        (name, PROGRAMS[name].preset, backend, threads)
+        for name in options.programs
+        for threads in threads_of
+    ]
     return [
         Case(graph, k, imbalance, *how, seed)
         for k in options.ks
         for imbalance in options.imbalances
         for seed in options.seeds
-        for how in (*ours, *others)
+        for how in (*ours, *others, *programs)
     ]

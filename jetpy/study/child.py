@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.cases import JETPY, Case
 from jetpy.study.files import STAGE_COLUMNS
+from jetpy.study.programs import PROGRAMS, ProgramError
 from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
 from jetpy.study.verdict import judge
 
@@ -36,7 +37,8 @@ Run = tuple[npt.ArrayLike, dict[str, Any]]
 class Task:
     """The task of a child: runs on a graph in a folder, each within a time limit in seconds.
 
-    `profile` requests another run of jetpy, in which kernels are timed.
+    `profile` requests another run of jetpy, in which kernels are timed. `program` is the path of a
+    tool that is a program.
     """
 
     case: Case
@@ -44,6 +46,7 @@ class Task:
     time_limit: float
     profile: bool
     repeats: int = 1
+    program: str = ""
 
     def to_json(self) -> str:
         """Return the task as JSON text."""
@@ -63,7 +66,7 @@ def main() -> None:
 
 
 def found_by(task: Task) -> dict[str, Any]:
-    """Return the result of a run, or the reason why the tool is absent."""
+    """Return the result of a run, or the reason why it failed or why the tool is absent."""
     folder = Path(task.folder)
     job = Job(
         load_arrays(folder),
@@ -72,6 +75,8 @@ def found_by(task: Task) -> dict[str, Any]:
         task.case.threads,
         task.case.allowed_imbalance,
     )
+    if task.program:
+        return _found_by_program(task, job)
     try:
         _warm_up(task.case, job)
         solve = _prepare(task.case, job)
@@ -84,18 +89,29 @@ def found_by(task: Task) -> dict[str, Any]:
         runs.append(run(task.case, job, solve))
         signal.setitimer(signal.ITIMER_REAL, 0)
     kernels = _kernels(task.case, job) if task.profile else []
-    return {**_median(runs, job, task.case.k), "kernels": kernels}
+    judged = [
+        {**judge(job, parts, task.case.k)._asdict(), "sha": checksum_of_parts(parts), **spent}
+        for parts, spent in runs
+    ]
+    return {**_median(judged), "kernels": kernels}
 
 
-def _median(runs: Sequence[Run], job: Job, k: int) -> dict[str, Any]:
+def _found_by_program(task: Task, job: Job) -> dict[str, Any]:
+    case = task.case
+    measure = PROGRAMS[case.tool].measure
+    try:
+        runs = measure(Path(task.program), job, case.k, task.repeats, task.time_limit)
+    except ProgramError as error:
+        return {"failed": f"{error}"}
+    judged = [{**run.verdict._asdict(), "sha": run.sha, "seconds": run.seconds} for run in runs]
+    return {**_median(judged), "kernels": []}
+
+
+def _median(judged: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the run of median time (the faster of two), with minimum and maximum.
 
     If the parts differ between repetitions, the checksum is one that differs from the first.
     """
-    judged = [
-        {**judge(job, parts, k)._asdict(), "sha": checksum_of_parts(parts), **spent}
-        for parts, spent in runs
-    ]
     first = judged[0]["sha"]
     others = [own["sha"] for own in judged if own["sha"] != first]
     ordered = sorted(judged, key=lambda own: own["seconds"])

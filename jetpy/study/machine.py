@@ -8,6 +8,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jetpy.device.doctor import DoctorReport, versions
@@ -31,11 +32,14 @@ class Machine:
         Output of ``jetpy doctor --json``, without the folders of the cache.
     roofs : mapping of str to Roofline
         By back end and threads, as in ``cpu/2``.
+    programs : mapping of str to str
+        Checksum of the file of each tool that is a program.
     """
 
     host: str
     facts: Mapping[str, Any]
     roofs: Mapping[str, Roofline] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def processor(self) -> str:
@@ -133,8 +137,14 @@ def read_setting(folder: Path) -> Setting | None:
         raise JetpyError(message) from error
 
 
-def _machine(host: str, facts: Mapping[str, Any], roofs: Mapping[str, Any]) -> Machine:
-    return Machine(host, facts, {engine: Roofline(**own) for engine, own in roofs.items()})
+def _machine(
+    host: str,
+    facts: Mapping[str, Any],
+    roofs: Mapping[str, Any],
+    programs: Mapping[str, str] = MappingProxyType({}),
+) -> Machine:
+    found = {engine: Roofline(**own) for engine, own in roofs.items()}
+    return Machine(host, facts, found, dict(programs))
 
 
 def write_setting(folder: Path, setting: Setting) -> None:
@@ -157,6 +167,23 @@ def check_same(name: str, known: Machine, other: Machine) -> None:
             f"two machines have the name {name}; run the study of one again with another name "
             "(--machine)"
         )
+
+
+def joined_programs(name: str, known: Machine, other: Machine) -> dict[str, str]:
+    """Return the programs of both descriptions of the machine of this name.
+
+    Raises
+    ------
+    JetpyError
+        If a tool is not the same program in both.
+    """
+    for tool, checksum in other.programs.items():
+        if known.programs.get(tool, checksum) != checksum:
+            raise JetpyError(
+                f"the machine {name} has runs of another program {tool}; use another folder, or "
+                "another name of the machine (--machine)"
+            )
+    return {**known.programs, **other.programs}
 
 
 def check_version(folder: Path, known: Machine, other: Machine) -> None:

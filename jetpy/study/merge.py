@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from jetpy.study.machine import (
     Setting,
     check_same,
     check_version,
+    joined_programs,
     read_setting,
     write_setting,
 )
@@ -70,9 +72,11 @@ def _setting(folders: Sequence[Path]) -> Setting:
         if own is None:
             raise JetpyError(f"{folder} is not the folder of a study: {FILE} is missing")
         for name, machine in own.machines.items():
-            check_same(name, joined.machines.get(name, machine), machine)
-            for known in joined.machines.values():
-                check_version(folder, machine, known)
+            known = joined.machines.get(name, machine)
+            check_same(name, known, machine)
+            machine = replace(machine, programs=joined_programs(name, known, machine))
+            for other in joined.machines.values():
+                check_version(folder, machine, other)
             joined = joined.with_machine(name, machine)
     return joined
 

@@ -252,11 +252,13 @@ def _status(row: Mapping[str, str]) -> str:
 def _machine(machine: Machine) -> Iterable[tuple[str, str]]:
     facts = machine.facts
     packages = ", ".join(f"{name} {own}" for name, own in facts["packages"].items() if own)
+    programs = [("programs", ", ".join(" ".join(own) for own in machine.programs.items()))]
     return [
         ("processor", f"{machine.processor}, {count(facts['threads'], 'thread')} available"),
         ("GPU", "; ".join(machine.gpus) or "none"),
         ("system", facts["system"]),
         ("versions", packages),
+        *programs * bool(machine.programs),
     ]
 
 

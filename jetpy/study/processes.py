@@ -23,7 +23,8 @@ class Outcome:
     Attributes
     ----------
     status : str
-        `DONE`; `ABSENT` if something is not installed; `TIME_LIMIT`; or the kind of failure.
+        `DONE`; `ABSENT` if something is not installed; `TIME_LIMIT`; or the kind of failure, which
+        the process may state as "failed" in its answer.
     found : dict
         The answer of the process.
     words : str
@@ -64,13 +65,22 @@ def _outcome(code: int, output: str, errors: str) -> Outcome:
     last = " ".join(errors.split("\n")[-2:]).strip()
     if code == -signal.SIGALRM:
         return Outcome(TIME_LIMIT)
-    if code < 0:
-        return Outcome(f"ended by {signal.Signals(-code).name}", words=last)
-    if code > 0:
-        return Outcome(f"failed with code {code}", words=last)
+    if code:
+        return Outcome(ending(code), words=last)
     if not output.strip():
         return Outcome("failed without a message", words=last)
     found = json.loads(output)
     if "absent" in found:
         return Outcome(ABSENT, words=found["absent"])
+    if "failed" in found:
+        return Outcome(found["failed"])
     return Outcome(DONE, found)
+
+
+def ending(code: int) -> str:
+    """Describe the return code of a process that failed.
+
+    >>> ending(1), ending(-11)
+    ('failed with code 1', 'ended by SIGSEGV')
+    """
+    return f"failed with code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"

@@ -146,7 +146,8 @@ def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, A
             study.repeat_kernels(same, case)
         return {**study.runs[study.key_of(same)], **about}
     profile = case.tool == JETPY and not study.has_kernels(case)
-    task = Task(case, folder, options.time_limit, profile, options.repeats)
+    program = f"{options.programs.get(case.tool, '')}"
+    task = Task(case, folder, options.time_limit, profile, options.repeats, program)
     outcome = run_apart(
         "jetpy.study.child",
         task.to_json(),

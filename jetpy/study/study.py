@@ -26,6 +26,7 @@ from jetpy.study.machine import (
     check_same,
     check_version,
     engine_name,
+    joined_programs,
     read_setting,
     write_setting,
 )
@@ -64,8 +65,8 @@ class Study:
         Raises
         ------
         JetpyError
-            If the folder holds something else, or a study by another version of jetpy, or of
-            another machine of this name.
+            If the folder holds something else, or a study by another version of jetpy, of another
+            machine of this name, or with another program for a tool.
         """
         folder.mkdir(parents=True, exist_ok=True)
         setting = read_setting(folder) or Setting()
@@ -74,7 +75,8 @@ class Study:
         if name in setting.machines:
             known = setting.machines[name]
             check_same(name, known, machine)
-            machine = replace(machine, roofs=known.roofs)
+            programs = joined_programs(name, known, machine)
+            machine = replace(machine, roofs=known.roofs, programs=programs)
         runs, kernels = (table.read(folder) for table in TABLES)
         for table, rows in zip(TABLES, (runs, kernels), strict=True):
             if (folder / table.name).exists():

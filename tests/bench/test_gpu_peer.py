@@ -13,32 +13,12 @@ import jetpy
 from bench import gpu, instances, peer
 from bench.gpu_cases import SETS, Case
 from bench.peer import PEER, Measured, Run, Tool
-
-PROGRAM = '''#!{python} -IS
-"""Assigns consecutive vertices to parts, as the C++ Jet is called. Adds {error} to the cut."""
-import json, sys
-
-file, settings, parts, metrics = sys.argv[1:]
-lines = open(file).read().splitlines()[1:]
-_, k, times, ratio = open(settings).read().split()
-assert ratio == "1.03"
-part = [i * int(k) // len(lines) for i in range(len(lines))]
-cut = sum(part[int(v) - 1] != part[u] for u, line in enumerate(lines) for v in line.split()) // 2
-open(parts, "w").write("".join(f"{{p}}\\n" for p in part))
-runs = [{{"edge-cut": cut + {error}, "total-duration-seconds": 0.5}}] * int(times)
-open(metrics, "w").write(json.dumps(runs))
-'''
+from tests.study.programs import write_jet
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    return write_program(tmp_path / "jet")
-
-
-def write_program(path: Path, error: int = 0) -> Path:
-    path.write_text(PROGRAM.format(python=sys.executable, error=error))
-    path.chmod(0o755)
-    return path
+    return write_jet(tmp_path / "jet")
 
 
 @pytest.fixture(autouse=True)
@@ -99,8 +79,11 @@ def test_presets_seeds_and_the_peer_run_in_turn(
     assert {run.cut for run in runs if (*run.case[2:], *run[7:9]) == ("grid8", 4, "fast", 6)} == {
         expected.cut
     }
-    assert {run.cut for run in runs if run.case[2:] == ("grid8", 4) and run.tool == "peer"} == {24}
-    assert {run.seconds for run in runs if run.tool == "peer"} == {0.5}
+    assert {run.cut for run in runs if run.case[2:] == ("grid8", 4) and run.tool == "peer"} == {
+        25,
+        26,
+    }
+    assert {run.seconds for run in runs if run.tool == "peer"} == {0.5, 1.0}
     rows = table_rows(output.out)
     assert [row[1:4] for row in rows if row[0] == "cpu fast"] == [
         *(["generated", "A", "1"], ["generated", "B", "2"], ["generated", "both", "3"]),
@@ -138,7 +121,7 @@ def test_half_only_and_existing_metis_files(
 def test_wrong_cut_of_the_peer_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_program(tmp_path / "jet", error=1)
+    write_jet(tmp_path / "jet", error=1)
     assert measure(monkeypatch, tmp_path, "--only", "grid4", "--half", "A") == "1 cases failed"
     assert "reports cut 5, but the cut is 4" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()

@@ -23,6 +23,7 @@ from jetpy.study.machine import FILE
 from jetpy.study.processes import Outcome
 from tests.cli.conftest import Run
 from tests.cli.test_report import page
+from tests.study.programs import write_heipa, write_jet
 
 WORDS = ("-k", "2", "--tools", "metis", "--threads", "1,2", "--machine", "box", "-o", "study")
 RUNS = 4
@@ -201,6 +202,33 @@ def test_failed_runs_are_tried_again_unless_late(
 
 
 @pytest.mark.slow
+def test_programs_are_compared_and_their_failures_are_results(
+    made: Path, run: Run, ran: list[object]
+) -> None:
+    jet = write_jet(Path("jet"))
+    heipa = write_heipa(Path("heipa"), before="sys.exit(3)")
+    words = ("study", "mesh.graph", "--backends", "cpu", *WORDS)
+    tools = ("--tool", f"jet={jet}", "--tool", f"gpu-heipa={heipa}")
+    output = run(*words, *tools)
+    assert output.stderr.count("gpu-heipa: failed with code 3") == 2
+    assert "8 runs on 2 platforms, 2 runs without feasible parts (gpu-heipa);" in output.stdout
+    found = {row["platform"]: row for row in rows(made) if row["tool"] == "jet"}
+    assert found.keys() == {"box cpu-1", "box cpu-2"}
+    for row in found.values():
+        assert (row["cut"], row["seconds"], row["feasible"]) == ("31", "0.500000", "yes")
+    assert len(ran) == 4
+    run(*words, *tools)
+    assert len(ran) == 6, "only the failed runs are repeated"
+    html = page(made / "report.html")
+    marked = [cells for cells in html.marked if cells[1] == "gpu-heipa"]
+    assert [cells[-1] for cells in marked] == ["failed with code 3"] * 2
+    assert html.facts["programs"].startswith("jet ")
+    write_jet(jet, before="# another program")
+    stderr = run(*words, *tools, code=1).stderr
+    assert "the machine box has runs of another program jet; use another folder" in stderr
+
+
+@pytest.mark.slow
 def test_too_many_threads_are_warned_about(made: Path, run: Run) -> None:
     words = ("-k", "2", "--backends", "cpu", "--tools", "none", "--machine", "box", "-o", "study")
     there = available_threads()
@@ -295,6 +323,17 @@ def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) ->
             ("mesh.graph", "-k", "2", "--imbalance", "0.03,x"),
             2,
             "'0.03,x' is neither a number nor a list of numbers",
+        ),
+        (
+            ("mesh.graph", "-k", "2", "--tool", "metis=mesh.graph"),
+            2,
+            "'metis=mesh.graph' is not NAME=PATH with a NAME of jet, gpu-heipa",
+        ),
+        (("mesh.graph", "-k", "2", "--tool", "jet"), 2, "'jet' is not NAME=PATH"),
+        (
+            ("mesh.graph", "-k", "2", "--tool", "jet=mesh.graph"),
+            2,
+            "mesh.graph is not an executable file",
         ),
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "have the same name, mesh"),
         (("mesh.part", "-k", "2", "--tools", "none", "--backends", "cpu"), 1, "mesh.part"),

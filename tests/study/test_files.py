@@ -192,6 +192,26 @@ def test_merge_does_not_overwrite_a_study(tmp_path: Path) -> None:
         merge([there], here)
 
 
+def test_another_program_of_a_tool_is_refused(tmp_path: Path) -> None:
+    jet, other, heipa = (
+        replace(machine(), programs=own) for own in ({"jet": "x"}, {"jet": "y"}, {"gpu-heipa": "z"})
+    )
+    here = study(tmp_path / "here", "box", jet, [row("box", CPU)])
+    there = study(tmp_path / "there", "box", other, [row("box", METIS)])
+    words = "the machine box has runs of another program jet; use another folder"
+    with pytest.raises(JetpyError, match=words):
+        Study.opened(here, "box", other)
+    with pytest.raises(JetpyError, match=words):
+        merge([here, there], tmp_path / "all")
+    study(there, "box", heipa, [row("box", METIS)])
+    merge([here, there], tmp_path / "all")
+    Study.opened(here, "box", heipa)
+    for folder in (here, tmp_path / "all"):
+        setting = read_setting(folder)
+        assert setting is not None
+        assert setting.machines["box"].programs == {"jet": "x", "gpu-heipa": "z"}
+
+
 def as_of_an_earlier_version(folder: Path, imbalance: float | None) -> None:
     """Remove the allowed imbalance from the tables; machine.json contains it, unless it is None."""
     for table in (PERFORMANCE, KERNELS):
