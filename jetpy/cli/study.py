@@ -184,6 +184,13 @@ class _Study(Command):
     help="Stop a run after this time.",
 )
 @click.option(
+    "--classes",
+    "class_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Compare classes of graphs: a CSV file with the columns name and class.",
+)
+@click.option(
     "--machine",
     metavar="NAME",
     help="Name of this machine in the study; the default is a hash of its properties.",
@@ -217,6 +224,7 @@ def study_command(
     repeats: int,
     imbalances: tuple[float, ...],
     time_limit: float,
+    class_file: Path | None,
     machine: str | None,
     merge: bool,
     output: Path,
@@ -259,7 +267,7 @@ def study_command(
             "time_limit": time_limit,
         }
         with progress_bars(quiet=quiet) as bars:
-            failed = _run(sources, output, machine, backends, tools, asked, bars)
+            failed = _run(sources, output, machine, class_file, backends, tools, asked, bars)
         for row in failed:
             run = f"{row['problem']} seed={row['seed']}, {row['application']}"
             notify("warning", f"{run}: {row['status']}")
@@ -286,6 +294,7 @@ def _run(
     files: Sequence[Path],
     output: Path,
     name: str | None,
+    class_file: Path | None,
     backends: tuple[choices.Backend, ...] | None,
     tools: Sequence[str],
     asked: dict[str, Any],
@@ -296,6 +305,7 @@ def _run(
     from jetpy.engines.threads import available_threads
     from jetpy.problem.problem import checked_imbalance
     from jetpy.study.cases import Options
+    from jetpy.study.classes import read_classes
     from jetpy.study.machine import machine_of
     from jetpy.study.programs import checksum_of_program
     from jetpy.study.runner import check_graphs, installed, make_runs, measure_rooflines, names_of
@@ -304,6 +314,7 @@ def _run(
     for imbalance in asked["imbalances"]:
         checked_imbalance(imbalance, large=False)
     names_of(files)
+    classes = read_classes(class_file) if class_file else {}
     there, missing = installed(tools)
     if missing:
         notify(
@@ -328,7 +339,7 @@ def _run(
         tools=tuple(there),
         programs_on_gpu=bool(here.gpus),
     )
-    study = Study.opened(output, name or here.id, here)
+    study = Study.opened(output, name or here.id, here, classes)
     bars.busy("Reading graphs")
     check_graphs(study, files, options)
     bars.busy("Measuring bandwidth")

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from jetpy.errors import BackendError
 from jetpy.graph.generators import grid
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.outcome import STAGES, Level
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.cases import JETPY, Case
-from jetpy.study.files import STAGE_COLUMNS
+from jetpy.study.files import FINEST, STAGE_COLUMNS
 from jetpy.study.programs import PROGRAMS, ProgramError
 from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
 from jetpy.study.verdict import judge
@@ -127,7 +127,14 @@ def _run_jetpy(case: Case, job: Job, solve: Solve) -> Run:
     result = run_jetpy(_backend(case), job, case.k, case.seed, profile=False)
     stages = [f"{result.seconds[stage]:.6f}" for stage in STAGES]
     spent = dict(zip(STAGE_COLUMNS, stages, strict=True))
+    if result.levels:
+        spent[FINEST] = f"{_finest_seconds(result.levels):.6f}"
     return result.parts, {"seconds": result.seconds["total"], **spent, "launches": result.launches}
+
+
+def _finest_seconds(levels: Sequence[Level]) -> float:
+    """Return the seconds of coarsening the finest level, and of refinement on it."""
+    return levels[0].refine_seconds + sum(level.coarsen_seconds for level in levels[1:2])
 
 
 def _run_other(case: Case, job: Job, solve: Solve) -> Run:

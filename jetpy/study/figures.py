@@ -185,6 +185,48 @@ def front_figure(
     return figure
 
 
+def scaling_figure(
+    points: Mapping[tuple[str, str], Mapping[str, float]],
+    sizes: Mapping[str, int],
+    platforms: Sequence[str],
+    styles: Styles,
+) -> Figure:
+    """Plot the time of each application and platform against the size of the graph.
+
+    Parameters
+    ----------
+    points : mapping of application and platform to mapping of graph to float
+        Seconds, small graphs first.
+    sizes : mapping of graph to int
+        Numbers of vertices and edges.
+    platforms : sequence of str
+        Numbered from 1; the number is at the largest graph.
+    styles : Styles
+    """
+    applications = list(dict.fromkeys(application for application, _ in points))
+    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(applications) / 2)
+    with styled():
+        axes: Axes = figure.subplots()
+        for (application, platform), seconds in points.items():
+            first = next(where for where in points if where[0] == application)
+            axes.plot(
+                [sizes[graph] for graph in seconds], list(seconds.values()),
+                color=styles.colour(application), marker=styles.mark(application), linewidth=1,
+                label=application if (application, platform) == first else None,
+            )  # fmt: skip
+            last = list(seconds)[-1]
+            axes.annotate(
+                f"{platforms.index(platform) + 1}", (sizes[last], seconds[last]), (5, 0),
+                textcoords="offset points", size=7, color=MUTED, va="center",
+            )  # fmt: skip
+        axes.set(xscale="log", yscale="log")
+        _plain_numbers(axes)
+        axes.set_xlabel("vertices and edges")
+        axes.set_ylabel("seconds")
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
 def roofline_figure(launches: Sequence[Launches], roofline: Roofline) -> Figure:
     """Plot the bandwidth of each kernel against the bytes per launch, with the roofline.
 

@@ -21,6 +21,8 @@ ALLOWED = "allowed_imbalance"
 """Column with the imbalance that a run may have; the column `imbalance` is that of its parts."""
 STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
 """Columns with the seconds of each stage of jetpy's runs."""
+FINEST = "finest_seconds"
+"""Column with the seconds that jetpy's runs spend on the finest level, as `child` defines them."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,14 @@ PERFORMANCE = Table(
     "performance.csv",
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
-        *("graph", "n", "m", "graph_sha", "k", ALLOWED, "tool", "preset", "backend", "threads"),
+        *("graph", "class", "n", "m", "graph_sha", "k", ALLOWED),
+        *("tool", "preset", "backend", "threads"),
         *("measured_threads", "seed", "cut", "imbalance", "feasible", "parts_sha"),
-        *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS),
+        *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS, FINEST),
         *("launches", "kernels", "status", "machine"),
     ),
     ("graph", "k", ALLOWED, "tool", "preset", "backend", "threads", "seed", "machine"),
-    later=(ALLOWED,),
+    later=(ALLOWED, "class", FINEST),
 )
 """One row per run. The first seven columns are those that p3-analysis-library reads.
 

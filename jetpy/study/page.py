@@ -17,11 +17,20 @@ from jetpy.study.figures import (
     front_figure,
     profile_figure,
     roofline_figure,
+    scaling_figure,
 )
 from jetpy.study.files import is_copy
 from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
 from jetpy.study.results import Results, over_best, range_of
+from jetpy.study.tables import (
+    class_table,
+    growth_table,
+    scaling_points,
+    scaling_table,
+    speedup_table,
+    stage_table,
+)
 
 MAX_RUNS = 600
 MAX_KERNELS = 12
@@ -85,6 +94,7 @@ def _comparison(
 ) -> dict[str, object]:
     """Return the tables and figures of one imbalance; platforms are numbered as in all results."""
     at = f" at imbalance {imbalance}" * (len(results.by_imbalance) > 1)
+    numbers = dict(zip(results.platforms, _numbers(results), strict=True))
     return {
         "at": at,
         "time": _portability(f"time{at}", own.by_time, results, styles),
@@ -97,6 +107,12 @@ def _comparison(
         ],
         "solved": bool(own.solved),
         "front": _front(own, results.platforms, at, styles),
+        "stages": stage_table(own, numbers),
+        "classes": class_table(own, numbers),
+        "speedups": speedup_table(own, numbers),
+        "growth": growth_table(own, numbers),
+        "sizes": scaling_table(own, numbers),
+        "scaling": _scaling(own, results.platforms, at, styles),
     }
 
 
@@ -183,6 +199,14 @@ def _front(own: Results, platforms: Sequence[str], at: str, styles: Styles) -> D
     if not times.keys() & cuts.keys():
         return None
     return drawn(front_figure(times, cuts, platforms, styles), f"Cut against time{at}")
+
+
+def _scaling(own: Results, platforms: Sequence[str], at: str, styles: Styles) -> Drawn | None:
+    points = scaling_points(own)
+    if len(own.sizes) < 2 or not points:
+        return None
+    sizes = {graph: sum(size) for graph, size in own.sizes.items()}
+    return drawn(scaling_figure(points, sizes, platforms, styles), f"Time against size{at}")
 
 
 def _roofline(results: Results, engine: Engine, launches: Sequence[Launches]) -> dict[str, object]:

@@ -46,6 +46,17 @@ class Results:
         return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem[1:]))
 
     @cached_property
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Numbers of vertices and edges of each graph, small graphs first."""
+        found = {row["graph"]: (int(row["n"]), int(row["m"])) for row in self.runs}
+        return dict(sorted(found.items(), key=lambda item: sum(item[1])))
+
+    @cached_property
+    def classes(self) -> dict[str, str]:
+        """Classes of the graphs that have one."""
+        return {row["graph"]: row["class"] for row in self.runs if row["class"]}
+
+    @cached_property
     def by_imbalance(self) -> dict[str, Results]:
         """The results with each allowed imbalance, ascending."""
         found = sorted({row[ALLOWED] for row in self.runs}, key=float)
@@ -118,14 +129,14 @@ class Results:
     def medians(self, column: str) -> dict[str, dict[Cell, float]]:
         """Return the medians of a column over the seeds that count, by application and cell.
 
-        A cell has no value if one of these runs failed or was not balanced.
+        A cell has no value if one of these runs failed, was not balanced, or lacks the column.
         """
         values: dict[str, dict[Cell, float]] = {name: {} for name in self.applications}
         for cell, by_application in self.tried.items():
             counts = self.seeds[cell.problem]
             for application, rows in by_application.items():
                 own = [row for row in rows if counts[int(row["seed"])]]
-                if own and all(row["feasible"] == "yes" for row in own):
+                if own and all(row["feasible"] == "yes" and row[column] for row in own):
                     values[application][cell] = median(float(row[column]) for row in own)
         return values
 

@@ -16,7 +16,7 @@ from jetpy.io.compression import split_name
 from jetpy.study.arrays import checksum, save_arrays
 from jetpy.study.cases import JETPY, Case, Options, cases_of, engines
 from jetpy.study.child import Task
-from jetpy.study.files import STAGE_COLUMNS, Row
+from jetpy.study.files import FINEST, STAGE_COLUMNS, Row
 from jetpy.study.machine import engine_name
 from jetpy.study.processes import DONE, Outcome, run_apart
 from jetpy.study.study import Study
@@ -25,7 +25,7 @@ from jetpy.study.triad import Roofline
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs, and the number of runs to make."""
-_DETAILS = (*STAGE_COLUMNS, "launches")
+_DETAILS = (*STAGE_COLUMNS, FINEST, "launches")
 _TIMES = ("seconds", "seconds_min", "seconds_max")
 _MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", *_TIMES, *_DETAILS, "kernels")
 _NOTHING = dict.fromkeys(_MEASURED, "")
@@ -115,7 +115,7 @@ def make_runs(
         if not todo[name]:
             continue
         graph = read_graph(file)
-        about = _about(name, graph)
+        about = {**_about(name, graph), "class": study.classes.get(name, "")}
         study.check_graph(about)
         with tempfile.TemporaryDirectory() as folder:
             save_arrays(Path(folder), graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jetpy.errors import JetpyError
@@ -48,19 +49,29 @@ class Study:
     setting : Setting
     runs : dict
         Rows of existing runs, by key.
+    classes : mapping of str to str
+        Classes of graphs; graphs without a class may be missing.
     """
 
     folder: Path
     name: str
     setting: Setting
     runs: dict[tuple[str, ...], Row]
+    classes: Mapping[str, str]
 
     @classmethod
-    def opened(cls, folder: Path, name: str, machine: Machine) -> Study:
+    def opened(
+        cls,
+        folder: Path,
+        name: str,
+        machine: Machine,
+        classes: Mapping[str, str] = MappingProxyType({}),
+    ) -> Study:
         """Open a study, or begin a new one.
 
         Runs whose kernel timings were lost do not count as existing, so they are repeated. Tables
-        of an earlier version get the columns of this one.
+        of an earlier version get the columns of this one. `classes` are the classes of graphs;
+        graphs that it does not contain keep theirs.
 
         Raises
         ------
@@ -78,12 +89,15 @@ class Study:
             programs = joined_programs(name, known, machine)
             machine = replace(machine, roofs=known.roofs, programs=programs)
         runs, kernels = (table.read(folder) for table in TABLES)
+        for run in runs:
+            run["class"] = classes.get(run["graph"], run["class"])
         for table, rows in zip(TABLES, (runs, kernels), strict=True):
             if (folder / table.name).exists():
                 table.write(folder, rows)
         lost = {PERFORMANCE.key_of(row) for row in without_kernels(runs, kernels)}
         keyed = {key: row for row in runs if (key := PERFORMANCE.key_of(row)) not in lost}
-        study = cls(folder, name, setting, keyed)
+        given = {run["graph"]: run["class"] for run in runs}
+        study = cls(folder, name, setting, keyed, {**given, **classes})
         study.keep_machine(machine)
         return study
 

@@ -79,6 +79,7 @@ def test_rows_describe_the_runs(made: Path) -> None:
             assert int(row["launches"]) > 0
             stages = [float(row[f"{s}_seconds"]) for s in ("coarsen", "initial", "refine")]
             assert sum(stages) == pytest.approx(float(row["seconds"]), abs=1e-5)
+            assert 0 < float(row["finest_seconds"]) < float(row["seconds"])
     assert len({(r["application"], r["problem"], r["platform"]) for r in found}) == RUNS
 
 
@@ -128,11 +129,13 @@ def test_study_runs_only_missing_rows(made: Path, run: Run, ran: list[object]) -
 def test_another_imbalance_is_added(made: Path, run: Run, ran: list[object]) -> None:
     before = rows(made)
     words = ("study", "mesh.graph", "--backends", "cpu", *WORDS)
-    output = run(*words, "--imbalance", "0.03,0.001").stdout
+    Path("classes.csv").write_text("name,class\nmesh,grid\n")
+    output = run(*words, "--imbalance", "0.03,0.001", "--classes", "classes.csv").stdout
     assert "8 runs on 2 platforms; the same parts in all of 2 partitions" in output
     assert len(ran) == 3
     found = rows(made)
-    assert found[: len(before)] == before
+    assert found[: len(before)] == [{**row, "class": "grid"} for row in before]
+    assert {row["class"] for row in found} == {"grid"}
     added = found[len(before) :]
     assert {row["allowed_imbalance"] for row in added} == {"0.001"}
     graph = grid(40, 30)
@@ -330,6 +333,11 @@ def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) ->
             "'metis=mesh.graph' is not NAME=PATH with a NAME of jet, gpu-heipa",
         ),
         (("mesh.graph", "-k", "2", "--tool", "jet"), 2, "'jet' is not NAME=PATH"),
+        (
+            ("mesh.graph", "-k", "2", "--classes", "mesh.graph"),
+            1,
+            "mesh.graph: the columns name and class are missing",
+        ),
         (
             ("mesh.graph", "-k", "2", "--tool", "jet=mesh.graph"),
             2,

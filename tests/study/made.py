@@ -36,6 +36,7 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
         **case._asdict(),
         **{
             "date": "2026-01-01",
+            "class": "",
             "n": 9,
             "m": 12,
             "graph_sha": "",
@@ -45,6 +46,7 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
         **{"application": case.application, "problem": case.problem},
         **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
+        "finest_seconds": "",
         **{"feasible": "yes", "status": "done", "parts_sha": "", "kernels": ""},
         **{"measured_threads": case.threads, "repeats": 1, **measured},
     }
