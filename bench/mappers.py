@@ -16,20 +16,22 @@ from math import ceil, prod
 from operator import mul
 from pathlib import Path
 from statistics import median
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import jetpy
 from bench.child import Unavailable, unavailability_answered
-from bench.tools import IMBALANCE, Job, default_mtkahypar
+from bench.tools import IMBALANCE, Job
 from jetpy import Options
 from jetpy.device.backends import get_backend
+from jetpy.problem import machine as problem_machine
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
+from jetpy.study import mappers
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
+from jetpy.study.mappers import MappingRun
 
 IntArray = npt.NDArray[np.int64]
 
@@ -59,6 +61,11 @@ class Machine:
         """Number of PEs."""
         return prod(self.sizes)
 
+    @property
+    def as_problem(self) -> problem_machine.Machine:
+        """The machine as jetpy describes it."""
+        return problem_machine.machine(self.hierarchy, self.distance)
+
     def pairwise_distances(self, p: npt.NDArray[Any], q: npt.NDArray[Any]) -> IntArray:
         """Return the distance between p[i] and q[i] for all i. The arrays are broadcast."""
         found = np.zeros(np.broadcast_shapes(p.shape, q.shape), np.int64)
@@ -82,22 +89,6 @@ def cost(graph: jetpy.Graph, pe: npt.NDArray[Any], machine: Machine) -> int:
 def limit(graph: jetpy.Graph, k: int) -> int:
     """Return the maximum vertex weight of a PE: ceil((1 + imbalance) W / k)."""
     return ceil((1 + Fraction(str(IMBALANCE))) * graph.total_vertex_weight / k)
-
-
-def equivalent_imbalance(graph: jetpy.Graph, k: int) -> float:
-    """Return the imbalance for which tools that allow (1 + imbalance) ceil(W / k) keep `limit`."""
-    return (limit(graph, k) + 0.5) / -(-graph.total_vertex_weight // k) - 1
-
-
-class MappingRun(NamedTuple):
-    """The PE of each vertex, the seconds of the mapping alone, and the cost that the tool reports.
-
-    The cost is None if the tool does not report it.
-    """
-
-    pe: npt.ArrayLike
-    seconds: float
-    cost: int | None = None
 
 
 Solve = Callable[[Machine, int], MappingRun]
@@ -131,7 +122,7 @@ def _partition(job: Job, backend: str) -> Solve:
         result = jetpy.partition(
             job.graph,
             machine.k,
-            imbalance=equivalent_imbalance(job.graph, machine.k),
+            imbalance=mappers.equivalent_imbalance(job, machine.k),
             seed=seed,
             preset=job.preset,
             backend=backend,
@@ -143,30 +134,7 @@ def _partition(job: Job, backend: str) -> Solve:
 
 
 def _mtkahypar(job: Job, backend: str) -> Solve:
-    """Prepare Mt-KaHyPar. Its target is the complete graph on the PEs, weighted by the distances.
-
-    Mt-KaHyPar uses shortest paths in the target. The edges are shortest paths, because the
-    distances of a hierarchy obey the triangle inequality.
-    """
-    import mtkahypar
-
-    library, context = default_mtkahypar(job.threads)
-    graph = library.graph_from_file(job.metis_file(), context)
-
-    def solve(machine: Machine, seed: int) -> MappingRun:
-        k = machine.k
-        p, q = np.triu_indices(k, 1)
-        pairs = list(zip(p.tolist(), q.tolist(), strict=True))
-        distances = machine.pairwise_distances(p, q).tolist()
-        target = library.create_target_graph(context, k, len(pairs), pairs, distances)
-        context.set_mapping_parameters(k, equivalent_imbalance(job.graph, k))
-        mtkahypar.set_seed(seed)
-        start = perf_counter()
-        result = graph.map_onto_graph(target, context)
-        seconds = perf_counter() - start
-        return MappingRun(result.get_partition(), seconds)
-
-    return solve
+    return _of_study(mappers.prepare_mtkahypar(job))
 
 
 def write_scotch_graph(path: Path, graph: jetpy.Graph) -> None:
@@ -186,15 +154,9 @@ def write_scotch_graph(path: Path, graph: jetpy.Graph) -> None:
 def scotch_target(machine: Machine) -> str:
     """Return a machine as Scotch's `tleaf` architecture, outermost level first.
 
-    In Scotch, the distance of two leaves is the sum of the link costs from the level that separates
-    them down to the leaves. The link cost of a level is therefore the increment of the distance.
-    Levels of a single unit are left out, because Scotch refuses them.
+    `scotch_levels` explains the link costs.
     """
-    links, previous = [], 0
-    for size, distance in zip(machine.sizes, machine.distances, strict=True):
-        if size > 1:
-            links.append((size, distance - previous))
-            previous = distance
+    links = mappers.scotch_levels(machine.as_problem)
     return " ".join(map(str, ["tleaf", len(links), *(n for link in links[::-1] for n in link)]))
 
 
@@ -230,32 +192,11 @@ def _scotch(job: Job, backend: str) -> Solve:
 
 
 def _multisection(configuration: str, job: Job, backend: str) -> Solve:
-    """Prepare the program global_multisection of KaHIP's package, which uses one thread.
+    return _of_study(mappers.prepare_kahip(configuration, job))
 
-    It partitions along the hierarchy by KaFFPa, and prints the seconds of both its steps and J.
-    """
-    import kahip
 
-    program = Path(kahip.__file__).parents[1] / "bin" / "global_multisection"
-    if not program.exists():
-        raise Unavailable("KaHIP's package has no program global_multisection")
-    mapped = job.folder / "kahip.map"
-
-    def solve(machine: Machine, seed: int) -> MappingRun:
-        command = (
-            *(program, job.metis_file(), f"--seed={seed}"),
-            *(f"--preconfiguration={configuration}", f"--output_filename={mapped}"),
-            f"--imbalance={100 * equivalent_imbalance(job.graph, machine.k)}",
-            f"--hierarchy_parameter_string={machine.hierarchy}",
-            f"--distance_parameter_string={machine.distance}",
-        )
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        seconds = re.findall(r"(?:multisectioning took|for mapping) ([\d.e+-]+)", text)
-        found = re.search(r"J\(C,D,Pi'\) = (\d+)", text)
-        assert found
-        return MappingRun(np.loadtxt(mapped, np.int64), sum(map(float, seconds)), int(found[1]))
-
-    return solve
+def _of_study(map_onto: mappers.MapOnto) -> Solve:
+    return lambda target, seed: map_onto(target.as_problem, seed)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jetpy.study.results import Results
 
 EXTRA = "bench"
-PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")
+PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip", "scotch")
 DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
 PROGRAMS = ("jet", "gpu-heipa", "gpu-heipa-ultra")
 BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
@@ -66,13 +66,18 @@ def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
     def read(text: str) -> tuple[str, ...]:
         if text == "none":
             return ()
-        found = tuple(dict.fromkeys(item.strip() for item in str(text).split(",")))
+        found = words(text)
         for item in found:
             if item not in known:
                 raise click.BadParameter(f"{item!r} is unknown; choose from {', '.join(known)}")
         return found
 
     return read
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Parse distinct words separated by commas."""
+    return tuple(dict.fromkeys(item.strip() for item in str(text).split(",")))
 
 
 def program(text: str) -> tuple[str, Path]:
@@ -111,6 +116,22 @@ class _Study(Command):
 )
 @click.option("-k", "ks", type=numbers(2), metavar="K,...", help="Numbers of parts.")
 @click.option(
+    "--hierarchy",
+    "hierarchies",
+    type=words,
+    metavar="A:B:...,...",
+    help="Also map onto machines, with these hierarchies as in jetpy map.",
+)
+@click.option("--distances", metavar="A:B:...", help="Distances of the machines to map onto.")
+@click.option(
+    "--methods",
+    type=some_of(get_args(choices.Method)),
+    default="im",
+    show_default=True,
+    metavar="NAME,...",
+    help="Methods of jetpy to map with.",
+)
+@click.option(
     "--backends",
     type=some_of(BACKENDS),
     metavar="NAME,...",
@@ -122,8 +143,9 @@ class _Study(Command):
     default=",".join(DEFAULT_PEERS),
     show_default=True,
     metavar="NAME,...",
-    help="Other partitioners to compare with; mtkahypar-quality and none are also allowed. The "
-    "study leaves out tools that are not installed.",
+    help="Other partitioners to compare with; mtkahypar-quality, scotch and none are also allowed. "
+    "mtkahypar and kahip also map; scotch only maps. The study leaves out tools that are not "
+    "installed.",
 )
 @click.option(
     "--tool",
@@ -215,6 +237,9 @@ def study_command(
     ctx: click.Context,
     sources: tuple[Path, ...],
     ks: tuple[int, ...] | None,
+    hierarchies: tuple[str, ...] | None,
+    distances: str | None,
+    methods: tuple[choices.Method, ...],
     backends: tuple[choices.Backend, ...] | None,
     tools: tuple[str, ...],
     programs: tuple[tuple[str, Path], ...],
@@ -243,8 +268,18 @@ def study_command(
     check_outputs([], json_file, inputs=[] if merge else sources)
     if merge:
         _refuse_options_of_runs(ctx)
-    elif ks is None:
-        raise click.UsageError("-k is missing; give the numbers of parts, for example -k 8,64")
+    elif ks is None and hierarchies is None:
+        raise click.UsageError(
+            "-k is missing; give the numbers of parts, for example -k 8,64, or --hierarchy"
+        )
+    elif (hierarchies is None) != (distances is None):
+        raise click.UsageError("--hierarchy and --distances need each other; give both")
+    elif "scotch" in tools and hierarchies is None:
+        raise click.UsageError(
+            "scotch only maps; give --hierarchy and --distances, or leave it out"
+        )
+    elif programs and ks is None:
+        raise click.UsageError("programs of --tool only partition; give -k, or leave them out")
 
     from jetpy.io.atomic import atomic_write
     from jetpy.study.page import study_page
@@ -255,9 +290,12 @@ def study_command(
 
         join(sources, output)
     else:
-        assert ks is not None
+        from jetpy.study.mappers import machine_text
+
         asked: dict[str, Any] = {
-            "ks": ks,
+            "ks": ks or (),
+            "machines": tuple(machine_text(own, distances or "") for own in hierarchies or ()),
+            "methods": methods,
             "presets": presets,
             "programs": dict(programs),
             "threads": threads,

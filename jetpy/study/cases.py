@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from jetpy import choices
 from jetpy.device.backends import ON_GPU
+from jetpy.study.mappers import MAPPERS, machine_in
 from jetpy.study.programs import PROGRAMS
 from jetpy.study.tools import PEERS
 
@@ -51,6 +52,10 @@ class Options:
         Programs of `jetpy.study.programs.PROGRAMS`.
     programs_on_gpu : bool
         Whether these programs use the GPU.
+    machines : tuple of str
+        Machines to map onto, as text of `jetpy.study.mappers.machine_text`.
+    methods : tuple of str
+        Methods of jetpy's mappings.
     """
 
     ks: tuple[int, ...]
@@ -64,28 +69,35 @@ class Options:
     repeats: int = 1
     programs: Mapping[str, Path] = field(default_factory=dict)
     programs_on_gpu: bool = False
+    machines: tuple[str, ...] = ()
+    methods: tuple[choices.Method, ...] = ()
 
 
 class Problem(NamedTuple):
     """A graph, a number of parts and an allowed imbalance; seeds do not distinguish problems.
 
-    >>> str(Problem("mesh", 8, 0.03))
-    'mesh k=8 imbalance=0.03'
+    The problem of a mapping also has the text of the machine, and as many parts as PEs.
+
+    >>> str(Problem("mesh", 8, 0.03)), str(Problem("mesh", 8, 0.03, "4:2/1:10"))
+    ('mesh k=8 imbalance=0.03', 'mesh k=8 imbalance=0.03 mapping=4:2/1:10')
     """
 
     graph: str
     k: int
     imbalance: float
+    mapping: str = ""
 
     def __str__(self) -> str:
-        return f"{self.graph} k={self.k} imbalance={self.imbalance}"
+        onto = f" mapping={self.mapping}" * bool(self.mapping)
+        return f"{self.graph} k={self.k} imbalance={self.imbalance}{onto}"
 
 
 class Case(NamedTuple):
     """A run: a problem and a configuration.
 
     `backend` is empty for other partitioners, and `GPU` for those that use the GPU. `threads` is
-    the maximum number of threads of a run, 1 for a GPU.
+    the maximum number of threads of a run, 1 for a GPU. `mapping` is the machine of a mapping; then
+    `preset` is jetpy's method.
     """
 
     graph: str
@@ -96,6 +108,7 @@ class Case(NamedTuple):
     backend: str
     threads: int
     seed: int
+    mapping: str = ""
 
     @property
     def application(self) -> str:
@@ -105,13 +118,15 @@ class Case(NamedTuple):
     @property
     def problem(self) -> str:
         """Name of the problem."""
-        return str(Problem(self.graph, self.k, self.allowed_imbalance))
+        return str(Problem(self.graph, self.k, self.allowed_imbalance, self.mapping))
 
     @property
     def uses_threads(self) -> bool:
         """Whether the run can use more than one thread."""
         if self.tool == JETPY:
             return self.backend not in (*ON_GPU, *SERIAL)
+        if self.mapping:
+            return MAPPERS[self.tool].threaded
         return self.tool in PROGRAMS or PEERS[self.tool].threaded
 
     def platform(self, machine: str) -> str:
@@ -188,6 +203,7 @@ def cases_of(graph: str, options: Options) -> list[Case]:
     others = [
         (tool, PEERS[tool].preset or "", "", threads)
         for tool in options.tools
+        if tool in PEERS
         for threads in options.threads
     ]
     backend, threads_of = (GPU, (1,)) if options.programs_on_gpu else ("", options.threads)
@@ -196,10 +212,30 @@ def cases_of(graph: str, options: Options) -> list[Case]:
         for name in options.programs
         for threads in threads_of
     ]
-    return [
+    partitions = [
         Case(graph, k, imbalance, *how, seed)
         for k in options.ks
         for imbalance in options.imbalances
         for seed in options.seeds
         for how in (*ours, *others, *programs)
     ]
+    return [*partitions, *_mapping_cases(graph, options)]
+
+
+def _mapping_cases(graph: str, options: Options) -> Iterator[Case]:
+    ours = [
+        (JETPY, method, backend, threads)
+        for method in options.methods
+        for backend, threads in engines(options)
+    ]
+    others = [
+        (tool, MAPPERS[tool].preset, "", threads)
+        for tool in options.tools
+        if tool in MAPPERS
+        for threads in options.threads
+    ]
+    for text in options.machines:
+        for imbalance in options.imbalances:
+            for seed in options.seeds:
+                for how in (*ours, *others):
+                    yield Case(graph, machine_in(text).k, imbalance, *how, seed, text)

@@ -19,12 +19,15 @@ import numpy.typing as npt
 from jetpy.errors import BackendError
 from jetpy.graph.generators import grid
 from jetpy.multilevel.outcome import STAGES, Level
+from jetpy.result.partition import Partition
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.cases import JETPY, Case
 from jetpy.study.files import FINEST, STAGE_COLUMNS
+from jetpy.study.mappers import MAPPERS, judge_mapping, machine_in, run_mapping
+from jetpy.study.mappers import prepare_jetpy as prepare_jetpy_mapping
 from jetpy.study.programs import PROGRAMS, ProgramError
-from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
+from jetpy.study.tools import PEERS, Job, Seconds, Solve, prepare_jetpy, run_jetpy
 from jetpy.study.verdict import judge
 
 WARM_UP = 64
@@ -90,10 +93,16 @@ def found_by(task: Task) -> dict[str, Any]:
         signal.setitimer(signal.ITIMER_REAL, 0)
     kernels = _kernels(task.case, job) if task.profile else []
     judged = [
-        {**judge(job, parts, task.case.k)._asdict(), "sha": checksum_of_parts(parts), **spent}
+        {**_verdict(task.case, job, parts), "sha": checksum_of_parts(parts), **spent}
         for parts, spent in runs
     ]
     return {**_median(judged), "kernels": kernels}
+
+
+def _verdict(case: Case, job: Job, parts: npt.ArrayLike) -> dict[str, Any]:
+    if case.mapping:
+        return judge_mapping(job, parts, machine_in(case.mapping))._asdict()
+    return judge(job, parts, case.k)._asdict()
 
 
 def _found_by_program(task: Task, job: Job) -> dict[str, Any]:
@@ -124,12 +133,21 @@ def _median(judged: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _run_jetpy(case: Case, job: Job, solve: Solve) -> Run:
-    result = run_jetpy(_backend(case), job, case.k, case.seed, profile=False)
+    result = _jetpy(case, job, profile=False)
     stages = [f"{result.seconds[stage]:.6f}" for stage in STAGES]
     spent = dict(zip(STAGE_COLUMNS, stages, strict=True))
     if result.levels:
         spent[FINEST] = f"{_finest_seconds(result.levels):.6f}"
     return result.parts, {"seconds": result.seconds["total"], **spent, "launches": result.launches}
+
+
+def _jetpy(case: Case, job: Job, *, profile: bool) -> Partition:
+    """Partition or map with jetpy; return the partition."""
+    backend = _backend(case)
+    if case.mapping:
+        target, method = machine_in(case.mapping), _preset(case)
+        return run_mapping(backend, method, job, target, case.seed, profile).partition
+    return run_jetpy(backend, job, case.k, case.seed, profile)
 
 
 def _finest_seconds(levels: Sequence[Level]) -> float:
@@ -143,9 +161,26 @@ def _run_other(case: Case, job: Job, solve: Solve) -> Run:
 
 
 def _prepare(case: Case, job: Job) -> Solve:
+    if case.mapping:
+        return _prepare_mapping(case, job)
     if case.tool == JETPY:
         return prepare_jetpy(_backend(case), job)
     return PEERS[case.tool].prepare(job)
+
+
+def _prepare_mapping(case: Case, job: Job) -> Solve:
+    """Prepare a mapping onto the machine of a case, which has `k` PEs."""
+    target = machine_in(case.mapping)
+    if case.tool == JETPY:
+        map_onto = prepare_jetpy_mapping(_backend(case), _preset(case), job)
+    else:
+        map_onto = MAPPERS[case.tool].prepare(job)
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
+        run = map_onto(target, seed)
+        return run.pe, {"total": run.seconds}
+
+    return solve
 
 
 def _preset(case: Case) -> Any:
@@ -164,7 +199,7 @@ def _warm_up(case: Case, job: Job) -> None:
 
 def _kernels(case: Case, job: Job) -> list[dict[str, Any]]:
     """Return the times of all kernels in a profiled run."""
-    profile = run_jetpy(_backend(case), job, case.k, case.seed, profile=True).profile
+    profile = _jetpy(case, job, profile=True).profile
     assert profile is not None
     return [asdict(kernel) for kernel in profile.kernels]
 

@@ -147,6 +147,7 @@ def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: 
 def front_figure(
     times: Mapping[tuple[str, str], float],
     cuts: Mapping[tuple[str, str], float],
+    what: str,
     platforms: Sequence[str],
     styles: Styles,
 ) -> Figure:
@@ -156,6 +157,8 @@ def front_figure(
     ----------
     times, cuts : mapping of application and platform to float
         Ratios to the best of all.
+    what : str
+        Name of the cuts: "cut", or "cost" for mappings.
     platforms : sequence of str
         Numbered from 1.
     styles : Styles
@@ -180,7 +183,7 @@ def front_figure(
         _plain_numbers(axes)
         axes.margins(0.12)
         axes.set_xlabel("time / shortest time")
-        axes.set_ylabel("cut / smallest cut")
+        axes.set_ylabel(f"{what} / smallest {what}")
         figure.legend(loc="outside upper left", ncols=2)
     return figure
 

@@ -106,14 +106,17 @@ PERFORMANCE = Table(
     "performance.csv",
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
-        *("graph", "class", "n", "m", "graph_sha", "k", ALLOWED),
+        *("graph", "class", "n", "m", "graph_sha", "k", ALLOWED, "mapping"),
         *("tool", "preset", "backend", "threads"),
-        *("measured_threads", "seed", "cut", "imbalance", "feasible", "parts_sha"),
+        *("measured_threads", "seed", "cut", "cost", "imbalance", "feasible", "parts_sha"),
         *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS, FINEST),
         *("launches", "kernels", "status", "machine"),
     ),
-    ("graph", "k", ALLOWED, "tool", "preset", "backend", "threads", "seed", "machine"),
-    later=(ALLOWED, "class", FINEST),
+    (
+        *("graph", "k", ALLOWED, "mapping", "tool", "preset"),
+        *("backend", "threads", "seed", "machine"),
+    ),
+    later=(ALLOWED, "mapping", "class", "cost", FINEST),
 )
 """One row per run. The first seven columns are those that p3-analysis-library reads.
 
@@ -123,31 +126,39 @@ PERFORMANCE = Table(
 KERNELS = Table(
     "kernels.csv",
     (
-        *("graph", "k", ALLOWED, "preset", "backend", "threads", "kernel", "engine"),
+        *("graph", "k", ALLOWED, "mapping", "preset", "backend", "threads", "kernel", "engine"),
         *("calls", "seconds", "bytes", "share", "machine"),
     ),
-    ("graph", "k", ALLOWED, "preset", "backend", "threads", "kernel", "engine", "machine"),
-    later=(ALLOWED,),
+    (
+        *("graph", "k", ALLOWED, "mapping", "preset", "backend", "threads"),
+        *("kernel", "engine", "machine"),
+    ),
+    later=(ALLOWED, "mapping"),
 )
 """One row per kernel of a run; `engine` is its back end, the host of a GPU on small levels."""
 TABLES = (PERFORMANCE, KERNELS)
 CHECKSUMS = Table(
     "checksums.csv",
     (
-        *("graph", "k", ALLOWED, "preset", "seed", "backend", "threads", "machine"),
+        *("graph", "k", ALLOWED, "mapping", "preset", "seed", "backend", "threads", "machine"),
         *("parts_sha", "equal"),
     ),
-    ("graph", "k", ALLOWED, "preset", "seed", "backend", "threads", "machine"),
-    later=(ALLOWED,),
+    ("graph", "k", ALLOWED, "mapping", "preset", "seed", "backend", "threads", "machine"),
+    later=(ALLOWED, "mapping"),
 )
 """One row per run of jetpy, derived from `PERFORMANCE`: whether the parts `equal` the first."""
-_TIMED = ("graph", "k", ALLOWED, "preset", "backend", "threads", "machine")
-_PARTS = ("graph", "k", ALLOWED, "preset", "seed")
+_TIMED = ("graph", "k", ALLOWED, "mapping", "preset", "backend", "threads", "machine")
+_PARTS = ("graph", "k", ALLOWED, "mapping", "preset", "seed")
 
 
 def problem_in(row: Mapping[str, str]) -> Problem:
     """Return the problem of a row."""
-    return Problem(row["graph"], int(row["k"]), float(row[ALLOWED]))
+    return Problem(row["graph"], int(row["k"]), float(row[ALLOWED]), row["mapping"])
+
+
+def objective(row: Mapping[str, str]) -> str:
+    """Return what a run minimises: the cost of a mapping, or the cut of a partition."""
+    return row["cost"] if row["mapping"] else row["cut"]
 
 
 def _missing_cells(folder: Path, columns: Iterable[str]) -> Row:
@@ -200,7 +211,7 @@ def is_copy(row: Mapping[str, str]) -> bool:
 def compared(runs: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     """Return runs of jetpy that should find the same parts.
 
-    The keys are graph, k, allowed imbalance, preset and seed.
+    The keys are graph, k, allowed imbalance, machine of a mapping, preset and seed.
     """
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in runs:
@@ -228,7 +239,7 @@ def write_checksums(folder: Path, runs: Iterable[Row]) -> None:
 def without_kernels(runs: Iterable[Row], kernels: Iterable[Row]) -> list[Row]:
     """Return runs whose kernels were timed but are not all in the table of kernels.
 
-    >>> run = {"graph": "a", "k": "2", "allowed_imbalance": "0.03", "preset": "fast"}
+    >>> run = {"graph": "a", "k": "2", "allowed_imbalance": "0.03", "mapping": "", "preset": "fast"}
     >>> run |= {"backend": "cpu", "threads": "1", "machine": "box"}
     >>> len(without_kernels([{**run, "kernels": "2"}, {**run, "kernels": ""}], [run]))
     1

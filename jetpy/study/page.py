@@ -22,7 +22,7 @@ from jetpy.study.figures import (
 from jetpy.study.files import is_copy
 from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
-from jetpy.study.results import Results, over_best, range_of
+from jetpy.study.results import Kind, Results, over_best, range_of
 from jetpy.study.tables import (
     class_table,
     growth_table,
@@ -62,8 +62,7 @@ def study_page(results: Results, command: str) -> str:
             ("", "platform"), [(f"{i + 1}", p) for i, p in enumerate(results.platforms)], 2
         ),
         comparisons=[
-            _comparison(own, imbalance, results, styles)
-            for imbalance, own in results.by_imbalance.items()
+            _comparison(own, kind, results, styles) for kind, own in results.kinds.items()
         ],
         repeats=_repeats(results),
         copied=", ".join(_copied(results)) or "none here",
@@ -76,11 +75,13 @@ def study_page(results: Results, command: str) -> str:
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:
+    machines = dict.fromkeys(kind.mapping for kind in results.kinds if kind.mapping)
     return [
         ("graphs", ", ".join(dict.fromkeys(problem.graph for problem in results.problems))),
         ("parts", ", ".join(f"{k}" for k in sorted({p.k for p in results.problems}))),
         ("seeds", ", ".join(f"{seed}" for seed in _seeds(results))),
-        ("imbalance", ", ".join(results.by_imbalance)),
+        ("imbalance", ", ".join(dict.fromkeys(kind.imbalance for kind in results.kinds))),
+        *([("mapped onto", ", ".join(machines))] if machines else ()),
         ("applications", ", ".join(_with_presets(results))),
         ("runs", f"{len(results.runs):,}"),
         ("runs without feasible parts", f"{len(results.failures):,}"),
@@ -89,26 +90,27 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def _comparison(
-    own: Results, imbalance: str, results: Results, styles: Styles
-) -> dict[str, object]:
-    """Return the tables and figures of one imbalance; platforms are numbered as in all results."""
-    at = f" at imbalance {imbalance}" * (len(results.by_imbalance) > 1)
+def _comparison(own: Results, kind: Kind, results: Results, styles: Styles) -> dict[str, object]:
+    """Return the tables and figures of one kind; platforms are numbered as in all results."""
+    onto = f", mapping {kind.mapping}" * bool(kind.mapping)
+    at = f"{onto} at imbalance {kind.imbalance}" * (len(results.kinds) > 1)
+    by = kind.objective
     numbers = dict(zip(results.platforms, _numbers(results), strict=True))
     return {
         "at": at,
+        "by": by,
         "time": _portability(f"time{at}", own.by_time, results, styles),
-        "cut": _portability(f"cut{at}", own.by_cut, results, styles),
+        "cut": _portability(f"{by}{at}", own.by_cut, results, styles),
         "bandwidth": _portability(f"bandwidth{at}", own.by_bandwidth, results, styles),
         "profiles": [
             drawn(profile_figure(found.each, what, styles), f"Performance profile: {what}{at}")
-            for what, found in (("time", own.by_time), ("cut", own.by_cut))
+            for what, found in (("time", own.by_time), (by, own.by_cut))
             if found.cells
         ],
         "solved": bool(own.solved),
-        "front": _front(own, results.platforms, at, styles),
+        "front": _front(own, by, results.platforms, at, styles),
         "stages": stage_table(own, numbers),
-        "classes": class_table(own, numbers),
+        "classes": class_table(own, by, numbers),
         "speedups": speedup_table(own, numbers),
         "growth": growth_table(own, numbers),
         "sizes": scaling_table(own, numbers),
@@ -194,11 +196,14 @@ def _each(found: Efficiencies, results: Results) -> Table:
     return Table(headers, rows[:MAX_EFFICIENCIES], 2, note=note)
 
 
-def _front(own: Results, platforms: Sequence[str], at: str, styles: Styles) -> Drawn | None:
+def _front(
+    own: Results, by: str, platforms: Sequence[str], at: str, styles: Styles
+) -> Drawn | None:
     times, cuts = (over_best(values) for values in (own.seconds, own.cuts))
     if not times.keys() & cuts.keys():
         return None
-    return drawn(front_figure(times, cuts, platforms, styles), f"Cut against time{at}")
+    figure = front_figure(times, cuts, by, platforms, styles)
+    return drawn(figure, f"{by.capitalize()} against time{at}")
 
 
 def _scaling(own: Results, platforms: Sequence[str], at: str, styles: Styles) -> Drawn | None:
@@ -247,7 +252,7 @@ def _runs(results: Results) -> Table:
     failed = {id(row) for row in results.failures}
     shown = results.runs[:MAX_RUNS]
     headers = (
-        *("problem", "application", "platform", "seed", "cut", "imbalance"),
+        *("problem", "application", "platform", "seed", "cut", "cost", "imbalance"),
         *("seconds", "shortest", "longest", "coarsen", "initial", "refine", "launches"),
         "status",
     )
@@ -255,7 +260,7 @@ def _runs(results: Results) -> Table:
     rows = [
         (
             *(row["problem"], row["application"], numbers[row["platform"]]),
-            *(row["seed"], row["cut"], row["imbalance"]),
+            *(row["seed"], row["cut"], row["cost"], row["imbalance"]),
             *(row["seconds"], row["seconds_min"], row["seconds_max"]),
             *(row["coarsen_seconds"], row["initial_seconds"], row["refine_seconds"]),
             *(row["launches"], _status(row)),

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +40,7 @@ class Outcome:
 def run_apart(module: str, *arguments: object, threads: int, time_limit: float = 0) -> Outcome:
     """Run ``python -m module arguments``, and return its answer, a line of JSON.
 
-    If this process is interrupted, the child and all its descendants are killed.
+    When the child ends, or this process is interrupted, all descendants of the child are killed.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def run_apart(module: str, *arguments: object, threads: int, time_limit: float =
             output, errors = process.communicate(timeout=time_limit + PATIENCE)
     except subprocess.TimeoutExpired:
         return Outcome(TIME_LIMIT)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     return _outcome(process.returncode, output, errors)
 
 

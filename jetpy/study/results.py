@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 from jetpy.errors import JetpyError, count
 from jetpy.lazy import cached_property
@@ -17,12 +19,36 @@ from jetpy.study.cases import (
     runs_on,
 )
 from jetpy.study.efficiency import Cell, Efficiencies
-from jetpy.study.files import ALLOWED, TABLES, Row, compared, is_copy, problem_in
+from jetpy.study.files import ALLOWED, TABLES, Row, compared, is_copy, objective, problem_in
 from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
 from jetpy.study.metrics import Values, bests, efficiencies, itself
 from jetpy.study.processes import DONE
 from jetpy.study.triad import Roofline
+
+
+class Kind(NamedTuple):
+    """A kind of problems that are compared with each other: allowed imbalance, machine if any.
+
+    >>> str(Kind("0.03", "")), str(Kind("0.03", "4:2/1:10"))
+    ('0.03', '0.03 mapping=4:2/1:10')
+    """
+
+    imbalance: str
+    mapping: str
+
+    @property
+    def objective(self) -> str:
+        """What is minimised: the cut of partitions, the cost of mappings."""
+        return "cost" if self.mapping else "cut"
+
+    def __str__(self) -> str:
+        return f"{self.imbalance}{' mapping=' * bool(self.mapping)}{self.mapping}"
+
+
+def kind_of(row: Row) -> Kind:
+    """Return the kind of a row's problem."""
+    return Kind(row[ALLOWED], row["mapping"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +83,16 @@ class Results:
         return {row["graph"]: row["class"] for row in self.runs if row["class"]}
 
     @cached_property
-    def by_imbalance(self) -> dict[str, Results]:
-        """The results with each allowed imbalance, ascending."""
-        found = sorted({row[ALLOWED] for row in self.runs}, key=float)
+    def kinds(self) -> dict[Kind, Results]:
+        """The results of problems of each kind; partitions first, imbalances ascending."""
+        found = {kind_of(row) for row in self.runs}
         return {
-            imbalance: replace(
+            kind: replace(
                 self,
-                runs=[row for row in self.runs if row[ALLOWED] == imbalance],
-                kernels=[row for row in self.kernels if row[ALLOWED] == imbalance],
+                runs=[row for row in self.runs if kind_of(row) == kind],
+                kernels=[row for row in self.kernels if kind_of(row) == kind],
             )
-            for imbalance in found
+            for kind in sorted(found, key=lambda kind: (kind.mapping, float(kind.imbalance)))
         }
 
     @cached_property
@@ -131,13 +157,16 @@ class Results:
 
         A cell has no value if one of these runs failed, was not balanced, or lacks the column.
         """
+        return self._medians(itemgetter(column))
+
+    def _medians(self, text_of: Callable[[Row], str]) -> dict[str, dict[Cell, float]]:
         values: dict[str, dict[Cell, float]] = {name: {} for name in self.applications}
         for cell, by_application in self.tried.items():
             counts = self.seeds[cell.problem]
             for application, rows in by_application.items():
                 own = [row for row in rows if counts[int(row["seed"])]]
-                if own and all(row["feasible"] == "yes" and row[column] for row in own):
-                    values[application][cell] = median(float(row[column]) for row in own)
+                if own and all(row["feasible"] == "yes" and text_of(row) for row in own):
+                    values[application][cell] = median(float(text_of(row)) for row in own)
         return values
 
     @cached_property
@@ -147,8 +176,8 @@ class Results:
 
     @cached_property
     def cuts(self) -> Values:
-        """Median cuts."""
-        return self.medians("cut")
+        """Median cuts; median costs of mappings."""
+        return self._medians(objective)
 
     @cached_property
     def solved(self) -> set[Problem]:
@@ -233,32 +262,8 @@ class Results:
 
     @cached_property
     def left_out(self) -> list[str]:
-        """Sentences on the exclusions from comparisons, with reasons."""
-        remarks = []
-        for problem, counts in self.seeds.items():
-            kept = [f"{seed}" for seed, does in counts.items() if does]
-            if not kept:
-                remarks.append(
-                    f"The comparison leaves out {problem}: its runs have no seed in common."
-                )
-            elif len(kept) < len(counts):
-                remarks.append(
-                    f"Of the seeds {', '.join(map(str, counts))} of {problem}, only "
-                    f"{', '.join(kept)} counts: not all applications and platforms have the "
-                    "others."
-                )
-            if kept and problem not in self.solved:
-                remarks.append(f"The comparison leaves out {problem}: no application solved it.")
-        for what, values, same in (("time", self.seconds, itself), ("cut", self.cuts, problem_of)):
-            best = bests(values, same)
-            zero = dict.fromkeys(c.problem for c in self.cells if best.get(same(c)) == 0)
-            remarks += [
-                f"The comparison by {what} leaves out {problem}: its best {what} is 0."
-                for problem in zero
-            ]
-        for name, platforms in self.not_asked.items():
-            remarks.append(f"{name} did not run on all problems on {', '.join(platforms)}.")
-        return remarks
+        """Sentences on the exclusions from comparisons of problems of each kind, with reasons."""
+        return list(dict.fromkeys(chain.from_iterable(map(_left_out, self.kinds.values()))))
 
     def roofline(self, engine: Engine) -> Roofline:
         """Return the roofline of an engine."""
@@ -298,8 +303,9 @@ class Results:
     def unequal(self) -> list[str]:
         """Partitions that differ between back ends, numbers of threads, or machines."""
         return [
-            f"{graph}, k = {k}, imbalance {imbalance}, {preset}, seed {seed}"
-            for (graph, k, imbalance, preset, seed), rows in self.compared.items()
+            f"{graph}, k = {k}, imbalance {imbalance}{', mapping ' * bool(onto)}{onto}, {preset}, "
+            f"seed {seed}"
+            for (graph, k, imbalance, onto, preset, seed), rows in self.compared.items()
             if len({row["parts_sha"] for row in rows}) > 1
         ]
 
@@ -333,9 +339,9 @@ class Results:
         -------
         dict
             The numbers of runs, failures, and partitions that were compared and that differ; the
-            exclusions `left_out`, with reasons; by allowed imbalance, `performance_portability` by
-            time, cut and bandwidth, as on the page: by application, None if no platform has all
-            problems.
+            exclusions `left_out`, with reasons; by kind of problem, `performance_portability` by
+            time, cut (cost for mappings) and bandwidth, as on the page: by application, None if no
+            platform has all problems.
         """
         return {
             "runs": len(self.runs),
@@ -345,12 +351,12 @@ class Results:
             "platforms": self.platforms,
             "left_out": self.left_out,
             "performance_portability": {
-                imbalance: {
+                f"{kind}": {
                     "time": own.by_time.metric,
-                    "cut": own.by_cut.metric,
+                    kind.objective: own.by_cut.metric,
                     "bandwidth": own.by_bandwidth.metric,
                 }
-                for imbalance, own in self.by_imbalance.items()
+                for kind, own in self.kinds.items()
             },
         }
 
@@ -370,6 +376,37 @@ def read_results(folder: Path) -> Results:
     if unknown := {row["machine"] for own in tables for row in own} - setting.machines.keys():
         raise JetpyError(f"{folder / FILE} does not describe the machine {min(unknown)}")
     return Results(setting, *tables)
+
+
+def _left_out(results: Results) -> list[str]:
+    """Return sentences on the exclusions from comparisons of problems of one kind."""
+    remarks = []
+    for problem, counts in results.seeds.items():
+        kept = [f"{seed}" for seed, does in counts.items() if does]
+        if not kept:
+            remarks.append(f"The comparison leaves out {problem}: its runs have no seed in common.")
+        elif len(kept) < len(counts):
+            remarks.append(
+                f"Of the seeds {', '.join(map(str, counts))} of {problem}, only "
+                f"{', '.join(kept)} counts: not all applications and platforms have the "
+                "others."
+            )
+        if kept and problem not in results.solved:
+            remarks.append(f"The comparison leaves out {problem}: no application solved it.")
+    for what, values, same in (
+        ("time", results.seconds, itself),
+        ("cut", results.cuts, problem_of),
+    ):
+        best = bests(values, same)
+        zero = dict.fromkeys(c.problem for c in results.cells if best.get(same(c)) == 0)
+        remarks += [
+            f"The comparison by {of} leaves out {problem}: its best {of} is 0."
+            for problem in zero
+            for of in ["cost" if what == "cut" and problem.mapping else what]
+        ]
+    for name, platforms in results.not_asked.items():
+        remarks.append(f"{name} did not run on all problems on {', '.join(platforms)}.")
+    return remarks
 
 
 def over_best(values: Values) -> dict[tuple[str, str], float]:

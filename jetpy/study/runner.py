@@ -25,7 +25,7 @@ from jetpy.study.triad import Roofline
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs, and the number of runs to make."""
-_DETAILS = (*STAGE_COLUMNS, FINEST, "launches")
+_DETAILS = ("cost", *STAGE_COLUMNS, FINEST, "launches")
 _TIMES = ("seconds", "seconds_min", "seconds_max")
 _MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", *_TIMES, *_DETAILS, "kernels")
 _NOTHING = dict.fromkeys(_MEASURED, "")
@@ -83,10 +83,11 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
     for name, file in names_of(files).items():
         graph = read_graph(file)
         study.check_graph(_about(name, graph))
-        if max(options.ks) > graph.n:
+        most = max(options.ks, default=0)
+        if most > graph.n:
             raise JetpyError(
-                f"{file} has {graph.n} vertices, but k is {max(options.ks)}; each part needs a "
-                "vertex. Leave out the graph or this k"
+                f"{file} has {graph.n} vertices, but k is {most}; each part needs a vertex. Leave "
+                "out the graph or this k"
             )
 
 
@@ -179,7 +180,7 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         **_NOTHING,
         **{name: found[name] for name in _DETAILS if name in found},
         "fom": seconds if feasible and float(seconds) else "",
-        "fom_cut": (found["cut"] or "") if feasible else "",
+        "fom_cut": (found.get("cost", found["cut"]) or "") if feasible else "",
         "cut": found["cut"],
         "imbalance": found["imbalance"],
         "feasible": "yes" if feasible else "no",

@@ -1,7 +1,7 @@
 """Tables of a study: time by stage, by class of graphs, speed-ups, and scaling.
 
-Each function takes the results with one imbalance, and the number of each platform on the page. It
-returns None if there is nothing to show.
+Each function takes the results of one kind of problem, and the number of each platform on the page.
+It returns None if there is nothing to show.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def stage_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
     return Table((*headers, *(f"{part} %" for part in parts)), rows) if rows else None
 
 
-def class_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
-    """Return geometric means of time and cut by class of graphs, as in `Efficiencies`."""
+def class_table(results: Results, objective: str, numbers: Mapping[str, str]) -> Table | None:
+    """Return geometric means of time and objective by class of graphs, as in `Efficiencies`."""
     times = _over(results.seconds, bests(results.seconds))
     smallest = bests(results.cuts, problem_of)
     cuts = _over(results.cuts, {cell: smallest.get(cell.problem, 0) for cell in results.cells})
@@ -65,7 +65,9 @@ def class_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
                 )
                 rows.append((cls, name, numbers[platform], f"{len(inside)}", *means))
     headers = ("class", "application", "platform", "problems", "seconds")
-    return Table((*headers, "time / shortest", "cut / smallest"), rows, 2) if rows else None
+    return (
+        Table((*headers, "time / shortest", f"{objective} / smallest"), rows, 2) if rows else None
+    )
 
 
 def speedup_table(results: Results, numbers: Mapping[str, str]) -> Table | None:

@@ -170,5 +170,6 @@ PACKAGES = {
     "mtkahypar": "mtkahypar",
     "mtkahypar-quality": "mtkahypar",
     "kahip": "kahip",
+    "scotch": "pyscotch",
 }
-"""Module of each of these partitioners."""
+"""Module of each of these partitioners, and of Scotch, which maps."""

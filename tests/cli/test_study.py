@@ -232,6 +232,27 @@ def test_programs_are_compared_and_their_failures_are_results(
 
 
 @pytest.mark.slow
+def test_mappings_are_added(made: Path, run: Run, ran: list[object]) -> None:
+    before = rows(made)
+    words = ("study", "mesh.graph", "--backends", "cpu", "--threads", "1,2", "--machine", "box")
+    words = (*words, "--hierarchy", "2:3,2:2", "--distances", "1:10", "--tools", "none", "-o", made)
+    output = run(*words).stdout
+    assert "8 runs on 2 platforms; the same parts in all of 3 partitions" in output
+    run(*words)
+    assert len(ran) == 4
+    found = rows(made)
+    assert found[: len(before)] == before
+    for row in found[len(before) :]:
+        hierarchy, _ = row["mapping"].split("/")
+        mapped = jetpy.map_processes(grid(40, 30), hierarchy, "1:10", backend="cpu", threads=1)
+        assert (row["application"], row["k"]) == ("jetpy/im", f"{mapped.machine.k}")
+        assert (row["cost"], row["fom_cut"]) == (f"{mapped.cost}", f"{mapped.cost}")
+        assert row["parts_sha"] == checksum_of_parts(mapped.pe)
+    kernels = {row["mapping"] for row in KERNELS.read(made)}
+    assert kernels == {"", "2:3/1:10", "2:2/1:10"}
+
+
+@pytest.mark.slow
 def test_too_many_threads_are_warned_about(made: Path, run: Run) -> None:
     words = ("-k", "2", "--backends", "cpu", "--tools", "none", "--machine", "box", "-o", "study")
     there = available_threads()
@@ -317,9 +338,9 @@ def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) ->
             "'numba' is unknown; choose from cpu",
         ),
         (
-            ("mesh.graph", "-k", "2", "--tools", "scotch"),
+            ("mesh.graph", "-k", "2", "--tools", "parmetis"),
             2,
-            "'scotch' is unknown; choose from metis",
+            "'parmetis' is unknown; choose from metis",
         ),
         (("mesh.graph", "-k", "2", "--imbalance", "0.03,-1"), 2, "imbalance"),
         (
@@ -333,6 +354,13 @@ def test_runs_over_the_time_limit_are_reported_and_kept(made: Path, run: Run) ->
             "'metis=mesh.graph' is not NAME=PATH with a NAME of jet, gpu-heipa",
         ),
         (("mesh.graph", "-k", "2", "--tool", "jet"), 2, "'jet' is not NAME=PATH"),
+        (("mesh.graph", "--hierarchy", "2:2"), 2, "--hierarchy and --distances need each other"),
+        (
+            ("mesh.graph", "--hierarchy", "2:2", "--distances", "1:10:100"),
+            2,
+            "hierarchy",
+        ),
+        (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "scotch only maps; give --hierarchy"),
         (
             ("mesh.graph", "-k", "2", "--classes", "mesh.graph"),
             1,

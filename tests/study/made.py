@@ -44,7 +44,13 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
             "machine": name,
         },
         **{"application": case.application, "problem": case.problem},
-        **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
+        **{
+            "platform": case.platform(name),
+            "cut": 10,
+            "cost": "",
+            "imbalance": 0.02,
+            "seconds": 1.0,
+        },
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
         "finest_seconds": "",
         **{"feasible": "yes", "status": "done", "parts_sha": "", "kernels": ""},
@@ -79,7 +85,7 @@ def kernel(
     name: str, case: Case, kernel: str, calls: int, seconds: float, moved: int
 ) -> dict[str, Any]:
     """Return the row of a kernel; its share is empty if it moved no bytes."""
-    shared = ("graph", "k", "allowed_imbalance", "preset", "backend", "threads")
+    shared = ("graph", "k", "allowed_imbalance", "mapping", "preset", "backend", "threads")
     return {
         **{column: case._asdict()[column] for column in shared},
         **{"kernel": kernel, "engine": case.backend, "calls": calls, "seconds": seconds},

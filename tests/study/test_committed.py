@@ -18,4 +18,4 @@ def test_studies_are_read_and_merged(folder: Path, tmp_path: Path) -> None:
     found = read_results(tmp_path / "study")
     assert found.unequal == []
     assert found.left_out == []
-    assert list(found.by_imbalance) == ["0.03"]
+    assert list(map(str, found.kinds)) == ["0.03"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,26 @@ def test_status_of_a_process(
     found = run_apart("program", threads=1)
     assert (found.status, found.words) == (status, words)
     assert found.found == ({"a": 1} if name == "fine" else {})
+
+
+def test_processes_that_a_process_leaves_are_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "program.py").write_text(
+        "import os, signal, subprocess, sys\n"
+        "nowhere = subprocess.DEVNULL\n"
+        "left = subprocess.Popen(['sleep', '60'], stdout=nowhere, stderr=nowhere)\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(left.pid))\n"
+        "os.kill(os.getpid(), signal.SIGALRM)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert run_apart("program", threads=1).status == TIME_LIMIT
+    stat = Path("/proc", (tmp_path / "pid").read_text(), "stat")
+    for _ in range(50):
+        if not stat.exists() or stat.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    raise AssertionError("the process that was left still runs")
 
 
 def test_endless_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,6 +176,40 @@ def test_imbalances_are_compared_separately(tmp_path: Path) -> None:
     assert "Performance portability by cut at imbalance 0.1" in shown.text
 
 
+def test_mappings_are_compared_by_cost(tmp_path: Path) -> None:
+    onto = "4:2/1:10"
+    mapped = [
+        (Case("mesh", 8, 0.03, tool, preset, backend, 2, 0, onto), cost)
+        for tool, preset, backend, cost in (
+            ("jetpy", "im", "cpu", 100),
+            ("mtkahypar", "default", "", 80),
+            ("scotch", "default", "", 0),
+        )
+    ]
+    rows = [
+        row("box", case(8, "jetpy", "cpu"), cut=10, parts_sha="x"),
+        *(row("box", own, cut=12, cost=cost, parts_sha="y") for own, cost in mapped[:2]),
+    ]
+    folder = study(tmp_path / "s", "box", machine(), rows)
+    results = read_results(folder)
+    assert results.unequal == [], "a partition and a mapping are different problems"
+    metric = results.as_dict()["performance_portability"]
+    assert metric.keys() == {"0.03", f"0.03 mapping={onto}"}
+    assert metric["0.03"]["cut"] == {"jetpy/default": 1.0}
+    own = metric[f"0.03 mapping={onto}"]
+    assert own["cost"] == {"jetpy/im": pytest.approx(0.8), "mtkahypar": 1.0}
+    (tmp_path / "page.html").write_text(study_page(results, "jetpy study"))
+    shown = page(tmp_path / "page.html")
+    assert shown.facts["mapped onto"] == onto
+    assert f"Performance portability by cost, mapping {onto} at imbalance 0.03" in shown.text
+    case_0, cost = mapped[2]
+    study(folder, "box", machine(), [*rows, row("box", case_0, cut=12, cost=cost)])
+    assert read_results(folder).left_out == [
+        f"The comparison by cost leaves out mesh k=8 imbalance=0.03 mapping={onto}: its best cost "
+        "is 0."
+    ]
+
+
 def test_cut_of_zero_is_left_out_with_a_note(tmp_path: Path) -> None:
     rows = [
         row("box", case(8, "jetpy", "cpu"), cut=0),
