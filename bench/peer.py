@@ -19,6 +19,7 @@ from typing import NamedTuple
 import jetpy
 from bench.gpu_cases import HALVES, Case
 from bench.instances import Instance
+from bench.provenance import note_measurement
 from bench.tables import mean_text, note, ratio_text, show
 from jetpy.study.programs import run_jet
 
@@ -201,8 +202,12 @@ def _measured(
 
 
 def append_runs(path: Path, rows: Iterable[Measured]) -> None:
-    """Append runs to a CSV file. Create the file and its folder if they do not exist."""
+    """Append runs to a CSV file, and the commit, machine, date and command to `provenance.json`.
+
+    Create the files and their folder if they do not exist.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    note_measurement(path)
     with open(path, "a", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         if stream.tell() == 0:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bench.provenance import note_measurement
+
 RESULTS = Path(__file__).parent / "results"
 
 Record = dict[str, Any]
@@ -32,8 +34,12 @@ def read_records(path: Path) -> list[Record]:
 
 
 def append_record(path: Path, record: Record) -> None:
-    """Append a record to a file. Create the file and its folder if they do not exist."""
+    """Append a record to a file, and the commit, machine, date and command to `provenance.json`.
+
+    Create the files and their folder if they do not exist.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    note_measurement(path)
     with open(path, "a", encoding="utf-8") as stream:
         stream.write(json.dumps(record) + "\n")
 

@@ -29,10 +29,13 @@ def show(
         console.print(f"\n{title}", style="bold")
         console.print(columns(headers, rows, left))
         return
+    print(f"\n**{title}**\n\n{markdown_table(headers, rows, left)}")
+
+
+def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a Markdown table. The first `left` columns contain text, the other columns numbers."""
     rule = ["---" if i < left else "---:" for i in range(len(headers))]
-    print(f"\n**{title}**\n")
-    for row in (headers, rule, *rows):
-        print(f"| {' | '.join(row)} |")
+    return "\n".join(f"| {' | '.join(row)} |" for row in (headers, rule, *rows))
 
 
 def ratio_text(ratio: float | None, digits: int = 3) -> str:

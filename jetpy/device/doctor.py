@@ -175,9 +175,9 @@ def run_doctor(tell: Callable[[str], None] = lambda doing: None) -> DoctorReport
         installation.examine(),
         level_in_use(),
         cache,
-        _processor(),
+        processor_name(),
         available_threads(),
-        _gpus(),
+        gpu_descriptions(),
         versions(),
     )
 
@@ -206,7 +206,8 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     return found
 
 
-def _processor() -> str:
+def processor_name() -> str:
+    """Return the name of the processor."""
     with suppress(OSError):
         found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
         if found:
@@ -214,8 +215,8 @@ def _processor() -> str:
     return platform.processor()
 
 
-def _gpus() -> list[str]:
-    """Describe the NVIDIA GPUs that the driver reports; none without a driver."""
+def gpu_descriptions() -> list[str]:
+    """Return name, memory and driver of each NVIDIA GPU; none without a driver."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
