@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -21,6 +21,7 @@ from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
 
 KEYS = ("graph", "k", "modifiers", "near", "preset", "backend", "threads")
 """Fields that identify a case."""
+MEAN_HEADERS = ["modifiers", "ends", "cases", "speedup", "with > 500,000 vertices", "cut / full"]
 
 
 def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
@@ -92,12 +93,13 @@ def summarise(records: list[Record], markdown: bool) -> None:
             ]
         )
     show("cases", [*headers, "balanced", "renewed"], rows, left=1, markdown=markdown)
-    means = [[*group, *numbers] for group, numbers in _means(records)]
-    headers = ["modifiers", "ends", "cases", "speedup", "with > 500,000 vertices", "cut / full"]
-    show("geometric means", headers, means, left=0, markdown=markdown)
+    means = [[*group, *numbers] for group, numbers in means_by_batch(records)]
+    show("geometric means", MEAN_HEADERS, means, left=0, markdown=markdown)
 
 
-def _means(records: list[Record]) -> Iterator[tuple[list[str], list[str]]]:
+def means_by_batch(records: Sequence[Record]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the cells of `MEAN_HEADERS`: those that identify a kind of batch, and its means."""
+
     def key(r: Record) -> tuple[int, bool]:
         return r["modifiers"], r["near"]
 

@@ -1,7 +1,8 @@
 """Times of `jetpy.partition_many`, and of loops of `jetpy.partition` and METIS, on small graphs.
 
 Each round measures every variant on each batch of graphs in turn. For each batch, the program takes
-the shortest wall and processor time of all rounds. It prints the sums over the batches.
+the shortest wall and processor time of all rounds. It prints the sums over the batches and appends
+one record per preset and variant to the result file.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import pymetis
 
 import jetpy
+from bench.records import Record, add_results_option, append_record
 from bench.tables import add_markdown_option, note, show
 
 Arrays = tuple[Any, Any]
@@ -30,6 +32,7 @@ Variant = Callable[[], list[int]]
 METIS, LOOP = "loop of pymetis.part_graph", "loop of partition"
 CHUNK = 10
 """Number of graphs that a process gets at a time."""
+FILE = "many.jsonl"
 
 
 class Time(NamedTuple):
@@ -127,8 +130,8 @@ def measure(
             raise SystemExit(f"{name} finds other cuts than {LOOP}")
 
 
-def rows_of(preset: str, arrays: list[Arrays], options: argparse.Namespace) -> list[list[str]]:
-    """Measure all variants with a preset and return a table row for each."""
+def records_of(preset: str, arrays: list[Arrays], options: argparse.Namespace) -> list[Record]:
+    """Measure all variants with a preset and return a record for each."""
     times: dict[str, list[Time]] = {}
     cuts: dict[str, list[int]] = {}
     for start in range(0, len(arrays), options.batch):
@@ -140,17 +143,35 @@ def rows_of(preset: str, arrays: list[Arrays], options: argparse.Namespace) -> l
     pairs = zip(cuts[LOOP], cuts[METIS], strict=True)
     quality = geometric_mean((ours + 1) / (theirs + 1) for ours, theirs in pairs)
     return [
-        [
-            preset,
-            name,
-            f"{1000 * elapsed.wall / len(arrays):.2f}",
-            f"{1000 * elapsed.processor / len(arrays):.2f}",
-            f"{elapsed.wall / total[METIS].wall:.2f}",
-            f"{elapsed.processor / total[METIS].processor:.2f}",
-            f"{total[LOOP].wall / elapsed.wall:.2f}",
-            "1" if name == METIS else f"{quality:.3f}",
-        ]
+        {
+            "graphs": len(arrays),
+            "vertices": options.vertices,
+            "k": options.k,
+            "preset": preset,
+            "variant": name,
+            "seconds": round(elapsed.wall, 6),
+            "cpu_seconds": round(elapsed.processor, 6),
+            "cut_ratio": 1.0 if name == METIS else round(quality, 6),
+        }
         for name, elapsed in total.items()
+    ]
+
+
+def rows_of(records: Sequence[Record]) -> list[list[str]]:
+    """Return a table row for each record of a preset."""
+    by_variant = {record["variant"]: record for record in records}
+    return [
+        [
+            record["preset"],
+            name,
+            f"{1000 * record['seconds'] / record['graphs']:.2f}",
+            f"{1000 * record['cpu_seconds'] / record['graphs']:.2f}",
+            f"{record['seconds'] / by_variant[METIS]['seconds']:.2f}",
+            f"{record['cpu_seconds'] / by_variant[METIS]['cpu_seconds']:.2f}",
+            f"{by_variant[LOOP]['seconds'] / record['seconds']:.2f}",
+            "1" if name == METIS else f"{record['cut_ratio']:.3f}",
+        ]
+        for name, record in by_variant.items()
     ]
 
 
@@ -171,13 +192,19 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=100, help="number of graphs per batch")
+    add_results_option(parser)
     add_markdown_option(parser)
     options = parser.parse_args()
     graphs = (jetpy.generators.delaunay(options.vertices, seed=i) for i in range(options.graphs))
     arrays = [(g.indptr.astype(np.int64), g.indices.astype(np.int64)) for g in graphs]
     for preset in options.presets:  # warm-up: loads or compiles the kernels
         loop(arrays[:2], options.k, preset)
-    rows = [row for preset in options.presets for row in rows_of(preset, arrays, options)]
+    rows = []
+    for preset in options.presets:
+        records = records_of(preset, arrays, options)
+        rows += rows_of(records)
+        for record in records:
+            append_record(options.results / FILE, record)
     headers = ["preset", "variant", "ms", "CPU ms", "/ METIS", "CPU / METIS", "speedup", "cut"]
     title = (
         f"{options.graphs:,} Delaunay graphs of {options.vertices:,} vertices, k = {options.k}: "

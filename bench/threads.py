@@ -1,6 +1,6 @@
 """Concurrent calls of `jetpy.partition` from several Python threads: their cuts and times.
 
-Each round measures every case once. The program prints medians.
+Each round measures every case once. The program prints medians and appends them to the result file.
 """
 
 from __future__ import annotations
@@ -12,11 +12,21 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jetpy
+from bench.records import add_results_option, append_record
 from bench.tables import add_markdown_option, show
 from jetpy.engines.threads import available_threads
 
 SWITCH_INTERVAL = 1e-5
 """Seconds between switches of Python threads while the program compares cuts."""
+FILE = "threads.jsonl"
+BASES = {
+    "1 call": "1 call",
+    "2 calls at once": "1 call",
+    "4 calls at once": "1 call",
+    "16 calls in a row": "16 calls in a row",
+    "16 calls at once": "16 calls in a row",
+}
+"""For each case, the case by whose time the table divides its time."""
 
 
 def seconds_of_calls(
@@ -56,6 +66,7 @@ def main() -> None:
     parser.add_argument(
         "--only-parts", action="store_true", help="compare the cuts, but do not measure times"
     )
+    add_results_option(parser)
     add_markdown_option(parser)
     options = parser.parse_args()
     graph, processors = jetpy.generators.delaunay(options.vertices), available_threads()
@@ -82,10 +93,20 @@ def main() -> None:
         for name, (case_engine, count, callers) in cases.items():
             seconds[name].append(seconds_of_calls(graph, options.k, case_engine, count, callers))
     medians = {name: statistics.median(times) for name, times in seconds.items()}
-    rows = []
-    for name, median in medians.items():
-        base = medians["16 calls in a row" if name.startswith("16") else "1 call"]
-        rows.append([name, f"{median:.3f}", f"{median / base:.2f}"])
+    fields = ("vertices", "k", "backend", "rounds")
+    record = {name: getattr(options, name) for name in fields}
+    append_record(
+        options.results / FILE,
+        {
+            **record,
+            "processors": processors,
+            "seconds": {name: round(value, 6) for name, value in medians.items()},
+        },
+    )
+    rows = [
+        [name, f"{value:.3f}", f"{value / medians[BASES[name]]:.2f}"]
+        for name, value in medians.items()
+    ]
     title = (
         f"{options.backend}, {processors} processors: 1 to 4 calls use one thread each, "
         "16 calls use all threads"
