@@ -78,10 +78,11 @@ def map_processes(
         of the distances of all PEs, with zeros on the diagonal; with a matrix, method `im` needs no
         hierarchy.
     method : {'im', 'hm', 'hm-ultra'}
-        `im` is integrated mapping: one multilevel run that minimises the cost itself. `hm` is
-        hierarchical multisection: it partitions along the hierarchy, from the top. It is slower
-        and finds mappings of smaller cost, in particular `hm-ultra`, which uses the preset
-        `ultra`. If each PE gets at most one task, `im` is the same as `hm`.
+        Both methods divide parts along the hierarchy, from the top, by the cut, and refine by the
+        cost. `im`, integrated mapping, does both within one multilevel run. `hm`, hierarchical
+        multisection, has a multilevel run per level of the hierarchy. It is slower and finds
+        mappings of smaller cost, in particular `hm-ultra`, which uses the preset `ultra`. If each
+        PE gets at most one task, `im` is the same as `hm`.
     options : Options or mapping, optional
         All options instead of the method's, or values of single options by name, such as
         ``{"refine.rebalance_by": "cut"}``. They have no effect if there are at most k tasks.

@@ -57,8 +57,8 @@ def _options(settings: dict[str, Any], method: str) -> Options:
     type=click.Choice(get_args(choices.Method)),
     default="im",
     show_default=True,
-    help="Integrated mapping (im) is fast. Hierarchical multisection (hm) takes longer and finds "
-    "mappings of lower cost, and hm-ultra even more so.",
+    help="Integrated mapping (im) is fast. Hierarchical multisection with integrated refinement "
+    "(hm) takes longer and finds mappings of lower cost, and hm-ultra even more so.",
 )
 @set_option
 @show_options_option

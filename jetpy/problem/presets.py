@@ -66,10 +66,9 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return options for small cuts at good speed.
 
-    They differ from Jet's (`jet`) in all stages, with less patience, above all on coarse levels.
-    Parts may exceed their limits by 5 % in label propagation. Every second level is refined, with
-    flows. If coarsening is slow, a second hierarchy starts at a coarse level. One coarse level has
-    a V-cycle.
+    They differ from Jet's (`jet`) in all stages, which `differences` lists. Parts may exceed their
+    limits by 5 % in label propagation. Every second level is refined, with flows. If coarsening is
+    slow, a second hierarchy starts at a coarse level. One coarse level has a V-cycle.
     """
     return Options()
 
