@@ -1,0 +1,71 @@
+"""Marked tables in Markdown pages.
+
+A marked table stands between two comments, ``<!-- table: NAME -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.pages.table import ROOT
+from bench.pages.tables import PENDING, TABLES
+
+MARKED = re.compile(r"^<!-- table: (\S+) -->\n((?s:.*?))^<!-- end -->$", re.M)
+TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
+NUMBER = re.compile(r"[<>~≈]?\d[\d.,]*( |$)")
+WIDTH = 100
+
+
+def pages(root: Path = ROOT) -> list[Path]:
+    """Return the Markdown pages of the documentation."""
+    return [root / "README.md", *sorted((root / "docs").rglob("[!_]*.md"))]
+
+
+def names(text: str) -> list[str]:
+    """Return the names of the marked tables of a page."""
+    return [match[1] for match in MARKED.finditer(text)]
+
+
+def generated(name: str, before: str) -> str:
+    """Return the lines of a marked table. A pending table keeps its rows.
+
+    Raises
+    ------
+    SystemExit
+        If no table has this name.
+    """
+    if name in PENDING:
+        rows = "".join(match[0] for match in TABLE.finditer(before))
+        note = f"Not measured with this version. To measure it again: `{PENDING[name]}`."
+        return f"{rows}\n{note}"
+    if name not in TABLES:
+        raise SystemExit(f"no table is called {name}")
+    return TABLES[name].text()
+
+
+def updated(text: str, of: Callable[[str, str], str] = generated) -> str:
+    """Return a page with the marked tables as their files give them."""
+
+    def replacement(match: re.Match[str]) -> str:
+        *table, note = of(match[1], match[2]).strip().split("\n")
+        lines = textwrap.wrap(note, WIDTH, break_long_words=False, break_on_hyphens=False)
+        content = "\n".join([*table, *lines])
+        return f"<!-- table: {match[1]} -->\n\n{content}\n\n<!-- end -->"
+
+    return MARKED.sub(replacement, text)
+
+
+def measured_tables(text: str) -> Iterator[str]:
+    """Yield the headers of the tables of a page that are not marked and contain mostly numbers.
+
+    The first column and empty cells do not count.
+    """
+    for match in TABLE.finditer(MARKED.sub("", text)):
+        header, _, *rows = match[0].splitlines()
+        cells = [cell.strip() for row in rows for cell in row.strip().strip("|").split("|")[1:]]
+        cells = [cell for cell in cells if cell]
+        if 2 * sum(bool(NUMBER.match(cell)) for cell in cells) > len(cells):
+            yield header

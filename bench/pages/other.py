@@ -1,0 +1,47 @@
+"""Tables of mapping, of graphs that change, and of other distributed partitioners."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bench import distributed_peers, incremental, mapping
+from bench.pages.table import Cells
+from bench.records import read_records
+from bench.tables import mean_text
+
+MAPPING_PEERS = {
+    "jetpy/hm-ultra": "`hm-ultra`",
+    "mtkahypar": "Mt-KaHyPar",
+    "scotch": "Scotch",
+    mapping.BETTER: "better of both",
+}
+
+
+def of_mapping(path: Path) -> Cells:
+    """Return a row per method: geometric means of cost and time over those of the columns."""
+    settings = argparse.Namespace(backend="auto", threads=1, distance="1:10:100")
+    cases = mapping.with_better(mapping.latest(read_records(path), settings))
+    rows = []
+    for method in ("im", "hm", "hm-ultra"):
+        row = [f"`{method}`"]
+        for peer in MAPPING_PEERS:
+            pair = f"jetpy/{method}", peer
+            for quantity in ("median_cost", "median_seconds"):
+                row.append(mean_text(mapping.ratios(cases, pair, quantity).values()))
+        rows.append(row)
+    headers = [h for title in MAPPING_PEERS.values() for h in (f"{title}: cost", "time")]
+    return Cells(["method", *headers], rows)
+
+
+def of_changing_graphs(path: Path) -> Cells:
+    """Return a row per size of a batch: speed-up over, and cut divided by, a new partition's."""
+    rows = [[*group, *numbers] for group, numbers in incremental.means_by_batch(read_records(path))]
+    return Cells(incremental.MEAN_HEADERS, rows)
+
+
+def of_distributed_peers(path: Path) -> Cells:
+    """Return a row per tool: cuts (c) and times (t) of jetpy over the tool's, two processes."""
+    found = distributed_peers.results(read_records(path))
+    rows = [row for row in distributed_peers.mean_rows(found) if row[1] == "2"]
+    return Cells(distributed_peers.MEAN_HEADERS, rows)

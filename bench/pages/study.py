@@ -1,0 +1,149 @@
+"""Tables of a study by `jetpy study`: times, cuts and efficiencies on several platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import geometric_mean
+
+from bench.pages.table import Cells
+from bench.pages.times import KAMINPAR, PRESETS, cores_cells
+from bench.records import read_records
+from bench.speedups import METIS, by_threads
+from jetpy.errors import count as count_text
+from jetpy.study.efficiency import Cell, Efficiencies
+from jetpy.study.metrics import Values
+from jetpy.study.results import Results, read_results
+
+PLATFORMS = {
+    "two-cores cpu-1": "EPYC, 1 thread",
+    "two-cores cpu-2": "EPYC, 2 threads",
+    "h200 cpu-1": "Xeon, 1 thread",
+    "h200 cpu-16": "Xeon, 16 threads",
+    "h200 gpu": "H200",
+}
+HOST = {platform: platform.replace("gpu", "cpu-16") for platform in PLATFORMS}
+"""For each platform, the platform on which other partitioners run."""
+BASE = {platform: platform.rpartition(" ")[0] + " cpu-1" for platform in PLATFORMS}
+"""For each platform, one thread of its host."""
+NATIVE, KOKKOS = "jetpy/default", "jetpy/default kokkos"
+APPLICATIONS = {
+    NATIVE: "jetpy: `cpu`, on the H200 `cuda`",
+    KOKKOS: "jetpy: `kokkos-openmp`, on the H200 `kokkos-cuda`",
+    "jetpy/default kokkos-serial": "jetpy: `kokkos-serial` (one thread)",
+    "metis": "METIS (one thread)",
+    "kaminpar": "KaMinPar",
+    "mtkahypar": "Mt-KaHyPar",
+    "kahip": "KaHIP, fast (one thread)",
+}
+BACK_ENDS = {NATIVE: "`cpu`, `cuda`", KOKKOS: "`kokkos-openmp`, `kokkos-cuda`"}
+
+
+def mean_ratio(values: Values, ours: str, platform: str, theirs: str, there: str) -> float | None:
+    """Return the geometric mean of the ratios of two applications, each on its platform.
+
+    It is over all problems that both solved; None if there are none.
+    """
+    pairs = [
+        (value, values[theirs].get(Cell(cell.problem, there)))
+        for cell, value in values[ours].items()
+        if cell.platform == platform
+    ]
+    known = [ours / theirs for ours, theirs in pairs if theirs]
+    return geometric_mean(known) if known else None
+
+
+def _text(ratio: float | None, digits: int = 2) -> str:
+    return "" if ratio is None else f"{ratio:.{digits}f}"
+
+
+def over_metis(performance: Path) -> Cells:
+    """Return a row per application: its times and cuts over METIS's on one thread of the host."""
+    found = read_results(performance.parent)
+    rows = []
+    for name, title in APPLICATIONS.items():
+        times, cuts = (
+            [mean_ratio(values, name, p, "metis", BASE[p]) for p in PLATFORMS]
+            for values in (found.seconds, found.cuts)
+        )
+        known = [ratio for ratio in cuts if ratio is not None]
+        lowest, highest = _text(min(known), 3), _text(max(known), 3)
+        span = lowest if lowest == highest else f"{lowest} to {highest}"
+        rows.append([title, *map(_text, times), span])
+    return Cells(["", *PLATFORMS.values(), "cut"], rows)
+
+
+def peer_cells(found: Results, platform: str, peer: str) -> list[str]:
+    """Return `default`'s time and cut on a platform over those of another tool on its host."""
+    return [
+        _text(mean_ratio(values, NATIVE, platform, peer, HOST[platform]))
+        for values in (found.seconds, found.cuts)
+    ]
+
+
+def over_peers(performance: Path) -> Cells:
+    """Return a row per platform: `default`'s time and cut over KaMinPar's and Mt-KaHyPar's."""
+    found = read_results(performance.parent)
+    rows = [
+        [
+            f"`{'cuda' if platform.endswith('gpu') else 'cpu'}`, {title}",
+            *(
+                text
+                for peer in ("kaminpar", "mtkahypar")
+                for text in peer_cells(found, platform, peer)
+            ),
+        ]
+        for platform, title in PLATFORMS.items()
+    ]
+    return Cells(["jetpy", "KaMinPar: time", "cut", "Mt-KaHyPar: time", "cut"], rows)
+
+
+def efficiency_rows(title: str, found: Efficiencies, names: Mapping[str, str]) -> list[list[str]]:
+    """Return a row per application: its efficiency on each platform, and the metric."""
+    return [
+        [
+            f"{title}: {label}",
+            *(_text(found.by_platform[name].get(platform)) for platform in PLATFORMS),
+            _text(found.metric[name]),
+        ]
+        for name, label in names.items()
+    ]
+
+
+def by_efficiency(performance: Path) -> Cells:
+    """Return the efficiencies by time and cut of jetpy's back ends, and Pennycook's metric."""
+    found = read_results(performance.parent)
+    rows = [
+        *efficiency_rows("time", found.by_time, BACK_ENDS),
+        *efficiency_rows("cut", found.by_cut, {NATIVE: "every back end"}),
+    ]
+    return Cells(["", *PLATFORMS.values(), "metric"], rows)
+
+
+def by_bandwidth(kernels: Path) -> Cells:
+    """Return the shares of the bandwidth that jetpy's back ends use, and Pennycook's metric."""
+    found = read_results(kernels.parent).by_bandwidth
+    return Cells(
+        ["", *PLATFORMS.values(), "metric"], efficiency_rows("bandwidth", found, BACK_ENDS)
+    )
+
+
+def overview(cores: Path, performance: Path) -> Cells:
+    """Return time and cut over METIS's on one thread, KaMinPar's and Mt-KaHyPar's.
+
+    The first rows are of `bench.cores`, without Mt-KaHyPar; the last two of a study.
+    """
+    runs, found = by_threads(read_records(cores)), read_results(performance.parent)
+    rows = []
+    for count in (1, 16):
+        for preset in reversed(PRESETS):
+            metis, kaminpar = (cores_cells(runs, preset, count, peer) for peer in (METIS, KAMINPAR))
+            place = count_text(count, "thread")
+            rows.append(["large", f"`{preset}`", place, *metis, *kaminpar, "", ""])
+    for platform, place in (("h200 cpu-16", "16 threads"), ("h200 gpu", "one H200")):
+        peers = ("metis", "kaminpar", "mtkahypar")
+        values = [text for peer in peers for text in peer_cells(found, platform, peer)]
+        rows.append(["three", "`default`", place, *values])
+    tools = (f"{name}: time" for name in ("METIS", "KaMinPar", "Mt-KaHyPar"))
+    headers = ["graphs", "preset", "jetpy runs on", *(h for tool in tools for h in (tool, "cut"))]
+    return Cells(headers, rows)

@@ -1,0 +1,73 @@
+"""The tables of the documentation by name, and the tables that have to be measured again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bench.pages import cuts, other, study, times
+from bench.pages.table import Table
+
+PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
+CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
+STUDY = "2026-11/performance.csv"
+MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
+
+TABLES: Mapping[str, Table] = {
+    "overview": Table(study.overview, (CORES[0], STUDY), left=3),
+    "cuts": Table(
+        cuts.by_preset,
+        (*(f"2026-11-epyc/quality-{name}.jsonl" for name in ("fast", "default", "ultra")), *PEERS),
+    ),
+    "cuts-jet": Table(cuts.by_preset, ("2026-11-epyc/quality-jet.jsonl", *PEERS)),
+    "conditions": Table(
+        cuts.by_condition,
+        ("2026-11-epyc/conditions-jetpy.jsonl", "2026-11-epyc/conditions.jsonl"),
+    ),
+    "presets-on-a-mesh": Table(
+        cuts.of_mesh, [f"2026-11-mesh/quality-{name}.jsonl" for name in MESH_PRESETS]
+    ),
+    "components": Table(cuts.of_components, ["2026-11-epyc/components.jsonl"]),
+    "cores": Table(times.by_cores, CORES, left=2),
+    "gpu": Table(times.on_gpu, ["2026-11-h100/gpu-peer.csv"]),
+    "study-metis": Table(study.over_metis, [STUDY]),
+    "study-peers": Table(study.over_peers, [STUDY]),
+    "study-efficiency": Table(study.by_efficiency, [STUDY]),
+    "study-bandwidth": Table(study.by_bandwidth, ["2026-11/kernels.csv"]),
+    "small": Table(times.on_small_graphs, ["2026-11-epyc/many.jsonl"]),
+    "threads": Table(
+        times.of_concurrent_calls, ["2026-11-epyc/threads.jsonl", "2026-11-xeon/threads.jsonl"]
+    ),
+    "mapping": Table(other.of_mapping, ["2026-11-epyc/mapping.jsonl"]),
+    "changing-graphs": Table(other.of_changing_graphs, ["2026-11-epyc/incremental.jsonl"], left=2),
+    "distributed-peers": Table(
+        other.of_distributed_peers, ["2026-11-epyc/distributed_peers.jsonl"]
+    ),
+}
+"""Tables by name. The tables that `PENDING` names as well do not have their files yet."""
+
+PENDING: Mapping[str, str] = {
+    "conditions": "python -m bench.conditions --graphs GRAPHS --max-n 300000 --threads 1",
+    "study-bandwidth": "jetpy study GRAPHS -k 8,64 --threads 1,2",
+    "small": "python -m bench.many --graphs 20 --vertices 4000 --threads 1 --rounds 5",
+    "threads": "python -m bench.threads --rounds 3",
+    "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
+    "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
+    "changing-graphs": "python -m bench.incremental --graphs GRAPHS --generated DIR",
+    "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
+    "distributed-cpu": "python -m bench.distributed cube:128 rmat:18:16 --processes 1 2 -k 64",
+    "distributed-gpu": "python -m bench.distributed cube:200 rmat:19:16 --processes 1 -k 64",
+    "messages-cube": "python -m bench.distributed cube:128 --processes 2 -k 64 --levels",
+    "messages-rmat": "python -m bench.distributed rmat:18:16 --processes 2 -k 64 --levels",
+}
+"""Tables whose numbers are older than the files in `bench/studies`, with the commands that measure
+them again. Pages keep their rows until the files exist."""
+
+OTHER_NUMBERS: Mapping[str, str] = {
+    "| case | largest gathered level, vertices and directed edges together |": "limits",
+    "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
+    "| compared | cases | equal |": "counts of equal partitions, by bench.determinism",
+    "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
+    "| step | collective calls | bytes |": "a model",
+    "| | oldest version |": "versions",
+}
+"""Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""

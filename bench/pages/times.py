@@ -1,0 +1,98 @@
+"""Tables of times: `bench.cores`, `bench.many`, `bench.threads` and `bench.gpu --peer`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench import many, threads
+from bench.comparisons import cut, ratios, seconds
+from bench.gpu_cases import HALVES
+from bench.pages.table import Cells
+from bench.peer import Result, read_runs, results_of
+from bench.records import read_records
+from bench.speedups import METIS, Runs, by_threads
+from bench.tables import mean_text, ratio_text
+
+KAMINPAR = "kaminpar/default"
+PRESETS = ("fast", "default")
+GROUPS = {
+    "ten": "large graphs",
+    "generated": "other generated graphs",
+    "real": "real graphs",
+    "finite elements": "matrices of finite elements",
+}
+"""Titles of the groups of cases of `bench.gpu --peer`."""
+
+
+def cores_cells(found: Runs, preset: str, count: int, peer: str) -> list[str]:
+    """Return geometric means of time and cut of `bench.cores` divided by those of a peer.
+
+    METIS has one thread, KaMinPar the same number as jetpy.
+    """
+    ours = found[f"jetpy/cpu/{preset}"][count]
+    theirs = found[peer][1 if peer == METIS else count]
+    return [mean_text(ratios(ours, theirs, of).values(), 2) for of in (seconds, cut)]
+
+
+def by_cores(xeon: Path, epyc: Path) -> Cells:
+    """Return a row per machine, number of threads and preset: time and cut over the peers'."""
+    rows = []
+    for machine, path, counts in (("Xeon", xeon, (16, 1)), ("EPYC", epyc, (2, 1))):
+        found = by_threads(read_records(path))
+        for count in counts:
+            for preset in PRESETS:
+                kaminpar, metis = (
+                    cores_cells(found, preset, count, peer) for peer in (KAMINPAR, METIS)
+                )
+                rows.append([f"{count} ({machine})", f"`{preset}`", *kaminpar, *metis])
+    headers = ["threads", "preset", "KaMinPar: time", "cut", "METIS: time", "cut"]
+    return Cells(headers, rows)
+
+
+def on_small_graphs(path: Path) -> Cells:
+    """Return a row per number of vertices: time and cut of a loop of jetpy over METIS's."""
+    found = {(r["vertices"], r["preset"], r["variant"]): r for r in read_records(path)}
+    rows = []
+    for vertices in sorted({vertices for vertices, _, _ in found}):
+        row = [f"{vertices:,}"]
+        for preset in reversed(PRESETS):
+            ours, theirs = (found[vertices, preset, variant] for variant in (many.LOOP, many.METIS))
+            row += [f"{ours['seconds'] / theirs['seconds']:.2f}", f"{ours['cut_ratio']:.3f}"]
+        rows.append(row)
+    return Cells(["vertices", "`default`: time", "cut", "`fast`: time", "cut"], rows)
+
+
+def of_concurrent_calls(*paths: Path) -> Cells:
+    """Return the ratios of `bench.threads`, one column for each file."""
+    records = [read_records(path)[-1] for path in paths]
+    headers = [f"{record['processors']} processors" for record in records]
+    rows = []
+    for name, base in threads.BASES.items():
+        medians = [record["seconds"] for record in records]
+        if name != base and any(name in own for own in medians):
+            cells = (f"{own[name] / own[base]:.2f}" if name in own else "" for own in medians)
+            rows.append([f"{name} / {base}", *cells])
+    return Cells(["", *headers], rows)
+
+
+def on_gpu(path: Path) -> Cells:
+    """Return a row per group and half of the cases: time and cut over the C++ Jet's, worst time."""
+    found = results_of(read_runs(path))
+    groups: dict[str, list[Result]] = {}
+    for result in found:
+        groups.setdefault(GROUPS[result.case.group], []).append(result)
+    groups["all"] = found
+    for half in HALVES:
+        groups[f"half {half}"] = [result for result in found if result.case.half == half]
+    rows = []
+    for name, members in groups.items():
+        cases = len({result.case for result in members})
+        row = [name, str(cases)]
+        for preset in reversed(PRESETS):
+            own = [result.ratios for result in members if result.tool.preset == preset]
+            times, _, cuts = zip(*own, strict=True)
+            worst = max(time for time in times if time is not None)
+            row += [mean_text(times), ratio_text(worst), mean_text(cuts)]
+        rows.append(row)
+    headers = ["cases", "number", "`default`: time", "worst", "cut", "`fast`: time", "worst", "cut"]
+    return Cells(headers, rows)

@@ -1,0 +1,158 @@
+"""Tables of the documentation equal those that their data give."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.pages import __main__ as program
+from bench.pages import other, times
+from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
+from bench.pages.table import ROOT, STUDIES
+from bench.pages.tables import OTHER_NUMBERS, PENDING, TABLES
+from bench.provenance import FILE, UNKNOWN, measurements_of
+from bench.records import append_record
+from jetpy.study.machine import FILE as MACHINES
+
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
+MARKED_PAGES = [name for name, text in PAGES.items() if names(text)]
+
+
+@pytest.mark.parametrize("page", MARKED_PAGES)
+def test_tables_of_a_page_equal_their_data(page: str) -> None:
+    assert updated(PAGES[page]) == PAGES[page], "run python -m bench.pages"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_of_numbers_are_marked(page: str) -> None:
+    assert [header for header in measured_tables(PAGES[page]) if header not in OTHER_NUMBERS] == []
+    assert PAGES[page].count("<!-- table:") == len(names(PAGES[page]))
+
+
+def test_every_table_is_in_a_page() -> None:
+    assert {name for text in PAGES.values() for name in names(text)} == {*TABLES, *PENDING}
+    headers = {header for text in PAGES.values() for header in measured_tables(text)}
+    assert headers == set(OTHER_NUMBERS)
+
+
+@pytest.mark.parametrize("name", PENDING)
+def test_pending_tables_lack_data_and_are_the_same_everywhere(name: str) -> None:
+    assert name not in TABLES or not all(path.exists() for path in TABLES[name].paths())
+    rows = [
+        TABLE.findall(match[2])
+        for text in PAGES.values()
+        for match in MARKED.finditer(text)
+        if match[1] == name
+    ]
+    assert all(own == rows[0] for own in rows)
+
+
+def test_data_have_a_commit_a_machine_a_date_and_a_command() -> None:
+    files = [path for path in STUDIES.glob("*/*") if path.name not in (FILE, MACHINES)]
+    for file in files:
+        found = measurements_of(file)
+        assert found, file
+        for measurement in found:
+            fields = vars(measurement).values()
+            assert all(fields), file
+            assert UNKNOWN not in fields, file
+
+
+def test_tables_of_numbers_are_found() -> None:
+    results = "| | cut |\n|---|---|\n| fast | 0.9 |\n| max | |\n"
+    options = "| option | default |\n|---|---|\n| a | 1 |\n| b | none |\n"
+    marked = f"<!-- table: x -->\n\n{results}\n<!-- end -->\n"
+    assert list(measured_tables(f"Text.\n\n{results}\nMore.\n\n{options}")) == ["| | cut |"]
+    assert list(measured_tables(marked)) == []
+    assert names(marked) == ["x"]
+
+
+def test_changed_cells_are_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("Before.\n\n<!-- table: cores -->\n| old |\n<!-- end -->\n\nAfter.\n")
+    monkeypatch.setattr(program, "pages", lambda: [page])
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pages", "--check"])
+    with pytest.raises(SystemExit, match="1 pages differ"):
+        program.main()
+    assert "| old |" in page.read_text()
+    monkeypatch.setattr(sys, "argv", ["pages"])
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == 0
+    text = page.read_text()
+    assert re.fullmatch(r"Before\.\n\n(?s:.*)\n\nAfter\.\n", text)
+    assert "| old |" not in text
+    assert "| 16 (Xeon) | `fast` |" in text
+    assert capsys.readouterr().err == "page.md differs\n" * 2
+
+
+def test_unknown_tables_are_an_error() -> None:
+    with pytest.raises(SystemExit, match="no table is called nothing"):
+        updated("<!-- table: nothing -->\n<!-- end -->\n")
+
+
+def test_small_graphs_are_compared_with_metis(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    for preset, seconds in (("default", 3.0), ("fast", 1.5)):
+        case = {"vertices": 1000, "preset": preset}
+        append_record(path, {**case, "variant": times.many.METIS, "seconds": 1.0, "cut_ratio": 1.0})
+        append_record(
+            path, {**case, "variant": times.many.LOOP, "seconds": seconds, "cut_ratio": 0.9}
+        )
+    assert times.on_small_graphs(path).rows == [["1,000", "3.00", "0.900", "1.50", "0.900"]]
+
+
+def test_concurrent_calls_have_a_column_per_machine(tmp_path: Path) -> None:
+    paths = []
+    for processors, seconds in (
+        (2, {"1 call": 1.0}),
+        (16, {"1 call": 2.0, "2 calls at once": 3.0}),
+    ):
+        paths.append(tmp_path / f"{processors}.jsonl")
+        append_record(paths[-1], {"processors": processors, "seconds": seconds})
+    cells = times.of_concurrent_calls(*paths)
+    assert cells.headers == ["", "2 processors", "16 processors"]
+    assert cells.rows == [["2 calls at once / 1 call", "", "1.50"]]
+
+
+def test_mapping_has_cost_and_time_over_each_peer(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.jsonl"
+    for method, cost in (("jetpy/im", 8), ("mtkahypar", 10), ("scotch", 4)):
+        record = {
+            "method": method,
+            "backend": "auto" if method.startswith("jetpy") else "",
+            "threads": 1,
+            "distance": "1:10:100",
+            "graph": "a",
+            "hierarchy": "4:8:1",
+            "median_cost": cost,
+            "median_seconds": cost / 2,
+        }
+        append_record(path, record)
+    row = other.of_mapping(path).rows[0]
+    assert row == ["`im`", "-", "-", "0.800", "0.800", "2.000", "2.000", "2.000", "2.000"]
+
+
+def test_changing_graphs_have_a_row_per_size_of_a_batch(tmp_path: Path) -> None:
+    path = tmp_path / "incremental.jsonl"
+    for n, seconds in ((1000, 0.1), (600_000, 0.4)):
+        record = {"n": n, "modifiers": 50, "near": False, "seconds": seconds, "full_seconds": 4.0}
+        append_record(path, {**record, "cuts": [9], "full_cuts": [10]})
+    assert other.of_changing_graphs(path).rows == [["50", "anywhere", "2", "20.0", "10.0", "0.900"]]
+
+
+def test_a_record_notes_its_measurement(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    append_record(path, {"cut": 1})
+    append_record(path, {"cut": 2})
+    (measurement,) = measurements_of(path)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", measurement.date)
+    assert measurement.command.startswith("python -m bench.")
+    assert str(tmp_path) not in json.dumps(vars(measurement))
