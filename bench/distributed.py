@@ -3,7 +3,8 @@
     python -m bench.distributed --graphs DIR cube:100 rmat:16:16 --processes 1 2 3 4 --threads 1 2
 
 The program partitions every graph (a file, a cube or an R-MAT graph) by `jetpy.partition`, and by
-`jetpy.distributed` with each number of processes, and compares the parts.
+`jetpy.distributed` with each number of processes, and compares the parts. It appends one record per
+case and number of processes and threads to the result file.
 
 The table contains the time of the slowest process. The column "ratio" is this time divided by the
 time of one process with the largest number of threads. "MPI" is the share of the time that the
@@ -29,6 +30,7 @@ import numpy as np
 import jetpy
 import jetpy.distributed
 from bench.child import answers
+from bench.records import Record, add_results_option, append_record
 from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
@@ -39,7 +41,7 @@ from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "ratio", "MPI", "calls", "MB"]
-EQUAL = HEADERS.index("parts")
+FILE = "distributed.jsonl"
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
 """The first two columns "calls" and "MB" belong to coarsening, the other two to refinement."""
 TIMED_METHODS = (
@@ -273,6 +275,7 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=1, metavar="R", help="medians of R runs")
     parser.add_argument("--levels", action="store_true", help="also print a table of the levels")
+    add_results_option(parser)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.graphs is not None:
@@ -283,32 +286,42 @@ def main() -> None:
             answer(result)
         return
     single = {row["case"]: row for row in launch(0, max(options.threads), options)}
-    rows = []
+    records = []
     for size in options.processes:
         for threads in options.threads:
             for row in launch(size, threads, options):
                 expected = single[row["case"]]
+                record = {
+                    **row,
+                    "processes": size,
+                    "threads": threads,
+                    "equal": row["parts"] == expected["parts"],
+                    "single_seconds": expected["seconds"],
+                }
+                records.append(record)
+                append_record(options.results / FILE, record)
                 if options.levels:
                     show(f"{row['case']}, {size} processes", LEVEL_HEADERS, row["levels"])
-                same = row["parts"] == expected["parts"]
-                rows.append(
-                    [
-                        row["case"],
-                        str(size),
-                        str(threads),
-                        f"{row['cut']:,}",
-                        "equal" if same else "DIFFERENT",
-                        f"{row['seconds']:.3f}",
-                        f"{row['seconds'] / expected['seconds']:.2f}",
-                        f"{row['mpi_share']:.2f}",
-                        f"{row['calls']:,}",
-                        f"{row['sent_bytes'] / 1e6:,.1f}",
-                    ]
-                )
     title = "Several processes compared with one process and the largest number of threads"
-    show(title, HEADERS, rows)
-    equal = sum(row[EQUAL] == "equal" for row in rows)
-    print(f"\n{equal} of {len(rows)} partitions are equal to those of `jetpy.partition`")
+    show(title, HEADERS, list(map(row_of, records)))
+    equal = sum(record["equal"] for record in records)
+    print(f"\n{equal} of {len(records)} partitions are equal to those of `jetpy.partition`")
+
+
+def row_of(record: Record) -> list[str]:
+    """Return the cells of `HEADERS` of a record."""
+    return [
+        record["case"],
+        str(record["processes"]),
+        str(record["threads"]),
+        f"{record['cut']:,}",
+        "equal" if record["equal"] else "DIFFERENT",
+        f"{record['seconds']:.3f}",
+        f"{record['seconds'] / record['single_seconds']:.2f}",
+        f"{record['mpi_share']:.2f}",
+        f"{record['calls']:,}",
+        f"{record['sent_bytes'] / 1e6:,.1f}",
+    ]
 
 
 if __name__ == "__main__":

@@ -17,6 +17,13 @@ MAPPING_PEERS = {
     mapping.BETTER: "better of both",
 }
 
+GRAPHS = {"cube:128": "cube of side 128", "rmat:18:16": "R-MAT graph of scale 18"}
+PRESETS = ("default", "fast")
+LEVEL_HEADERS = [
+    *("vertices", "edges", "ghosts", "coarsening: calls", "MB"),
+    *("iterations", "refinement: calls", "MB"),
+]
+
 
 def of_mapping(path: Path) -> Cells:
     """Return a row per method: geometric means of cost and time over those of the columns."""
@@ -38,6 +45,22 @@ def of_changing_graphs(path: Path) -> Cells:
     """Return a row per size of a batch: speed-up over, and cut divided by, a new partition's."""
     rows = [[*group, *numbers] for group, numbers in incremental.means_by_batch(read_records(path))]
     return Cells(incremental.MEAN_HEADERS, rows)
+
+
+def of_processes(path: Path) -> Cells:
+    """Return a row per graph: time of two processes of one thread over that of two threads."""
+    found = {(r["case"], r["processes"], r["threads"]): r for r in read_records(path)}
+    rows = []
+    for graph, title in GRAPHS.items():
+        records = (found[f"{graph}, k = 64, {preset}", 2, 1] for preset in PRESETS)
+        rows.append([title, *(f"{r['seconds'] / r['single_seconds']:.2f}" for r in records)])
+    return Cells(["graph", *(f"`{preset}`" for preset in PRESETS)], rows)
+
+
+def of_messages(graph: str, path: Path) -> Cells:
+    """Return a row per level in pieces: the traffic of a process of two, with `fast`, k = 64."""
+    (*_, record) = (r for r in read_records(path) if r["case"] == f"{graph}, k = 64, fast")
+    return Cells(LEVEL_HEADERS, record["levels"])
 
 
 def of_distributed_peers(path: Path) -> Cells:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from bench.pages import cuts, other, study, times
 from bench.pages.table import Table
@@ -10,6 +11,7 @@ from bench.pages.table import Table
 PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
 CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
 STUDY = "2026-11/performance.csv"
+MESSAGES = ("2026-11-messages/distributed.jsonl",)
 MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
 
 TABLES: Mapping[str, Table] = {
@@ -39,6 +41,9 @@ TABLES: Mapping[str, Table] = {
     ),
     "mapping": Table(other.of_mapping, ["2026-11-epyc/mapping.jsonl"]),
     "changing-graphs": Table(other.of_changing_graphs, ["2026-11-epyc/incremental.jsonl"], left=2),
+    "messages-cube": Table(partial(other.of_messages, "cube:128"), MESSAGES, left=0),
+    "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
+    "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
     "distributed-peers": Table(
         other.of_distributed_peers, ["2026-11-epyc/distributed_peers.jsonl"]
     ),
@@ -54,10 +59,10 @@ PENDING: Mapping[str, str] = {
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
     "changing-graphs": "python -m bench.incremental --graphs GRAPHS --generated DIR",
     "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
-    "distributed-cpu": "python -m bench.distributed cube:128 rmat:18:16 --processes 1 2 -k 64",
-    "distributed-gpu": "python -m bench.distributed cube:200 rmat:19:16 --processes 1 -k 64",
-    "messages-cube": "python -m bench.distributed cube:128 --processes 2 -k 64 --levels",
-    "messages-rmat": "python -m bench.distributed rmat:18:16 --processes 2 -k 64 --levels",
+    "distributed-cpu": "python -m bench.distributed cube:128 rmat:18:16 --processes 2 "
+    "--threads 1 2 -k 64 --repeat 3",
+    "distributed-gpu": "python -m bench.distributed cube:200 rmat:19:16 --processes 1 -k 64 "
+    "--backend cuda --repeat 3",
 }
 """Tables whose numbers are older than the files in `bench/studies`, with the commands that measure
 them again. Pages keep their rows until the files exist."""

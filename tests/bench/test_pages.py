@@ -148,6 +148,26 @@ def test_changing_graphs_have_a_row_per_size_of_a_batch(tmp_path: Path) -> None:
     assert other.of_changing_graphs(path).rows == [["50", "anywhere", "2", "20.0", "10.0", "0.900"]]
 
 
+def test_two_processes_are_compared_with_two_threads(tmp_path: Path) -> None:
+    path = tmp_path / "distributed.jsonl"
+    for graph in other.GRAPHS:
+        for preset, threads, seconds in (("default", 1, 3.0), ("fast", 1, 2.0), ("fast", 2, 9.0)):
+            record = {"case": f"{graph}, k = 64, {preset}", "processes": 2, "threads": threads}
+            append_record(path, {**record, "seconds": seconds, "single_seconds": 2.0})
+    rows = other.of_processes(path).rows
+    assert rows == [[title, "1.50", "1.00"] for title in other.GRAPHS.values()]
+
+
+def test_other_distributed_partitioners_have_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "distributed_peers.jsonl"
+    for tool, cut, seconds in (("jetpy/default", 8, 2.0), ("jetpy/fast", 9, 1.0), ("a", 10, 4.0)):
+        record = {"tool": tool, "graph": "cube:9", "k": 8, "processes": 2, "cuts": [cut]}
+        record |= {"seconds": [seconds], "imbalances": [0.0], "parts": ["x"]}
+        append_record(path, record)
+    rows = {row[0]: row[5:] for row in other.of_distributed_peers(path).rows}
+    assert rows["a"] == ["0.800", "0.500", "0.900", "0.250"]
+
+
 def test_a_record_notes_its_measurement(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     append_record(path, {"cut": 1})
