@@ -69,7 +69,7 @@ def _all_fields(folder: Path) -> dict[str, list[dict[str, str]]]:
 def _this_measurement() -> Measurement:
     gpus = [text.split(",")[0] for text in gpu_descriptions()]
     return Measurement(
-        _commit(),
+        commit(),
         ", ".join([f"{plain(processor_name())}, {available_threads()} threads", *gpus]),
         datetime.now(UTC).date().isoformat(),
         command_text(sys.argv),
@@ -85,13 +85,14 @@ def plain(name: str) -> str:
     return re.sub(r"\((R|TM)\)| (CPU|Processor)", "", name)
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit of jetpy, marked if its files have uncommitted changes."""
     try:
-        commit = _git("rev-parse", "--short", "HEAD")
+        found = _git("rev-parse", "--short", "HEAD")
         changed = _git("status", "--porcelain", "--untracked-files=no", "--", "jetpy")
     except (OSError, subprocess.CalledProcessError):
         return UNKNOWN
-    return f"{commit}-changed" if changed else commit
+    return f"{found}-changed" if changed else found
 
 
 def _git(*arguments: str) -> str:
@@ -105,9 +106,10 @@ def command_text(arguments: Sequence[str]) -> str:
     >>> command_text(["/home/jetpy/bench/cores.py", "--graphs", "/tmp", "--ks", "8"])
     'python -m bench.cores --graphs PATH --ks 8'
     """
-    program, *rest = arguments
+    path, *rest = Path(arguments[0]), *arguments[1:]
+    program = path.parent.name if path.stem == "__main__" else path.stem
     texts = ["PATH" if Path(t).is_absolute() or Path(t).exists() else t for t in rest]
-    return " ".join([f"python -m bench.{Path(program).stem}", *texts])
+    return " ".join([f"python -m bench.{program}", *texts])
 
 
 def caption(paths: Iterable[Path], root: Path) -> str:

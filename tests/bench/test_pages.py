@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -166,13 +165,3 @@ def test_other_distributed_partitioners_have_a_row(tmp_path: Path) -> None:
         append_record(path, record)
     rows = {row[0]: row[5:] for row in other.of_distributed_peers(path).rows}
     assert rows["a"] == ["0.800", "0.500", "0.900", "0.250"]
-
-
-def test_a_record_notes_its_measurement(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    append_record(path, {"cut": 1})
-    append_record(path, {"cut": 2})
-    (measurement,) = measurements_of(path)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", measurement.date)
-    assert measurement.command.startswith("python -m bench.")
-    assert str(tmp_path) not in json.dumps(vars(measurement))
