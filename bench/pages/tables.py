@@ -51,7 +51,6 @@ TABLES: Mapping[str, Table] = {
 """Tables by name. The tables that `PENDING` names as well do not have their files yet."""
 
 PENDING: Mapping[str, str] = {
-    "conditions": "python -m bench.conditions --graphs GRAPHS --max-n 300000 --threads 1",
     "study-bandwidth": "jetpy study GRAPHS -k 8,64 --threads 1,2",
     "small": "python -m bench.many --graphs 20 --vertices 4000 --threads 1 --rounds 5",
     "threads": "python -m bench.threads --rounds 3",
