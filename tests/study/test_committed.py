@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from jetpy.study.files import PERFORMANCE
 from jetpy.study.merge import merge
 from jetpy.study.results import read_results
 
-STUDIES = Path(__file__).parents[2] / "bench" / "studies"
+FOLDER = Path(__file__).parents[2] / "bench" / "studies"
+STUDIES = sorted(file.parent for file in FOLDER.rglob(PERFORMANCE.name))
 
 
-@pytest.mark.parametrize("folder", sorted(STUDIES.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", STUDIES, ids=lambda path: path.name)
 def test_studies_are_read_and_merged(folder: Path, tmp_path: Path) -> None:
     merge([folder], tmp_path / "study")
     found = read_results(tmp_path / "study")
