@@ -36,6 +36,13 @@ APPLICATIONS = {
     "mtkahypar": "Mt-KaHyPar",
     "kahip": "KaHIP, fast (one thread)",
 }
+WITH_PROGRAM = {
+    "jetpy/fast": "jetpy, `fast`",
+    "jetpy/default": "jetpy, `default`",
+    "kaminpar": "KaMinPar",
+    "metis": "METIS (one thread)",
+}
+"""Tools of the study with the C++ Jet."""
 BACK_ENDS = {NATIVE: "`cpu`, `cuda`", KOKKOS: "`kokkos-openmp`, `kokkos-cuda`"}
 
 
@@ -96,6 +103,34 @@ def over_peers(performance: Path) -> Cells:
         for platform, title in PLATFORMS.items()
     ]
     return Cells(["jetpy", "KaMinPar: time", "cut", "Mt-KaHyPar: time", "cut"], rows)
+
+
+def over_program(performance: Path) -> Cells:
+    """Return a row per tool of a study with the C++ Jet: times and cuts over those of that program.
+
+    The columns are the geometric means over all problems, and the worst time.
+    """
+    found = read_results(performance.parent)
+    jet = {cell.problem: value for cell, value in found.seconds["jet"].items()}
+    jet_cut = {cell.problem: value for cell, value in found.cuts["jet"].items()}
+    rows = []
+    for name, title in WITH_PROGRAM.items():
+        for platform in sorted({cell.platform for cell in found.seconds[name]}):
+            times = _over(found.seconds[name], platform, jet)
+            cuts = _over(found.cuts[name], platform, jet_cut)
+            place = "GPU" if platform.endswith("gpu") else f"{platform.rpartition('-')[2]} threads"
+            numbers = geometric_mean(times), max(times), geometric_mean(cuts)
+            rows.append([f"{title}, {place}", *(f"{number:.3f}" for number in numbers)])
+    return Cells(["", "time", "worst time", "cut"], rows)
+
+
+def _over(values: Mapping[Cell, float], platform: str, base: Mapping[str, float]) -> list[float]:
+    """Return the values on a platform divided by those of the same problems in `base`."""
+    return [
+        value / base[cell.problem]
+        for cell, value in values.items()
+        if cell.platform == platform and base.get(cell.problem)
+    ]
 
 
 def efficiency_rows(title: str, found: Efficiencies, names: Mapping[str, str]) -> list[list[str]]:

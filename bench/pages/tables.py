@@ -33,6 +33,7 @@ TABLES: Mapping[str, Table] = {
     "gpu": Table(times.on_gpu, ["2026-11-h100/gpu-peer.csv"]),
     "study-metis": Table(study.over_metis, [STUDY]),
     "study-peers": Table(study.over_peers, [STUDY]),
+    "study-jet": Table(study.over_program, ["2026-11-h100-study/performance.csv"]),
     "study-efficiency": Table(study.by_efficiency, [STUDY]),
     "study-bandwidth": Table(study.by_bandwidth, ["2026-11/kernels.csv"]),
     "small": Table(times.on_small_graphs, ["2026-11-epyc/many.jsonl"]),
@@ -52,11 +53,9 @@ TABLES: Mapping[str, Table] = {
 
 PENDING: Mapping[str, str] = {
     "study-bandwidth": "jetpy study GRAPHS -k 8,64 --threads 1,2",
-    "small": "python -m bench.many --graphs 20 --vertices 4000 --threads 1 --rounds 5",
     "threads": "python -m bench.threads --rounds 3",
     "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
-    "changing-graphs": "python -m bench.incremental --graphs GRAPHS --generated DIR",
     "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
     "distributed-cpu": "python -m bench.distributed cube:128 rmat:18:16 --processes 2 "
     "--threads 1 2 -k 64 --repeat 3",
