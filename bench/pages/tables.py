@@ -53,7 +53,6 @@ TABLES: Mapping[str, Table] = {
 
 PENDING: Mapping[str, str] = {
     "study-bandwidth": "jetpy study GRAPHS -k 8,64 --threads 1,2",
-    "threads": "python -m bench.threads --rounds 3",
     "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
     "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
