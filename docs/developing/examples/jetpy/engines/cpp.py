@@ -121,6 +121,10 @@ class Launcher:
         total: int = self.call(*self.bind(n, arguments))
         return total
 
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run it over 0..n-1 as `launch` does, on the only thread."""
+        self.launch(n, arguments)
+
 
 class CppBackend(CompiledBackend):
     """Back end with workunits compiled by g++ and NumPy arrays."""
