@@ -46,17 +46,19 @@ WITH_PROGRAM = {
 BACK_ENDS = {NATIVE: "`cpu`, `cuda`", KOKKOS: "`kokkos-openmp`, `kokkos-cuda`"}
 
 
-def mean_ratio(values: Values, ours: str, platform: str, theirs: str, there: str) -> float | None:
-    """Return the geometric mean of the ratios of two applications, each on its platform.
-
-    It is over all problems that both solved; None if there are none.
-    """
+def ratios(values: Values, ours: str, platform: str, theirs: str, there: str) -> list[float]:
+    """Return the ratios of two applications, each on its platform, for all problems of both."""
     pairs = [
         (value, values[theirs].get(Cell(cell.problem, there)))
         for cell, value in values[ours].items()
         if cell.platform == platform
     ]
-    known = [ours / theirs for ours, theirs in pairs if theirs]
+    return [ours / theirs for ours, theirs in pairs if theirs]
+
+
+def mean_ratio(values: Values, ours: str, platform: str, theirs: str, there: str) -> float | None:
+    """Return the geometric mean of `ratios`; None if the two solved no problem in common."""
+    known = ratios(values, ours, platform, theirs, there)
     return geometric_mean(known) if known else None
 
 
@@ -108,29 +110,21 @@ def over_peers(performance: Path) -> Cells:
 def over_program(performance: Path) -> Cells:
     """Return a row per tool of a study with the C++ Jet: times and cuts over those of that program.
 
-    The columns are the geometric means over all problems, and the worst time.
+    Times and cuts are geometric means over all problems.
     """
     found = read_results(performance.parent)
-    jet = {cell.problem: value for cell, value in found.seconds["jet"].items()}
-    jet_cut = {cell.problem: value for cell, value in found.cuts["jet"].items()}
+    [there] = {cell.platform for cell in found.seconds["jet"]}
     rows = []
     for name, title in WITH_PROGRAM.items():
         for platform in sorted({cell.platform for cell in found.seconds[name]}):
-            times = _over(found.seconds[name], platform, jet)
-            cuts = _over(found.cuts[name], platform, jet_cut)
-            place = "GPU" if platform.endswith("gpu") else f"{platform.rpartition('-')[2]} threads"
+            times, cuts = (
+                ratios(values, name, platform, "jet", there)
+                for values in (found.seconds, found.cuts)
+            )
+            place = "GPU" if platform == there else f"{platform.rpartition('-')[2]} threads"
             numbers = geometric_mean(times), max(times), geometric_mean(cuts)
             rows.append([f"{title}, {place}", *(f"{number:.3f}" for number in numbers)])
     return Cells(["", "time", "worst time", "cut"], rows)
-
-
-def _over(values: Mapping[Cell, float], platform: str, base: Mapping[str, float]) -> list[float]:
-    """Return the values on a platform divided by those of the same problems in `base`."""
-    return [
-        value / base[cell.problem]
-        for cell, value in values.items()
-        if cell.platform == platform and base.get(cell.problem)
-    ]
 
 
 def efficiency_rows(title: str, found: Efficiencies, names: Mapping[str, str]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Measure tables and figures of the papers that jetpy implements, beside the papers' numbers.
+"""Repeat the experiments of the papers that jetpy implements, and compare with their numbers.
 
 Without a name, list the experiments, what each needs and how long it takes.
 """

@@ -1,4 +1,4 @@
-"""An experiment of a paper, and the results that stand beside the paper's numbers."""
+"""An experiment of a paper, and its results, each with the paper's number."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Experiment:
     draw: Callable[[str, list[Result]], Any]
 
     def run(self, setting: Setting) -> list[Result]:
-        """Measure, and put the results beside the paper's numbers.
+        """Measure all cells, and return each with the paper's number.
 
         Cells have the order in which they are measured.
 

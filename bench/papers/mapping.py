@@ -176,8 +176,8 @@ def fig1(setting: Setting) -> Values:
 def fig2(setting: Setting) -> Values:
     """Return the profile of costs and speedups, compared with solvers on CPUs (Figure 2).
 
-    KaHIP's multisection, by the same partitioner as in SharedMap but with a fixed imbalance, and
-    other mapping tools stand beside the paper's solvers. The best cost is that of those at hand.
+    The paper's solvers have no package. KaHIP's multisection has the partitioner of SharedMap, but
+    a fixed imbalance. The best cost is that of the tools that were measured.
     """
     strong = "KaHIP multisection, strong"
     names = (ULTRA, IM, strong, "KaHIP multisection, fast", "Mt-KaHyPar", "Scotch")

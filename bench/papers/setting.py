@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -44,7 +44,7 @@ class Setting:
     Attributes
     ----------
     instances : list of Instance
-        The graphs at hand. With `quick`, these are small generated ones.
+        The selected graphs. With `quick`, these are small generated ones.
     quick : bool
         Whether to end within a minute on two cores: the fewest graphs and runs that give a value
         for each cell.
@@ -62,8 +62,8 @@ class Setting:
     threads: int
     seeds: int
     _graphs: dict[str, Graph] = field(default_factory=dict)
-    _runs: dict[tuple[object, ...], list[Run]] = field(default_factory=dict)
-    _kept: dict[Hashable, Any] = field(default_factory=dict)
+    _kept: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
 
     @property
     def jetpy(self) -> str:
@@ -76,10 +76,10 @@ class Setting:
             self._graphs[instance.name] = instance.load()
         return self._graphs[instance.name]
 
-    def keep(self, key: Hashable, measure: Callable[[], T]) -> T:
-        """Return what `measure` returned at the first call with this key."""
+    def keep(self, key: tuple[object, ...], measure: Callable[[], T]) -> T:
+        """Return what `measure` returned at the first call with this key, and print new keys."""
         if key not in self._kept:
-            note(str(key))
+            note(" ".join(map(str, key)))
             self._kept[key] = measure()
         return cast("T", self._kept[key])
 
@@ -104,10 +104,9 @@ class Setting:
             If the tool is not installed.
         """
         count = threads or self.threads
-        key = (tool, instance.name, k, preset, imbalance, count, *sorted(options.items()))
-        if key not in self._runs:
-            note(f"{tool} {preset} {instance.name} k={k}")
-            is_first = all(other[0] != tool for other in self._runs)
+
+        def measure() -> list[Run]:
+            is_first = tool not in self._used
             seeds = [0] * is_first + list(range(self.seeds))  # a tool's first run loads its code
             if tool.startswith(JETPY):
                 found = self._runs_of_jetpy(
@@ -123,10 +122,14 @@ class Setting:
             else:
                 found = self._runs_of_peer(tool, seeds, instance, k, imbalance, count)
             try:
-                self._runs[key] = list(found)[is_first:]
+                runs = list(found)[is_first:]
             except (ImportError, BackendError) as error:
                 raise Unavailable(str(error)) from error
-        return self._runs[key]
+            self._used.add(tool)
+            return runs
+
+        key = (tool, instance.name, k, preset, imbalance, count, *sorted(options.items()))
+        return self.keep(key, measure)
 
     def partition(
         self,

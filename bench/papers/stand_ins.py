@@ -1,4 +1,4 @@
-"""Graphs of the papers: those at hand with the paper's name, or stand-ins of the same class."""
+"""Graphs of the papers: selected graphs with the same name, or stand-ins of the same class."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PaperGraph:
     m: int
 
     def find(self, setting: Setting) -> Instance:
-        """Return the largest graph at hand with this name, or a stand-in if there is none.
+        """Return the largest selected graph with this name, or a stand-in if there is none.
 
         Names may have another suffix (``wb_dma_gates`` for ``wb_dma``) and underscores for dots.
         """
@@ -56,6 +56,11 @@ class PaperGraph:
         }[self.cls]
         name = f"generated {self.cls} of {n} for {self.name}"
         return Instance(name, self.cls, "generated", n, make)
+
+
+def by_name(*graphs: PaperGraph) -> dict[str, PaperGraph]:
+    """Return graphs of a paper by name."""
+    return {graph.name: graph for graph in graphs}
 
 
 def described(setting: Setting, instance: Instance) -> str:

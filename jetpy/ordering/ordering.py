@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.errors import OptionError
+from jetpy.io.parts import write_parts
 from jetpy.lazy import cached_property
 from jetpy.ordering.symbolic import Permutation, Symbolic
 
@@ -86,7 +85,7 @@ class Ordering:
         return sp.csr_array(matrix)[self.perm][:, self.perm]
 
     def save(self, path: str | os.PathLike[str], *, base: int = 0) -> None:
-        """Write `perm`: as NumPy's format if the suffix is ``.npy``, otherwise as text.
+        """Write `perm` in the formats of `write_parts`: NumPy's for ``.npy``, text for ``.txt``.
 
         A text file has one row per line. Rows count from `base`, 0 or 1.
 
@@ -94,11 +93,9 @@ class Ordering:
         ------
         OptionError
             If `base` is not 0 or 1.
+        JetpyError
+            As `write_parts` does.
         """
         if base not in (0, 1):
             raise OptionError(f"base must be 0 or 1, not {base}")
-        numbers: npt.NDArray[np.int32] = self.perm + np.int32(base)
-        if Path(path).suffix == ".npy":
-            np.save(path, numbers)
-        else:
-            np.savetxt(path, numbers, fmt="%d")
+        write_parts(path, self.perm + np.int32(base))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Captured, Count, DualView, Workunit
+from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
 from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
 from jetpy.profiling.traffic import traffic
@@ -161,23 +161,7 @@ class Profiler(Backend):
         """Run and time a *scan* workunit."""
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
-    def capture(
-        self,
-        launches: Callable[[], None],
-        /,
-        until: Count | None = None,
-        most: int = 1,
-        agree: Callable[[bool], bool] = bool,
-    ) -> Captured:
-        """Return a function that makes the calls directly, so that each launch is timed."""
-
-        def replay() -> None:
-            for _ in range(most):
-                launches()
-                if until is not None and operator.index(until) != 0:
-                    break
-
-        return Captured(replay, lambda _: True)
+    capture = Backend.capture  # makes the launches directly, so that each is timed
 
     def perform(self, action: Callable[[], None], /) -> None:
         """Run an action on arrays, in launch order."""

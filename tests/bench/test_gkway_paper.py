@@ -65,9 +65,9 @@ def test_netlist_is_connected_and_has_small_cuts() -> None:
 def test_means_are_of_balanced_runs() -> None:
     own = setting()
     runs = [Run(4, True, {"total": 1}), Run(100, False, {"total": 1}), Run(6, True, {"total": 1})]
-    own._runs["tool", "grid", 2, "default", 0.03, 1] = runs
+    own._kept["tool", "grid", 2, "default", 0.03, 1] = runs
     assert number(cut, own, "tool", GRID, 2) == 5
-    own._runs["tool", "grid", 2, "default", 0.03, 1] = runs[1:2]
+    own._kept["tool", "grid", 2, "default", 0.03, 1] = runs[1:2]
     assert number(cut, own, "tool", GRID, 2) == UNBALANCED
 
 

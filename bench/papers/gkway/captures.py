@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from time import perf_counter
 from typing import Any
 from unittest.mock import patch
 
-from jetpy.engines.base import Captured, Count
+from jetpy.engines.base import Backend, Captured, Count
 from jetpy.engines.compiled_backend import CompiledBackend
 from jetpy.engines.gpu_memory import CudaMemory
 
@@ -109,22 +108,5 @@ def without_loops() -> Iterator[None]:
 @contextmanager
 def one_by_one() -> Iterator[None]:
     """Make all launches one by one within the context; nothing is captured."""
-
-    def make_directly(
-        self: CompiledBackend,
-        launches: Callable[[], None],
-        /,
-        until: Count | None = None,
-        most: int = 1,
-        agree: Callable[[bool], bool] = bool,
-    ) -> Captured:
-        def replay() -> None:
-            for _ in range(most):
-                launches()
-                if until is not None and operator.index(until) != 0:
-                    break
-
-        return Captured(replay, lambda _: True)
-
-    with patch.object(CompiledBackend, "capture", make_directly):
+    with patch.object(CompiledBackend, "capture", Backend.capture):
         yield

@@ -85,7 +85,7 @@ def table3(setting: Setting) -> Values:
 
 
 def _tools(setting: Setting) -> Iterable[tuple[str, str, str]]:
-    """Return name, tool and preset of G-kway and of each peer at hand."""
+    """Return name, tool and preset of G-kway and of each peer."""
     yield OUR, setting.jetpy, PRESET
     for name, tool in PEERS.items():
         yield name, tool, "default"

@@ -10,32 +10,29 @@ from bench.child import Unavailable
 from bench.instances import Instance
 from bench.papers.experiment import NOT_MEASURED, PEER_MISSING
 from bench.papers.setting import Run, Setting
-from bench.papers.stand_ins import CIRCUIT, FEM, MESH, ROAD, PaperGraph
+from bench.papers.stand_ins import CIRCUIT, FEM, MESH, ROAD, PaperGraph, by_name
 
 UNBALANCED = "no balanced partition"
 """Stands for the numbers of a case without a balanced partition; the paper has a cross."""
 PRESET, JOURNAL = "gkway", "gkway-journal"
 """Coarsening ends at |V| / (20 log2 k) vertices (sections 5.1 to 5.6), or at 160 k (from 5.8)."""
 PEERS = {"METIS": "pymetis", "KaMinPar": "kaminpar"}
-"""Partitioners that stand beside the paper's, by name; METIS has one thread."""
+"""Partitioners that replace the paper's, by name; METIS has one thread."""
 MISSING = ("GKSG", "mt-metis")
 """The paper's partitioners: no program of GKSG exists, and mt-metis has no package."""
 
-BENCHMARKS = {
-    graph.name: graph
-    for graph in (
-        PaperGraph("pci_bridge", CIRCUIT, 12_394_539, 15_809_551),
-        PaperGraph("vga_lcd", CIRCUIT, 13_923_210, 24_904_499),
-        PaperGraph("wb_dma", CIRCUIT, 19_686_000, 20_236_297),
-        PaperGraph("usb", CIRCUIT, 25_215_939, 31_630_268),
-        PaperGraph("tv80", CIRCUIT, 13_102_222, 17_759_671),
-        PaperGraph("mem_ctrl", CIRCUIT, 6_422_461, 8_455_835),
-        PaperGraph("ldoor", FEM, 952_203, 22_785_136),
-        PaperGraph("NLR", MESH, 4_163_763, 12_487_976),
-        PaperGraph("delaunay", MESH, 16_777_216, 50_331_601),
-        PaperGraph("asia.osm", ROAD, 11_950_757, 12_711_603),
-    )
-}
+BENCHMARKS = by_name(
+    PaperGraph("pci_bridge", CIRCUIT, 12_394_539, 15_809_551),
+    PaperGraph("vga_lcd", CIRCUIT, 13_923_210, 24_904_499),
+    PaperGraph("wb_dma", CIRCUIT, 19_686_000, 20_236_297),
+    PaperGraph("usb", CIRCUIT, 25_215_939, 31_630_268),
+    PaperGraph("tv80", CIRCUIT, 13_102_222, 17_759_671),
+    PaperGraph("mem_ctrl", CIRCUIT, 6_422_461, 8_455_835),
+    PaperGraph("ldoor", FEM, 952_203, 22_785_136),
+    PaperGraph("NLR", MESH, 4_163_763, 12_487_976),
+    PaperGraph("delaunay", MESH, 16_777_216, 50_331_601),
+    PaperGraph("asia.osm", ROAD, 11_950_757, 12_711_603),
+)
 """Table 2 by name."""
 
 
@@ -49,7 +46,7 @@ def cut(setting: Setting, tool: str, instance: Instance, k: int, **how: Any) -> 
     Raises
     ------
     Unbalanced
-        If there are none.
+        If no run is balanced.
     Unavailable
         If the tool is not installed.
     """
@@ -87,6 +84,6 @@ def numbers_only(values: Iterable[float | str]) -> list[float]:
 
 
 def mean_of(values: Iterable[float | str], missing: str = NOT_MEASURED) -> float | str:
-    """Return the arithmetic mean of the numbers, as in the paper; the reason if there are none."""
+    """Return the arithmetic mean of the numbers, as in the paper; `missing` without numbers."""
     known = numbers_only(values)
     return mean(known) if known else missing

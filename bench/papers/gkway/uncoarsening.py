@@ -11,23 +11,20 @@ from bench.instances import Instance
 from bench.papers.drawing import bars, lines
 from bench.papers.experiment import NOT_MEASURED, Cell, Experiment, Values
 from bench.papers.gkway.captures import HostCalls, counted, one_by_one, without_loops
-from bench.papers.gkway.measures import BENCHMARKS, JOURNAL, mean_of
+from bench.papers.gkway.measures import BENCHMARKS, JOURNAL, mean_of, numbers_only
 from bench.papers.setting import Setting
-from bench.papers.stand_ins import CIRCUIT, MESH, PaperGraph, described
+from bench.papers.stand_ins import CIRCUIT, MESH, PaperGraph, by_name, described
 from jetpy.device.backends import ON_GPU
 
 KS = (2, 8, 16, 32, 64)
-SELECTED = {
-    graph.name: graph
-    for graph in (
-        PaperGraph("NLR", MESH, 4_163_763, 12_487_976),
-        PaperGraph("AS365", MESH, 3_799_275, 11_368_076),
-        PaperGraph("wb_dma", CIRCUIT, 131_240, 275_936),
-        PaperGraph("vga_lcd", CIRCUIT, 795_612, 1_302_327),
-        PaperGraph("aes_core", CIRCUIT, 200_253, 322_340),
-        BENCHMARKS["asia.osm"],
-    )
-}
+SELECTED = by_name(
+    PaperGraph("NLR", MESH, 4_163_763, 12_487_976),
+    PaperGraph("AS365", MESH, 3_799_275, 11_368_076),
+    PaperGraph("wb_dma", CIRCUIT, 131_240, 275_936),
+    PaperGraph("vga_lcd", CIRCUIT, 795_612, 1_302_327),
+    PaperGraph("aes_core", CIRCUIT, 200_253, 322_340),
+    BENCHMARKS["asia.osm"],
+)
 """Table 6 by name. Its circuits are smaller than those of Table 2."""
 CIRCUITS = ("vga_lcd", "wb_dma", "aes_core")
 """Graphs of Figure 13."""
@@ -63,8 +60,8 @@ def fig13(setting: Setting) -> Values:
                 share = sum(run.seconds[stage] for run in runs) / total
                 values[f"{name}, k = {k}", column] = share
             values[f"{name}, k = {k}", "graph"] = described(setting, instance)
-    shares = [value for (_, column), value in values.items() if column == "uncoarsening"]
-    values["largest", "uncoarsening"] = max(share for share in shares if not isinstance(share, str))
+    shares = (value for (_, column), value in values.items() if column == "uncoarsening")
+    values["largest", "uncoarsening"] = max(numbers_only(shares))
     return values
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 from bench.papers.drawing import bars
@@ -32,13 +33,17 @@ WITHOUT_SCORE = {
 }
 """Options without the score. Only the second is as in the paper: coarse vertices may be heavier
 than a part."""
-THRESHOLDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "gamma = k": (JOURNAL, {"coarsen.per_part": 1}),
-    "gamma = 160 k": (JOURNAL, {}),
-    "gamma = |V| / (20 log2 k)": (PRESET, {}),
+THRESHOLDS = {
+    "gamma = k": {"preset": JOURNAL, "options": {"coarsen.per_part": 1}},
+    "gamma = 160 k": {"preset": JOURNAL},
+    "gamma = |V| / (20 log2 k)": {"preset": PRESET},
 }
-"""Preset and options of each coarsening threshold."""
-IMBALANCES = (0.03, 0.3)
+"""Arguments of runs for each coarsening threshold."""
+IMBALANCES = {
+    f"imbalance {imbalance}": {"preset": JOURNAL, "imbalance": imbalance}
+    for imbalance in (0.03, 0.3)
+}
+"""Arguments of runs for each imbalance."""
 
 
 def table4(setting: Setting) -> Values:
@@ -73,30 +78,23 @@ def table5(setting: Setting) -> Values:
 
     jetpy rebalances every partition, so that cases without a balanced one are rarer.
     """
-    values: dict[Cell, float | str] = {}
-    for row in SELECTED:
-        instance = BENCHMARKS[row].find(setting)
-        for k in EXTREMES:
-            for threshold, (preset, options) in THRESHOLDS.items():
-                case = setting, setting.jetpy, instance, k
-                for what, measure in (("cut", cut), ("s", seconds)):
-                    found = number(measure, *case, preset=preset, options=options)
-                    values[row, f"k = {k}, {threshold}, {what}"] = found
-        values[row, "graph"] = described(setting, instance)
-    return values
+    return _by_variant(setting, THRESHOLDS)
 
 
 def table8(setting: Setting) -> Values:
     """Return cuts and seconds for an imbalance of 3 % and of 30 % (section 5.11)."""
+    return _by_variant(setting, IMBALANCES)
+
+
+def _by_variant(setting: Setting, variants: Mapping[str, Mapping[str, Any]]) -> Values:
+    """Return cuts and seconds of the selected graphs for each extreme k and variant."""
     values: dict[Cell, float | str] = {}
     for row in SELECTED:
         instance = BENCHMARKS[row].find(setting)
-        for k in EXTREMES:
-            for imbalance in IMBALANCES:
-                case = setting, setting.jetpy, instance, k
-                for what, measure in (("cut", cut), ("s", seconds)):
-                    found = number(measure, *case, preset=JOURNAL, imbalance=imbalance)
-                    values[row, f"k = {k}, imbalance {imbalance}, {what}"] = found
+        for k, (variant, how) in product(EXTREMES, variants.items()):
+            for what, measure in (("cut", cut), ("s", seconds)):
+                found = number(measure, setting, setting.jetpy, instance, k, **how)
+                values[row, f"k = {k}, {variant}, {what}"] = found
         values[row, "graph"] = described(setting, instance)
     return values
 

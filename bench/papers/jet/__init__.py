@@ -1,6 +1,6 @@
 """Experiments of Jet (Gilbert, Madduri, Boman and Rajamanickam, SISC 2024).
 
-The paper's graphs have 50 to 750 million nonzeros and are not at hand. Means are over the selected
+The paper's graphs, of 50 to 750 million nonzeros, are not included. Means are over the selected
 graphs, and the column "graphs" names those of a class. Percentages of the text that are bounds have
 a sign: ">0.9" is "more than 90 %".
 """
