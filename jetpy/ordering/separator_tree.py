@@ -1,0 +1,36 @@
+"""The tree of a nested dissection: separators and leaves, with the columns of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class SeparatorTree:
+    """The nodes of a nested dissection, children before parents.
+
+    A node is a separator, or a leaf that was not divided. Once the separator is removed, the
+    subtrees below it share no edge.
+
+    Attributes
+    ----------
+    parents : int32, shape (nodes,)
+        Parent of each node, -1 for a root. A parent is larger than its children.
+    starts : int32, shape (nodes + 1,)
+        First column of each node in the order of elimination: node i has the columns
+        ``starts[i]..starts[i + 1] - 1``. The columns of a subtree are consecutive.
+    """
+
+    parents: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int32]:
+        """Number of columns of each node, int32, shape (nodes,)."""
+        return np.diff(self.starts)
