@@ -1,0 +1,351 @@
+"""Dissection of a graph by vertex separators, all nodes of a depth of the tree at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.ordering import dissection as kernels
+from jetpy.workloads.ordering.dissection import VERTEX_ROOM, Node, Nodes
+from jetpy.workloads.ordering.separators import SEPARATOR
+
+Vertices = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
+
+ENTRY_ROOM = 3
+"""Capacity of a try for the entries of its levels, per entry of the node."""
+FEWEST = 8
+"""A node with fewer vertices is not divided."""
+NO_NODE = -1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is spent on the separator of a node.
+
+    Attributes
+    ----------
+    tries : int
+        Separators for each node; the best one is kept.
+    growings : int
+        Separators grown on the coarsest level of a try; the best one is refined.
+    passes : int
+        Maximum number of Fiduccia-Mattheyses passes on a level.
+    leaf_weight : int
+        Nodes of at most this weight are not divided.
+    largest_side : float
+        Largest share of a node's weight on one side of its separator.
+    """
+
+    tries: int
+    growings: int
+    passes: int
+    leaf_weight: int
+    largest_side: float
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """Storage for the queues of one side (`jetpy.workloads.common.heaps`)."""
+
+    keys: Array
+    heap: Array
+    positions: Array
+    numbers: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Storage for the levels of the tries (`jetpy.workloads.ordering.separators`)."""
+
+    rows: Array
+    weights: Array
+    coarse_of: Array
+    sides: Array
+    internal: Array
+    external: Array
+    moved: Array
+    pinned: Array
+    heap: Array
+    positions: Array
+    keys: Array
+    ends: Array
+    edge_weights: Array
+    numbers: Array
+    other: Queue
+
+    @classmethod
+    def with_room(cls, backend: Backend, vertices: int, entries: int, rows: int) -> Levels:
+        """Allocate levels of `vertices` vertices, `entries` entries and `rows` rows in total."""
+
+        def empty() -> Array:
+            return backend.empty(vertices)
+
+        numbers = backend.empty(rows * Field.COUNT, np.int64)
+        return cls(
+            rows=empty(),
+            weights=empty(),
+            coarse_of=empty(),
+            sides=empty(),
+            internal=empty(),
+            external=empty(),
+            moved=empty(),
+            pinned=empty(),
+            heap=empty(),
+            positions=empty(),
+            keys=backend.empty(vertices, np.int64),
+            ends=backend.empty(entries),
+            edge_weights=backend.empty(entries),
+            numbers=numbers,
+            other=Queue(backend.empty(vertices, np.int64), empty(), empty(), numbers),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Depth:
+    """The nodes of one depth: connected sets of vertices that are to be divided.
+
+    Node i has the vertices ``order[starts[i]..starts[i + 1] - 1]``. `parents` has the node of the
+    tree above each, and `seeds` the seed of each.
+    """
+
+    order: Vertices
+    starts: Numbers
+    parents: Numbers
+    seeds: Numbers
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    def slice(self, first: int, last: int) -> Depth:
+        """Return the nodes `first` to `last` - 1."""
+        own = self.starts[first : last + 1]
+        return Depth(
+            self.order[own[0] : own[-1]],
+            own - own[0],
+            self.parents[first:last],
+            self.seeds[first:last],
+        )
+
+
+class Dissection:
+    """The tree under construction, from the root down: a node has a lower number than its children.
+
+    Attributes
+    ----------
+    node_of : int64, shape (n,)
+        Node of the tree of each vertex.
+    parents : list of int64 arrays
+        Parents of the nodes, by depth.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.node_of = np.full(n, NO_NODE, np.int64)
+        self.parents: list[Numbers] = []
+        self.count = 0
+
+    def add(self, parents: Numbers) -> Numbers:
+        """Add nodes to the tree, and return their numbers."""
+        self.parents.append(parents)
+        first, self.count = self.count, self.count + len(parents)
+        return np.arange(first, self.count)
+
+    def finished(self) -> tuple[Vertices, SeparatorTree]:
+        """Return the node of each vertex and the tree, with its nodes in postorder."""
+        parents = np.concatenate([np.empty(0, np.int64), *self.parents])
+        numbers = _postorder(parents)
+        node_of = numbers[self.node_of].astype(np.int32)
+        renumbered = np.empty(self.count, np.int32)
+        renumbered[numbers] = np.where(parents < 0, NO_NODE, numbers[parents])
+        sizes = np.bincount(node_of, minlength=self.count)
+        starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+        return node_of, SeparatorTree(renumbered, starts)
+
+
+def dissect(
+    backend: Backend, graph: Graph, last: Vertices, effort: Effort, seed: int
+) -> tuple[Vertices, SeparatorTree]:
+    """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
+
+    The vertices `last` are the root of the tree; they need not separate anything. A node without
+    children is a leaf.
+    """
+    there = upload(backend, graph)
+    found = Dissection(graph.n)
+    is_last = np.zeros(graph.n, bool)
+    is_last[last] = True
+    root = NO_NODE
+    if len(last):
+        [root] = found.add(np.array([NO_NODE]))
+        found.node_of[last] = root
+    members = np.flatnonzero(~is_last).astype(np.int32)
+    whole = Depth(members, np.array([0, len(members)]), np.array([root]), np.array([seed]))
+    node_of, places = backend.full(graph.n, NO_PART), backend.empty(graph.n)
+    tools = Tools(backend, there, graph, effort, node_of, places)
+    depth = tools.children(whole, np.zeros(len(members), np.int32), found)
+    while len(depth):
+        depth = tools.children(depth, tools.separators(depth), found)
+    return found.finished()
+
+
+@dataclass(frozen=True, eq=False)
+class Tools:
+    """What the steps of one dissection share; `node_of` and `places` (shape (n,)) are scratch."""
+
+    backend: Backend
+    there: DeviceGraph
+    graph: Graph
+    effort: Effort
+    node_of: Array
+    places: Array
+
+    def separators(self, depth: Depth) -> Vertices:
+        """Return the side of each vertex of a depth, by its place in the order."""
+        return np.concatenate([self._separate(batch) for batch in self._batches(depth)])
+
+    def _sizes(self, depth: Depth) -> Numbers:
+        """Return the sum of the degrees of each node's vertices."""
+        degrees = (self.graph.indptr[1:] - self.graph.indptr[:-1]).astype(np.int64)[depth.order]
+        return np.add.reduceat(degrees, depth.starts[:-1])
+
+    def _batches(self, depth: Depth) -> Iterator[Depth]:
+        """Yield the nodes in groups of consecutive ones, so that the tries need little memory."""
+        room = max(len(self.graph.indices) // 2, 1 << 16)
+        total = np.cumsum(self._sizes(depth) * self.effort.tries)
+        first = 0
+        while first < len(depth):
+            before = total[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(total, before + room, "right")))
+            yield depth.slice(first, last)
+            first = last
+
+    def _separate(self, depth: Depth) -> Vertices:
+        """Return the sides of the vertices of some nodes of a depth."""
+        backend, effort = self.backend, self.effort
+        tries, count = effort.tries, len(depth)
+        nodes, size = self._nodes(depth)
+        n, nnz = len(depth.order), int(size.sum())
+        room = max(1, min(ENTRY_ROOM, INT32_MAX // max(nnz * tries, 1)))
+        levels = Levels.with_room(
+            backend, VERTEX_ROOM * n * tries, room * nnz * tries, count * tries
+        )
+        sides = backend.empty(n)
+        launch = partial(backend.run_tasks, count * tries, levels=levels)
+        share = round(1000 * effort.largest_side)
+        launch(
+            kernels.extract, tries=tries, room=room, share=share, graph=self.there, nodes=nodes
+        )
+        launch(kernels.coarsen_nodes)
+        best = backend.empty(VERTEX_ROOM * n * tries)
+        launch(
+            kernels.grow_separators,
+            growings=effort.growings,
+            passes=effort.passes,
+            other=levels.other,
+            best=best,
+        )
+        launch(kernels.refine_separators, passes=effort.passes, other=levels.other)
+        backend.run_tasks(
+            count, kernels.choose_separators, tries=tries, nodes=nodes, levels=levels, sides=sides
+        )
+        return backend.to_host(sides)
+
+    def _nodes(self, depth: Depth) -> tuple[Nodes, Numbers]:
+        """Return the nodes of a depth for kernels, and the sum of the degrees of each."""
+        size = self._sizes(depth)
+        rows = np.empty((len(depth), Node.COUNT), np.int64)
+        rows[:, Node.BEGIN], rows[:, Node.END] = depth.starts[:-1], depth.starts[1:]
+        rows[:, Node.ENTRY], rows[:, Node.SIZE] = np.cumsum(size) - size, size
+        rows[:, Node.SEED] = depth.seeds
+        nodes = Nodes(
+            self.backend.from_host(rows.ravel()),
+            self.backend.from_host(depth.order),
+            self.node_of,
+            self.places,
+        )
+        self.backend.run_tasks(len(depth), kernels.place_vertices, nodes=nodes)
+        return nodes, size
+
+    def children(self, depth: Depth, sides: Vertices, found: Dissection) -> Depth:
+        """Return the nodes of the next depth, given the sides of each vertex of this one.
+
+        The separators become nodes of the tree, and so do the components that are not to be
+        divided: all those of one node together.
+        """
+        if not len(depth.order):
+            return replace(depth, starts=depth.starts[:1], parents=depth.parents[:0])
+        backend = self.backend
+        nodes, _ = self._nodes(depth)
+        order, components = backend.empty(len(depth.order)), backend.empty(len(depth.order))
+        backend.run_tasks(
+            len(depth),
+            kernels.find_components,
+            graph=self.there,
+            nodes=nodes,
+            sides=backend.from_host(sides),
+            next_order=order,
+            components=components,
+        )
+        order, components = backend.to_host(order), backend.to_host(components)
+        node = np.repeat(np.arange(len(depth)), np.diff(depth.starts))
+        separates = components < 0
+        above = depth.parents.copy()
+        divided = np.unique(node[separates])
+        above[divided] = found.add(depth.parents[divided])
+        found.node_of[order[separates]] = above[node[separates]]
+
+        places = np.arange(len(order))
+        begins = places[components == places]
+        own = node[begins]
+        inside = ~separates
+        number = np.cumsum(components == places)[inside] - 1
+        weights = np.bincount(
+            number, self.graph.vertex_weights[order[inside]], minlength=len(begins)
+        )
+        sizes = np.bincount(number, minlength=len(begins))
+        large = (weights > self.effort.leaf_weight) & (sizes >= FEWEST)
+        with_leaf, leaf_of = np.unique(own[~large], return_inverse=True)
+        leaves = found.add(above[with_leaf])
+        in_leaf = inside.copy()
+        in_leaf[inside] = ~large[number]
+        leaf = np.zeros(len(begins), np.int64)
+        leaf[~large] = leaves[leaf_of]
+        found.node_of[order[in_leaf]] = leaf[number[~large[number]]]
+        done = order[separates | in_leaf]
+        backend.to_host(self.node_of)[done] = NO_PART
+        rank = np.cumsum(large)[large]
+        first = np.searchsorted(own[large], own[large])
+        seeds = depth.seeds[own[large]] * 31 + (rank - 1 - first) + 1 & INT32_MAX
+        return Depth(
+            order[inside & ~in_leaf],
+            np.concatenate(([0], np.cumsum(sizes[large]))),
+            above[own[large]],
+            seeds,
+        )
+
+
+def _postorder(parents: Numbers) -> Numbers:
+    """Return each node's number in postorder, given parents with lower numbers (-1 for roots)."""
+    sizes = np.ones(len(parents), np.int64)
+    for node in range(len(parents) - 1, -1, -1):
+        if parents[node] >= 0:
+            sizes[parents[node]] += sizes[node]
+    numbers = np.empty(len(parents), np.int64)
+    # The next free number below each node, and at the top.
+    free = np.zeros(len(parents) + 1, np.int64)
+    for node, parent in enumerate(parents):
+        first = free[parent]
+        free[parent] = first + sizes[node]
+        free[node] = first
+        numbers[node] = first + sizes[node] - 1
+    return numbers
