@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
     from jetpy.multilevel.outcome import Level, LevelTable
     from jetpy.ordering.minimum_degree import minimum_degree
+    from jetpy.ordering.nested_dissection import nested_dissection
     from jetpy.ordering.ordering import Ordering
+    from jetpy.ordering.separator_tree import SeparatorTree
     from jetpy.ordering.symbolic import Symbolic, symbolic
     from jetpy.problem.machine import Machine
     from jetpy.problem.options import (
@@ -76,6 +78,7 @@ __all__ = [
     "Profile",
     "RefineOptions",
     "Subgraph",
+    "SeparatorTree",
     "Symbolic",
     "Update",
     "__version__",
@@ -88,6 +91,7 @@ __all__ = [
     "generators",
     "map_processes",
     "minimum_degree",
+    "nested_dissection",
     "node_graph",
     "partition",
     "partition_many",
@@ -127,7 +131,9 @@ _HOMES = {
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
     "multilevel.outcome": ("Level", "LevelTable"),
     "ordering.minimum_degree": ("minimum_degree",),
+    "ordering.nested_dissection": ("nested_dissection",),
     "ordering.ordering": ("Ordering",),
+    "ordering.separator_tree": ("SeparatorTree",),
     "ordering.symbolic": ("Symbolic", "symbolic"),
     "problem.machine": ("Machine",),
     "problem.options": (

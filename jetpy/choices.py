@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+OrderingPreset = Literal["fast", "default", "best"]
 Objective = Literal["cut", "volume"]
 Preset = Literal[
     "default", "fast", "ultra", "max", "jet", "jet-ultra", "gkway", "gkway-journal", "igkway"

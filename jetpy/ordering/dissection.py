@@ -17,7 +17,6 @@ from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import VERTEX_ROOM, Node, Nodes
-from jetpy.workloads.ordering.separators import SEPARATOR
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
@@ -37,21 +36,30 @@ class Effort:
     ----------
     tries : int
         Separators for each node; the best one is kept.
+    imbalances : tuple of float
+        Imbalances up to which the separators of the tries grow, in turn.
+    largest_side : float
+        Largest share of a node's weight on one side of its separator.
+    leaf_weight : int
+        Nodes of at most this weight are not divided.
     growings : int
         Separators grown on the coarsest level of a try; the best one is refined.
     passes : int
         Maximum number of Fiduccia-Mattheyses passes on a level.
-    leaf_weight : int
-        Nodes of at most this weight are not divided.
-    largest_side : float
-        Largest share of a node's weight on one side of its separator.
     """
 
     tries: int
-    growings: int
-    passes: int
-    leaf_weight: int
-    largest_side: float
+    imbalances: tuple[float, ...]
+    largest_side: float = 0.75
+    leaf_weight: int = 120
+    growings: int = 8
+    passes: int = 8
+
+    @property
+    def shares(self) -> npt.NDArray[np.int32]:
+        """Share of a node's weight that a side may grow to, in thousandths, for each try."""
+        own = [self.imbalances[i % len(self.imbalances)] for i in range(self.tries)]
+        return np.array([round(500 * (1 + imbalance)) for imbalance in own], np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,9 +249,9 @@ class Tools:
         )
         sides = backend.empty(n)
         launch = partial(backend.run_tasks, count * tries, levels=levels)
-        share = round(1000 * effort.largest_side)
+        shares = backend.from_host(effort.shares)
         launch(
-            kernels.extract, tries=tries, room=room, share=share, graph=self.there, nodes=nodes
+            kernels.extract, tries=tries, room=room, shares=shares, graph=self.there, nodes=nodes
         )
         launch(kernels.coarsen_nodes)
         best = backend.empty(VERTEX_ROOM * n * tries)
@@ -254,7 +262,12 @@ class Tools:
             other=levels.other,
             best=best,
         )
-        launch(kernels.refine_separators, passes=effort.passes, other=levels.other)
+        launch(
+            kernels.refine_separators,
+            passes=effort.passes,
+            share=round(1000 * effort.largest_side),
+            other=levels.other,
+        )
         backend.run_tasks(
             count, kernels.choose_separators, tries=tries, nodes=nodes, levels=levels, sides=sides
         )
@@ -298,7 +311,7 @@ class Tools:
         )
         order, components = backend.to_host(order), backend.to_host(components)
         node = np.repeat(np.arange(len(depth)), np.diff(depth.starts))
-        separates = components < 0
+        separates = components == kernels.NO_COMPONENT
         above = depth.parents.copy()
         divided = np.unique(node[separates])
         above[divided] = found.add(depth.parents[divided])
@@ -321,8 +334,6 @@ class Tools:
         leaf = np.zeros(len(begins), np.int64)
         leaf[~large] = leaves[leaf_of]
         found.node_of[order[in_leaf]] = leaf[number[~large[number]]]
-        done = order[separates | in_leaf]
-        backend.to_host(self.node_of)[done] = NO_PART
         rank = np.cumsum(large)[large]
         first = np.searchsorted(own[large], own[large])
         seeds = depth.seeds[own[large]] * 31 + (rank - 1 - first) + 1 & INT32_MAX

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from jetpy.errors import OptionError
 from jetpy.io.parts import write_parts
 from jetpy.lazy import cached_property
+from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic
 
 
@@ -30,12 +31,15 @@ class Ordering:
         The function that found the order.
     seconds : float
         Seconds of that function, without the symbolic factorization.
+    tree : SeparatorTree or None
+        The separators and leaves of a nested dissection.
     """
 
     perm: Permutation
     symbolic: Symbolic
     method: str
     seconds: float
+    tree: SeparatorTree | None = None
 
     def __repr__(self) -> str:
         return (

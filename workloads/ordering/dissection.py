@@ -32,6 +32,7 @@ VERTEX_ROOM = 4
 """Capacity of a try for the vertices of all its levels, per vertex of the node."""
 COARSEST = 100
 """Number of vertices at which inner coarsening ends."""
+NO_COMPONENT = -1
 HEAVIEST, OF_AVERAGE = 3, 2
 """A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
 
@@ -69,6 +70,14 @@ def first_vertex(i: int, tries: int, nodes: Nodes) -> int:
     return VERTEX_ROOM * (tries * begin + i % tries * (end - begin))
 
 
+@pk.function
+def limit_sides(share: int, here: int, levels: Separations):
+    """Limit the weight of each side to a share of the total, in thousandths."""
+    for side in range(2):
+        most: pk.int64 = levels.numbers[here + Field.TOTAL]
+        levels.numbers[here + Field.MOST + side] = most * share // 1000
+
+
 @pk.workunit
 def place_vertices(i: int, nodes: Nodes):
     """Write the node of each vertex of node i, and the place of the vertex in it."""
@@ -82,12 +91,18 @@ def place_vertices(i: int, nodes: Nodes):
 
 @pk.workunit
 def extract(
-    i: int, tries: int, room: int, share: int, graph: Graph, nodes: Nodes, levels: Separations
+    i: int,
+    tries: int,
+    room: int,
+    shares: pk.View1D[pk.int32],
+    graph: Graph,
+    nodes: Nodes,
+    levels: Separations,
 ):
     """Build the finest level of a try: the subgraph induced by the vertices of its node.
 
-    A try has capacity for `room` times the directed edges of its node. A side may have `share`
-    thousandths of the weight.
+    A try has capacity for `room` times the directed edges of its node. A side may grow to as many
+    thousandths of the weight as `shares` has for the try.
     """
     node: int = i // tries
     row: int = node * Node.COUNT
@@ -120,8 +135,7 @@ def extract(
     levels.numbers[here + Field.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
     levels.numbers[here + Field.LAST_ENTRY] = last_entry
     levels.numbers[here + Field.TOTAL] = total
-    levels.numbers[here + Field.MOST] = total * share // 1000
-    levels.numbers[here + Field.MOST + 1] = total * share // 1000
+    limit_sides(shares[i % tries], here, levels)
     levels.numbers[here + Field.SEED] = mix(nodes.rows[row + Node.SEED] + i % tries)
 
 
@@ -172,9 +186,13 @@ def grow_separators(
 
 
 @pk.workunit
-def refine_separators(i: int, passes: int, levels: Separations, other: Heaps):
-    """Project the separator of a try to its finest level, and refine it on each level."""
+def refine_separators(i: int, passes: int, share: int, levels: Separations, other: Heaps):
+    """Project the separator of a try to its finest level, and refine it on each level.
+
+    A side may have `share` thousandths of the weight.
+    """
     here: int = i * Field.COUNT
+    limit_sides(share, here, levels)
     coarsest: int = levels.numbers[here + Field.LEVELS]
     level: int = coarsest
     while level >= 0:
@@ -232,9 +250,9 @@ def find_components(
 ):
     """Order a node's vertices by components of its sides; the separator comes last.
 
-    `components` has, for each place in the new order, the first place of its component. A
-    component has its vertices in the order of a breadth-first search. `places` is -1 for the
-    vertices that have been found.
+    `components` has, for each place in the new order, the first place of its component. The
+    vertices of a component are in the order of a breadth-first search. Vertices that have been
+    found have a negative place. Those of the separator leave the node.
     """
     begin: int = nodes.rows[node * Node.COUNT + Node.BEGIN]
     end: int = nodes.rows[node * Node.COUNT + Node.END]
@@ -264,6 +282,7 @@ def find_components(
     for j in range(begin, end):
         v: int = nodes.order[j]
         if nodes.places[v] >= 0:
+            nodes.node_of[v] = NO_PART
             next_order[last] = v
-            components[last] = -1
+            components[last] = NO_COMPONENT
             last += 1

@@ -12,7 +12,7 @@ quality multilevel scheme for partitioning irregular graphs", SIAM Journal on Sc
 
 import pykokkos as pk
 
-from jetpy.workloads.common.fm import begin_pass, dequeue, enqueue, first_queued, queued_gain
+from jetpy.workloads.common.fm import begin_pass, dequeue, enqueue, first_queued
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field, Heaps
