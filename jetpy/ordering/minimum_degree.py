@@ -6,21 +6,16 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jetpy.device.backends import CPU, lease
 from jetpy.device.device_graph import with_required_width
-from jetpy.engines.base import Array, Backend
-from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
 from jetpy.initial.subgraphs import subgraphs
-from jetpy.kernel_language import Width
 from jetpy.ordering.ordering import Ordering
+from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.symbolic import Permutation, analysed, pattern_graph
-from jetpy.workloads.ordering import minimum_degree as kernels
-from jetpy.workloads.ordering.minimum_degree import Block, Kind, Quotient
 
-ROOM = 2
-"""Entries of a quotient graph, per directed edge: the lists, and a new element in addition."""
 DENSE, FEW = 10, 16
 """A row is dense if it has more than DENSE * sqrt(n) entries off the diagonal, and more than
 FEW."""
@@ -68,54 +63,12 @@ def eliminated_by_degree(host: Backend, graph: Graph) -> Permutation:
     degrees = np.diff(graph.indptr)
     is_dense = degrees > max(FEW, DENSE * graph.n**0.5)
     if not is_dense.any():
-        return quotient_order(host, graph)
+        return block_orders(host, graph, np.zeros(graph.n, np.int32), 1)
     dense = np.flatnonzero(is_dense)
     order = [
-        members[quotient_order(host, rest)]
+        members[block_orders(host, rest, np.zeros(rest.n, np.int32), 1)]
         for block, members, rest in subgraphs(graph, is_dense.astype(np.int32), 2)
         if block == 0
     ]
     order.append(dense[np.argsort(degrees[dense], kind="stable")])
     return np.concatenate(order).astype(np.int32)
-
-
-def quotient_order(
-    host: Backend, graph: Graph, halo: npt.NDArray[np.bool_] | None = None
-) -> Permutation:
-    """Return the vertices outside the halo (bool, shape (n,)) in order of elimination."""
-    n, nnz = graph.n, len(graph.indices)
-    room = ROOM * nnz + n
-    if room > INT32_MAX:
-        host = host.with_width(Width.WIDE)
-    kinds = np.full(n, Kind.VARIABLE, np.int32)
-    if halo is not None:
-        kinds[halo] = Kind.HALO
-    entries = np.empty(room, np.int32)
-    entries[:nnz] = graph.indices
-    numbers = np.zeros(Block.COUNT, host.sum_type)
-    numbers[[Block.END, Block.FREE, Block.ROOM, Block.LEAST]] = n, nnz, room, n
-
-    def empty() -> Array:
-        return host.empty(n)
-
-    quotient = Quotient(
-        entries=host.from_host(entries),
-        starts=host.from_host(graph.indptr[:-1].astype(host.sum_type)),
-        lengths=host.from_host(np.diff(graph.indptr).astype(np.int32)),
-        element_counts=empty(),
-        kinds=host.from_host(kinds),
-        weights=host.from_host(graph.vertex_weights.copy()),
-        degrees=empty(),
-        uncovered=host.empty(n, np.int64),
-        heads=empty(),
-        nexts=empty(),
-        befores=empty(),
-        buckets=empty(),
-        hashes=empty(),
-        next_members=empty(),
-        last_members=empty(),
-        order=empty(),
-    )
-    held = host.from_host(numbers)
-    host.run_tasks(1, kernels.order_blocks, graph=quotient, numbers=held)
-    return host.to_host(quotient.order)[: int(host.to_host(held)[Block.ORDERED])]

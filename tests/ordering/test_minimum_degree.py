@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.device.backends import lease
-from jetpy.ordering.minimum_degree import quotient_order
 from jetpy.ordering.symbolic import checked_permutation
 
 
@@ -54,24 +52,6 @@ def test_trees_have_no_fill(seed: int, n: int) -> None:
     ends = np.concatenate((child, parent)), np.concatenate((parent, child))
     tree = jetpy.as_graph(sp.csr_array((np.ones(2 * n - 2, np.int32), ends), shape=(n, n)))
     assert jetpy.minimum_degree(tree).fill == 2 * n - 1
-
-
-@given(st.integers(0, 2**32), st.integers(2, 40), st.sampled_from([0.05, 0.15, 0.4]))
-def test_halo_is_not_ordered_but_counts(seed: int, n: int, density: float) -> None:
-    graph = graph_of(random_pattern(seed, n, density))
-    halo = np.random.default_rng(seed).random(n) < 0.3
-    with lease("cpu", 1) as host, host.using():
-        order = quotient_order(host, graph, halo)
-    assert np.array_equal(np.sort(order), np.flatnonzero(~halo))
-
-
-def test_halo_raises_degrees() -> None:
-    """The middle of a path of three has two neighbours, and an end has four with its halo."""
-    edges = [(0, 1), (1, 2), *((0, h) for h in (3, 4, 5)), *((2, h) for h in (6, 7, 8))]
-    ends = np.array(edges).T
-    graph = jetpy.as_graph(np.concatenate((ends, ends[::-1]), axis=1))
-    with lease("cpu", 1) as host, host.using():
-        assert quotient_order(host, graph, np.arange(9) > 2)[0] == 1
 
 
 def test_dense_rows_come_last() -> None:

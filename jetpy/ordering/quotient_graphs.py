@@ -1,0 +1,152 @@
+"""Minimum degree orders of the blocks of a matrix, each with its halo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.kernel_language import Width
+from jetpy.ordering.symbolic import Permutation
+from jetpy.workloads.ordering import minimum_degree, quotient_graphs
+from jetpy.workloads.ordering.minimum_degree import Block, Quotient
+from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks
+
+Sizes = npt.NDArray[np.int64]
+
+ROOM = 2
+"""Entries of a quotient graph, per entry at first: the lists, and a new element in addition."""
+MAX_ROOM = 5
+"""Bound of the room for all blocks, per directed edge: an edge that leaves a block is in two lists
+and may have its own copy of a vertex."""
+BYTES_OF_VARIABLE, BYTES_OF_ENTRY = 76, 4
+"""Memory of a quotient graph."""
+BATCH_BYTES, BATCH_BYTES_OF_EDGE = 2**28, 32
+"""Quotient graphs exist at the same time if they take at most BATCH_BYTES together, or at most
+BATCH_BYTES_OF_EDGE per directed edge of the matrix."""
+
+
+def block_orders(host: Backend, graph: Graph, block_of: Permutation, count: int) -> Permutation:
+    """Order the vertices of blocks by approximate minimum degree, each block separately.
+
+    The degrees count the neighbours outside of the block, too, which are its halo.
+
+    Parameters
+    ----------
+    host : Backend
+        A back end on CPUs. The result does not depend on its number of threads.
+    graph : Graph
+    block_of : int32, shape (n,)
+        Block of each vertex, in 0..count - 1; -1 for a vertex that is not ordered.
+    count : int
+
+    Returns
+    -------
+    int32, shape (number of vertices in blocks,)
+        The vertices of block 0 in order of elimination, then block 1, and so on.
+    """
+    nnz = len(graph.indices)
+    if MAX_ROOM * nnz + graph.n > INT32_MAX:
+        host = host.with_width(Width.WIDE)
+    matrix = upload(host, graph)
+    blocks = _find_blocks(host, matrix, block_of, count)
+    starts, members = host.to_host(blocks.starts), host.to_host(blocks.members)
+    halo_sizes = host.to_host(blocks.halo_sizes)
+    order = np.empty_like(members)
+    sizes = np.diff(starts).astype(np.int64)
+    variables = sizes + halo_sizes
+    rooms = ROOM * host.to_host(blocks.entry_counts).astype(np.int64) + variables
+    limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
+    for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
+        found = _order_batch(host, matrix, blocks, batch.start, variables[batch], rooms[batch])
+        halo_before = np.cumsum(halo_sizes[batch], dtype=np.int64) - halo_sizes[batch]
+        shift = np.repeat(halo_before, sizes[batch])
+        here = slice(int(starts[batch.start]), int(starts[batch.stop]))
+        own = found[np.arange(len(shift)) + shift] - shift
+        order[here] = members[here][own]
+    return order
+
+
+def _find_blocks(host: Backend, matrix: DeviceGraph, block_of: Permutation, count: int) -> Blocks:
+    """List the members of the blocks, and measure their quotient graphs."""
+    sizes = np.bincount(block_of + 1, minlength=count + 1)[1:]
+    ends = np.cumsum(sizes, dtype=np.int32)
+    total = int(ends[-1]) if count else 0
+    blocks = Blocks(
+        block_of=host.from_host(block_of),
+        members=host.empty(total),
+        positions=host.empty(matrix.n),
+        starts=host.from_host(np.append(ends, np.int32(total))),
+        halo_sizes=host.empty(count),
+        entry_counts=host.empty(count, host.sum_type),
+        last_copies=host.full(matrix.n, NONE, host.sum_type),
+        copies=host.empty(matrix.nnz),
+    )
+    host.run_tasks(1, quotient_graphs.list_members, n=matrix.n, blocks=blocks)
+    host.run_tasks(1, quotient_graphs.find_halos, count=count, matrix=matrix, blocks=blocks)
+    return blocks
+
+
+def _batches(costs: Sizes, limit: int) -> Iterator[slice]:
+    """Yield runs of blocks that cost at most `limit` together, or have one block."""
+    ends = np.cumsum(costs)
+    start = 0
+    while start < len(costs):
+        before = int(ends[start] - costs[start])
+        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def _order_batch(
+    host: Backend, matrix: DeviceGraph, blocks: Blocks, first: int, variables: Sizes, rooms: Sizes
+) -> npt.NDArray[np.int32]:
+    """Order consecutive blocks from `first` on; return variables, as `Quotient.order` has them."""
+    ends, stops = np.cumsum(variables), np.cumsum(rooms)
+    numbers = np.zeros((len(variables), Block.COUNT), host.sum_type)
+    numbers[:, Block.FIRST], numbers[:, Block.END] = ends - variables, ends
+    numbers[:, Block.ENTRIES], numbers[:, Block.ROOM] = stops - rooms, stops
+    numbers[:, Block.LEAST] = variables
+    held = host.from_host(numbers.ravel())
+    quotient = _empty_quotient(host, int(ends[-1]), int(stops[-1]))
+    host.run_tasks(
+        len(variables),
+        quotient_graphs.build_blocks,
+        first_block=first,
+        matrix=matrix,
+        blocks=blocks,
+        graph=quotient,
+        numbers=held,
+    )
+    host.run_tasks(len(variables), minimum_degree.order_blocks, graph=quotient, numbers=held)
+    return host.to_host(quotient.order)
+
+
+def _empty_quotient(host: Backend, variables: int, room: int) -> Quotient:
+    """Return arrays for quotient graphs with `room` entries."""
+
+    def empty() -> Array:
+        return host.empty(variables)
+
+    return Quotient(
+        entries=host.empty(room),
+        starts=host.empty(variables, host.sum_type),
+        lengths=empty(),
+        element_counts=empty(),
+        kinds=empty(),
+        weights=empty(),
+        degrees=empty(),
+        uncovered=host.empty(variables, np.int64),
+        heads=empty(),
+        nexts=empty(),
+        befores=empty(),
+        buckets=empty(),
+        hashes=empty(),
+        next_members=empty(),
+        last_members=empty(),
+        order=empty(),
+    )
