@@ -181,23 +181,16 @@ class Dissection:
 
 
 def dissect(
-    backend: Backend, graph: Graph, last: Vertices, effort: Effort, seed: int
+    backend: Backend, graph: Graph, effort: Effort, seed: int
 ) -> tuple[Vertices, SeparatorTree]:
     """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
 
-    The vertices `last` are the root of the tree; they need not separate anything. A node without
-    children is a leaf.
+    A node without children is a leaf.
     """
     there = upload(backend, graph)
     found = Dissection(graph.n)
-    is_last = np.zeros(graph.n, bool)
-    is_last[last] = True
-    root = NO_NODE
-    if len(last):
-        [root] = found.add(np.array([NO_NODE]))
-        found.node_of[last] = root
-    members = np.flatnonzero(~is_last).astype(np.int32)
-    whole = Depth(members, np.array([0, len(members)]), np.array([root]), np.array([seed]))
+    members = np.arange(graph.n, dtype=np.int32)
+    whole = Depth(members, np.array([0, graph.n]), np.array([NO_NODE]), np.array([seed]))
     node_of, places = backend.full(graph.n, NO_PART), backend.empty(graph.n)
     tools = Tools(backend, there, graph, effort, node_of, places)
     depth = tools.children(whole, np.zeros(len(members), np.int32), found)

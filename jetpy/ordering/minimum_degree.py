@@ -11,14 +11,10 @@ from jetpy.device.backends import CPU, lease
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
-from jetpy.initial.subgraphs import subgraphs
+from jetpy.ordering.dense_rows import without_dense_rows
 from jetpy.ordering.ordering import Ordering
 from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.symbolic import Permutation, analysed, pattern_graph
-
-DENSE, FEW = 10, 16
-"""A row is dense if it has more than DENSE * sqrt(n) entries off the diagonal, and more than
-FEW."""
 
 
 def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = False) -> Ordering:
@@ -60,15 +56,6 @@ def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = Fals
 
 def eliminated_by_degree(host: Backend, graph: Graph) -> Permutation:
     """Return the vertices in order of elimination (int32, shape (n,)), dense ones last."""
-    degrees = np.diff(graph.indptr)
-    is_dense = degrees > max(FEW, DENSE * graph.n**0.5)
-    if not is_dense.any():
-        return block_orders(host, graph, np.zeros(graph.n, np.int32), 1)
-    dense = np.flatnonzero(is_dense)
-    order = [
-        members[block_orders(host, rest, np.zeros(rest.n, np.int32), 1)]
-        for block, members, rest in subgraphs(graph, is_dense.astype(np.int32), 2)
-        if block == 0
-    ]
-    order.append(dense[np.argsort(degrees[dense], kind="stable")])
-    return np.concatenate(order).astype(np.int32)
+    rest, members, dense = without_dense_rows(graph)
+    order = block_orders(host, rest, np.zeros(rest.n, np.int32), 1)
+    return np.concatenate((members[order], dense))

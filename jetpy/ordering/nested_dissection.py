@@ -17,8 +17,10 @@ from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
+from jetpy.ordering.compression import Compression, compress
 from jetpy.ordering.dissection import Effort, dissect
 from jetpy.ordering.ordering import Ordering
+from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic, analysed, pattern_graph
 from jetpy.progress import Progress, ProgressOption
@@ -117,8 +119,25 @@ def dissected(
     engine: Backend, graph: Graph, effort: Effort, seed: int, tell: Progress
 ) -> tuple[Permutation, SeparatorTree]:
     """Return the order of elimination (int32, shape (n,)) and its separator tree."""
-    node_of, tree = dissect(engine, graph, np.empty(0, np.int32), effort, seed)
-    return np.argsort(node_of, kind="stable").astype(np.int32), tree
+    compression = compress(graph)
+    groups = compression.graph
+    node_of, tree = dissect(engine, groups, effort, seed)
+    order = np.argsort(node_of, kind="stable").astype(np.int32)
+    leaves = np.where(tree.is_leaf[node_of], node_of, -1)
+    order[tree.is_leaf[node_of[order]]] = block_orders(engine, groups, leaves, len(tree))
+    return compression.expand(order), _with_rows(tree, node_of, compression)
+
+
+def _with_rows(
+    tree: SeparatorTree, node_of: Permutation, compression: Compression
+) -> SeparatorTree:
+    """Return the tree with rows instead of groups as columns; dense rows become its root."""
+    sizes = np.bincount(node_of, compression.graph.vertex_weights, len(tree)).astype(np.int32)
+    parents = tree.parents
+    if len(compression.dense):
+        sizes = np.append(sizes, np.int32(len(compression.dense)))
+        parents = np.append(np.where(parents < 0, len(tree), parents), -1).astype(np.int32)
+    return SeparatorTree(parents, np.append(np.int32(0), np.cumsum(sizes, dtype=np.int32)))
 
 
 def _structure(graph: Graph, order: Permutation) -> Symbolic:

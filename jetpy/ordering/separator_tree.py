@@ -34,3 +34,9 @@ class SeparatorTree:
     def sizes(self) -> npt.NDArray[np.int32]:
         """Number of columns of each node, int32, shape (nodes,)."""
         return np.diff(self.starts)
+
+    @property
+    def is_leaf(self) -> npt.NDArray[np.bool_]:
+        """Whether each node has no children, shape (nodes,)."""
+        kids = np.bincount(self.parents + 1, minlength=len(self) + 1)[1:]
+        return kids == 0
