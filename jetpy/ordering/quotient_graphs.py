@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +14,43 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language import Width
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import minimum_degree, quotient_graphs
-from jetpy.workloads.ordering.minimum_degree import Block, Quotient
+from jetpy.workloads.ordering.minimum_degree import Block, Cost, Quotient
 from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks
 
 Sizes = npt.NDArray[np.int64]
+Costs = npt.NDArray[np.float64]
 
 ROOM = 2
 """Entries of a quotient graph, per entry at first: the lists, and a new element in addition."""
 MAX_ROOM = 5
 """Bound of the room for all blocks, per directed edge: an edge that leaves a block is in two lists
 and may have its own copy of a vertex."""
-BYTES_OF_VARIABLE, BYTES_OF_ENTRY = 76, 4
+BYTES_OF_VARIABLE, BYTES_OF_ENTRY = 84, 4
 """Memory of a quotient graph."""
 BATCH_BYTES, BATCH_BYTES_OF_EDGE = 2**28, 32
 """Quotient graphs exist at the same time if they take at most BATCH_BYTES together, or at most
 BATCH_BYTES_OF_EDGE per directed edge of the matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOrders:
+    """The blocks of a matrix in order of elimination, and what the elimination costs.
+
+    Attributes
+    ----------
+    order : int32, shape (number of ordered vertices,)
+        The vertices of block 0, then block 1, and so on.
+    operations : float64, shape (blocks,)
+        Sum of the squared column counts of each block. The matrix outside of the block must not be
+        eliminated earlier, unless it does not touch the block.
+    paths : float64, shape (blocks,)
+        Operations on the most expensive path in the elimination tree of each block. It may be a
+        little too large.
+    """
+
+    order: Permutation
+    operations: Costs
+    paths: Costs
 
 
 def block_orders(host: Backend, graph: Graph, block_of: Permutation, count: int) -> Permutation:
@@ -49,29 +72,40 @@ def block_orders(host: Backend, graph: Graph, block_of: Permutation, count: int)
     int32, shape (number of vertices in blocks,)
         The vertices of block 0 in order of elimination, then block 1, and so on.
     """
+    return eliminated_blocks(host, graph, block_of, count, np.empty(0)).order
+
+
+def eliminated_blocks(
+    host: Backend, graph: Graph, block_of: Permutation, count: int, paths: Costs
+) -> BlockOrders:
+    """Order blocks as `block_orders` does, and compute what that costs.
+
+    The first ``len(paths)`` vertices of the graph, which weigh 0, are elements of quotient graphs:
+    each stands for vertices of its block that were eliminated before, and its neighbours are what
+    these were adjacent to. They are not ordered. `paths` (float64) has the operations on the most
+    expensive path in the elimination tree up to each.
+    """
     nnz = len(graph.indices)
     if MAX_ROOM * nnz + graph.n > INT32_MAX:
         host = host.with_width(Width.WIDE)
     matrix = upload(host, graph)
-    blocks = _find_blocks(host, matrix, block_of, count)
-    starts, members = host.to_host(blocks.starts), host.to_host(blocks.members)
-    halo_sizes = host.to_host(blocks.halo_sizes)
-    order = np.empty_like(members)
-    sizes = np.diff(starts).astype(np.int64)
-    variables = sizes + halo_sizes
+    blocks = _find_blocks(host, matrix, block_of, count, paths)
+    starts = host.to_host(blocks.starts)
+    variables = np.diff(starts).astype(np.int64) + host.to_host(blocks.halo_sizes)
     rooms = ROOM * host.to_host(blocks.entry_counts).astype(np.int64) + variables
     limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
+    order, costs = [np.empty(0, np.int32)], [np.empty((0, Cost.COUNT))]
     for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
-        found = _order_batch(host, matrix, blocks, batch.start, variables[batch], rooms[batch])
-        halo_before = np.cumsum(halo_sizes[batch], dtype=np.int64) - halo_sizes[batch]
-        shift = np.repeat(halo_before, sizes[batch])
-        here = slice(int(starts[batch.start]), int(starts[batch.stop]))
-        own = found[np.arange(len(shift)) + shift] - shift
-        order[here] = members[here][own]
-    return order
+        members, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
+        order.append(host.to_host(blocks.members)[members])
+        costs.append(cost)
+    operations, longest = np.concatenate(costs).T
+    return BlockOrders(np.concatenate(order), operations, longest)
 
 
-def _find_blocks(host: Backend, matrix: DeviceGraph, block_of: Permutation, count: int) -> Blocks:
+def _find_blocks(
+    host: Backend, matrix: DeviceGraph, block_of: Permutation, count: int, paths: Costs
+) -> Blocks:
     """List the members of the blocks, and measure their quotient graphs."""
     sizes = np.bincount(block_of + 1, minlength=count + 1)[1:]
     ends = np.cumsum(sizes, dtype=np.int32)
@@ -85,6 +119,8 @@ def _find_blocks(host: Backend, matrix: DeviceGraph, block_of: Permutation, coun
         entry_counts=host.empty(count, host.sum_type),
         last_copies=host.full(matrix.n, NONE, host.sum_type),
         copies=host.empty(matrix.nnz),
+        elements=len(paths),
+        paths=host.from_host(paths),
     )
     host.run_tasks(1, quotient_graphs.list_members, n=matrix.n, blocks=blocks)
     host.run_tasks(1, quotient_graphs.find_halos, count=count, matrix=matrix, blocks=blocks)
@@ -103,30 +139,49 @@ def _batches(costs: Sizes, limit: int) -> Iterator[slice]:
 
 
 def _order_batch(
-    host: Backend, matrix: DeviceGraph, blocks: Blocks, first: int, variables: Sizes, rooms: Sizes
-) -> npt.NDArray[np.int32]:
-    """Order consecutive blocks from `first` on; return variables, as `Quotient.order` has them."""
+    host: Backend,
+    matrix: DeviceGraph,
+    blocks: Blocks,
+    batch: slice,
+    variables: Sizes,
+    rooms: Sizes,
+) -> tuple[Sizes, Costs]:
+    """Order consecutive blocks; return positions in `Blocks.members`, and the costs of the blocks.
+
+    The costs have shape (blocks, Cost.COUNT).
+    """
     ends, stops = np.cumsum(variables), np.cumsum(rooms)
     numbers = np.zeros((len(variables), Block.COUNT), host.sum_type)
     numbers[:, Block.FIRST], numbers[:, Block.END] = ends - variables, ends
     numbers[:, Block.ENTRIES], numbers[:, Block.ROOM] = stops - rooms, stops
     numbers[:, Block.LEAST] = variables
     held = host.from_host(numbers.ravel())
-    quotient = _empty_quotient(host, int(ends[-1]), int(stops[-1]))
+    quotient = _empty_quotient(host, len(variables), int(ends[-1]), int(stops[-1]))
     host.run_tasks(
         len(variables),
         quotient_graphs.build_blocks,
-        first_block=first,
+        first_block=batch.start,
         matrix=matrix,
         blocks=blocks,
         graph=quotient,
         numbers=held,
     )
     host.run_tasks(len(variables), minimum_degree.order_blocks, graph=quotient, numbers=held)
-    return host.to_host(quotient.order)
+    ordered = host.to_host(held).reshape(-1, Block.COUNT)[:, Block.ORDERED].astype(np.int64)
+    first = ends - variables
+    own = host.to_host(quotient.order)[ranges(first, ordered)]
+    shift = host.to_host(blocks.starts)[batch] - first
+    return own + np.repeat(shift, ordered), host.to_host(quotient.costs).reshape(-1, Cost.COUNT)
 
 
-def _empty_quotient(host: Backend, variables: int, room: int) -> Quotient:
+def ranges(firsts: Sizes, sizes: Sizes) -> Sizes:
+    """Return ``firsts[i]..firsts[i] + sizes[i] - 1`` for each i, one after the other, int64."""
+    before = np.cumsum(sizes) - sizes
+    found: Sizes = np.arange(int(sizes.sum())) + np.repeat(firsts - before, sizes)
+    return found
+
+
+def _empty_quotient(host: Backend, blocks: int, variables: int, room: int) -> Quotient:
     """Return arrays for quotient graphs with `room` entries."""
 
     def empty() -> Array:
@@ -149,4 +204,6 @@ def _empty_quotient(host: Backend, variables: int, room: int) -> Quotient:
         next_members=empty(),
         last_members=empty(),
         order=empty(),
+        paths=host.empty(variables, np.float64),
+        costs=host.empty(blocks * Cost.COUNT, np.float64),
     )

@@ -154,9 +154,7 @@ def checked_permutation(perm: npt.ArrayLike | None, n: int) -> Permutation:
 
 def analysed(host: Backend, graph: Graph, order: Permutation) -> Symbolic:
     """Return the structure of the factor of a graph eliminated in an order (int32, shape (n,))."""
-    n = graph.n
-    tree = _room(host, order)
-    host.run_tasks(1, kernels.analyse, n=n, graph=upload(host, graph), tree=tree)
+    tree = elimination_tree(host, graph, order)
     counts = host.to_host(tree.counts)
     values, times = np.unique(counts, return_counts=True)
     squares = (int(value) ** 2 * int(count) for value, count in zip(values, times, strict=True))
@@ -168,6 +166,16 @@ def analysed(host: Backend, graph: Graph, order: Permutation) -> Symbolic:
         height=int(host.to_host(tree.heights).max(initial=0)),
         critical_path=float(host.to_host(tree.paths).max(initial=0)),
     )
+
+
+def elimination_tree(host: Backend, graph: Graph, order: Permutation) -> Elimination:
+    """Return the elimination tree of a graph eliminated in an order (int32, shape (n,)).
+
+    A vertex of weight w stands for w rows with the same pattern.
+    """
+    tree = _room(host, order)
+    host.run_tasks(1, kernels.analyse, n=graph.n, graph=upload(host, graph), tree=tree)
+    return tree
 
 
 def _room(host: Backend, order: Permutation) -> Elimination:

@@ -15,7 +15,8 @@ from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.ordering import quotient_graphs
 from jetpy.ordering.minimum_degree import eliminated_by_degree
-from jetpy.ordering.quotient_graphs import block_orders
+from jetpy.ordering.quotient_graphs import block_orders, eliminated_blocks
+from tests.ordering.dissections import expanded, matrix_of
 
 Array = np.ndarray
 
@@ -23,11 +24,6 @@ Array = np.ndarray
 def ordered(graph: jetpy.Graph, block_of: Array, count: int, threads: int = 1) -> Array:
     with lease("cpu", threads) as host, host.using():
         return block_orders(host, graph, block_of.astype(np.int32), count)
-
-
-def matrix_of(graph: jetpy.Graph) -> sp.csr_array:
-    rows = graph.edge_weights, graph.indices, graph.indptr
-    return sp.csr_array(rows, shape=(graph.n, graph.n))
 
 
 def one_at_a_time(graph: jetpy.Graph, block_of: Array, count: int) -> Array:
@@ -104,3 +100,21 @@ def test_no_blocks_and_empty_blocks() -> None:
     graph = generators.grid(3, 3)
     assert len(ordered(graph, np.full(9, -1), 0)) == 0
     assert np.array_equal(np.sort(ordered(graph, np.full(9, 5), 8)), np.arange(9))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30), st.sampled_from([0.05, 0.15, 0.4]))
+def test_costs_of_the_whole_matrix(seed: int, n: int, density: float) -> None:
+    graph = random_graph(seed, n, density)
+    with lease("cpu", 1) as host, host.using():
+        found = eliminated_blocks(host, graph, np.zeros(n, np.int32), 1, np.empty(0))
+    exact = jetpy.symbolic(*expanded(graph, found.order))
+    assert found.operations[0] == exact.operations
+    assert exact.critical_path <= found.paths[0] <= exact.operations
+    assert len(exact.counts) == graph.total_vertex_weight
+
+
+def test_the_path_is_that_of_the_elimination_tree_without_absorption() -> None:
+    graph = generators.grid(1, 64)
+    with lease("cpu", 1) as host, host.using():
+        found = eliminated_blocks(host, graph, np.zeros(64, np.int32), 1, np.empty(0))
+    assert found.paths[0] == jetpy.symbolic(graph, found.order).critical_path

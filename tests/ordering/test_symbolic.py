@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,10 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import GraphError, OptionError, generators
+from jetpy.device.backends import lease
+from jetpy.ordering.choice import operations_of
+from jetpy.ordering.symbolic import elimination_tree
+from tests.ordering.dissections import expanded
 
 WRONG = {
     "length": ([0, 1], "has shape"),
@@ -78,6 +84,26 @@ def test_tree_and_counts_of_random_patterns(given: tuple[np.ndarray, np.ndarray]
 def test_tree_and_counts_of_graphs(graph: jetpy.Graph) -> None:
     pattern = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr)).toarray() > 0
     check(graph, pattern, np.random.default_rng(1).permutation(graph.n))
+
+
+@given(ordered_patterns())
+def test_a_vertex_of_weight_w_stands_for_w_rows(given: tuple[np.ndarray, np.ndarray]) -> None:
+    pattern, perm = given
+    graph = jetpy.as_graph(sp.csr_array(pattern.astype(np.int32)), pattern=True)
+    weights = np.random.default_rng(len(perm)).integers(1, 4, graph.n, dtype=np.int32)
+    graph = replace(graph, vertex_weights=weights)
+    order = perm.astype(np.int32)
+    with lease("cpu", 1) as host, host.using():
+        tree = elimination_tree(host, graph, order)
+        counts, heights = host.to_host(tree.counts), host.to_host(tree.heights)
+        paths = host.to_host(tree.paths)
+    sizes = weights[order]
+    exact = jetpy.symbolic(*expanded(graph, order))
+    first_rows = np.cumsum(sizes) - sizes
+    np.testing.assert_array_equal(counts, exact.counts[first_rows])
+    assert operations_of(counts, sizes).sum() == exact.operations
+    assert heights.max(initial=0) == exact.height
+    assert paths.max(initial=0) == exact.critical_path
 
 
 def test_natural_order_is_the_default() -> None:

@@ -4,6 +4,10 @@ A column is the position of a vertex in the order of elimination. Its parent is 
 entry below the diagonal of its column of the factor. The entries of row j are the columns of a
 subtree with root j: the row subtree, whose leaves are columns with an entry of the matrix.
 
+A vertex of weight w stands for w rows with the same pattern, which are eliminated one after the
+other. The count of its column is the count of the first of them; each has one entry less than the
+row before.
+
 Sources: Liu, "The role of elimination trees in sparse factorization", SIAM Journal on Matrix
 Analysis and Applications 11 (1990), algorithm 4.2, for the tree; Gilbert, Ng, Peyton, "An efficient
 algorithm to compute row and column counts for sparse Cholesky factorization", SIAM Journal on
@@ -27,13 +31,13 @@ class Elimination:
     order: pk.View1D[pk.int32]  # vertex of each column
     column_of: pk.View1D[pk.int32]  # column of each vertex
     parents: pk.View1D[pk.int32]  # NONE for roots
-    counts: pk.View1D[pk.int32]  # entries of each column of the factor, with the diagonal
+    counts: pk.View1D[pk.int32]  # weight of the rows of each column of the factor
     postorder: pk.View1D[pk.int32]  # the columns, children before parents
     ancestors: pk.View1D[pk.int32]  # an ancestor of each column, to shorten paths
     firsts: pk.View1D[pk.int32]  # place in the postorder of the first descendant of each column
     last_firsts: pk.View1D[pk.int32]  # largest of `firsts` among the leaves of each row subtree
     last_leaves: pk.View1D[pk.int32]  # the last leaf of each row subtree
-    heights: pk.View1D[pk.int32]  # columns on the longest path from a column down to a leaf
+    heights: pk.View1D[pk.int32]  # weight of the longest path from a column down to a leaf
     paths: pk.View1D[pk.double]  # operations on the most expensive such path
 
 
@@ -101,20 +105,20 @@ def root_of(c: int, tree: Elimination) -> int:
 
 
 @pk.function
-def count_leaf(c: int, row: int, tree: Elimination):
+def count_leaf(c: int, row: int, weight: int, tree: Elimination):
     """Add column c to the row subtree of a row, if it is a leaf; columns come in postorder.
 
-    A leaf adds 1 to the columns on its path up to the row. The part of the path that it shares with
-    the last leaf counts only once.
+    A leaf adds the row's weight to the columns on its path up to the row. The part of the path that
+    it shares with the last leaf counts only once.
     """
     if tree.firsts[c] <= tree.last_firsts[row]:
         return
     last: int = tree.last_leaves[row]
     tree.last_firsts[row] = tree.firsts[c]
     tree.last_leaves[row] = c
-    tree.counts[c] += 1
+    tree.counts[c] += weight
     if last != NONE:
-        tree.counts[root_of(last, tree)] -= 1
+        tree.counts[root_of(last, tree)] -= weight
 
 
 @pk.function
@@ -129,7 +133,7 @@ def count_entries_of_columns(n: int, graph: Graph, tree: Elimination):
     for place in range(n):
         c: int = tree.postorder[place]
         if tree.firsts[c] == NONE:
-            tree.counts[c] = 1
+            tree.counts[c] = graph.vertex_weights[tree.order[c]]
         while c != NONE and tree.firsts[c] == NONE:
             tree.firsts[c] = place
             c = tree.parents[c]
@@ -137,11 +141,11 @@ def count_entries_of_columns(n: int, graph: Graph, tree: Elimination):
         c: int = tree.postorder[place]
         p: int = tree.parents[c]
         if p != NONE:
-            tree.counts[p] -= 1
+            tree.counts[p] -= graph.vertex_weights[tree.order[c]]
         for e in edges(tree.order[c], graph):
-            row: int = tree.column_of[graph.indices[e]]
-            if row > c:
-                count_leaf(c, row, tree)
+            u: int = graph.indices[e]
+            if tree.column_of[u] > c:
+                count_leaf(c, tree.column_of[u], graph.vertex_weights[u], tree)
         if p != NONE:
             tree.ancestors[c] = p
     for j in range(n):
@@ -150,15 +154,25 @@ def count_entries_of_columns(n: int, graph: Graph, tree: Elimination):
 
 
 @pk.function
-def find_heights(n: int, tree: Elimination):
+def operations_of(count: int, weight: int) -> pk.double:
+    """Return the operations of `weight` columns, with `count` entries, `count` - 1, and so on."""
+    c: pk.double = count
+    w: pk.double = weight
+    square: pk.double = w * c * c
+    less: pk.double = w * (w - 1.0) * c
+    return square - less + w * (w - 1.0) * (2.0 * w - 1.0) / 6.0
+
+
+@pk.function
+def find_heights(n: int, graph: Graph, tree: Elimination):
     """Compute the longest and the most expensive path below each column."""
     for j in range(n):
         tree.heights[j] = 0
         tree.paths[j] = 0.0
     for j in range(n):
-        size: pk.double = tree.counts[j]
-        tree.heights[j] += 1
-        tree.paths[j] += size * size
+        weight: int = graph.vertex_weights[tree.order[j]]
+        tree.heights[j] += weight
+        tree.paths[j] += operations_of(tree.counts[j], weight)
         p: int = tree.parents[j]
         if p != NONE:
             if tree.heights[j] > tree.heights[p]:
@@ -175,4 +189,4 @@ def analyse(i: int, n: int, graph: Graph, tree: Elimination):
     find_parents(n, graph, tree)
     find_postorder(n, tree)
     count_entries_of_columns(n, graph, tree)
-    find_heights(n, tree)
+    find_heights(n, graph, tree)

@@ -21,6 +21,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Offset
+from jetpy.workloads.ordering.elimination import operations_of
 
 NONE = -1
 
@@ -32,6 +33,7 @@ class Kind(IntEnum):
     HALO = 1
     """A variable that is not eliminated."""
     ELEMENT = 2
+    """A pivot, or vertices that were eliminated before; then its weight is 0."""
     ABSORBED = 3
     """Part of another variable or element, or eliminated with a pivot."""
 
@@ -59,6 +61,8 @@ class Quotient:
     next_members: pk.View1D[pk.int32]  # next variable merged with the same one
     last_members: pk.View1D[pk.int32]
     order: pk.View1D[pk.int32]  # the eliminated variables
+    paths: pk.View1D[pk.double]  # operations on the most expensive path up to an element
+    costs: pk.View1D[pk.double]  # Cost.COUNT for each block
 
 
 class Block(IntEnum):
@@ -80,6 +84,16 @@ class Block(IntEnum):
     ORDERED = 7
     """Number of variables in `order`."""
     COUNT = 8
+
+
+class Cost(IntEnum):
+    """Indices of what the elimination of a block costs."""
+
+    OPERATIONS = 0
+    PATH = 1
+    """Operations on the most expensive path of the elimination tree, or a little more: an element
+    that is part of a new one counts as its child."""
+    COUNT = 2
 
 
 @pk.function
@@ -187,7 +201,7 @@ def form_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset])
         if place < graph.element_counts[p]:
             for inner in range(graph.lengths[item]):
                 add_to_element(graph.entries[graph.starts[item] + inner], p, base, graph, numbers)
-            absorb(item, graph)
+            absorb_element(item, p, graph)
         else:
             add_to_element(item, p, base, graph, numbers)
     graph.kinds[p] = Kind.ELEMENT
@@ -201,6 +215,14 @@ def absorb(v: int, graph: Quotient):
     graph.kinds[v] = Kind.ABSORBED
     graph.lengths[v] = 0
     graph.element_counts[v] = 0
+
+
+@pk.function
+def absorb_element(e: int, p: int, graph: Quotient):
+    """Drop an element that is part of the new element of pivot p."""
+    absorb(e, graph)
+    if graph.paths[e] > graph.paths[p]:
+        graph.paths[p] = graph.paths[e]
 
 
 @pk.function
@@ -252,7 +274,7 @@ def update_variable(
                 graph.entries[kept] = e
                 kept += 1
             else:
-                absorb(e, graph)
+                absorb_element(e, p, graph)
     elements: int = kept - start
     for k in range(graph.element_counts[v], graph.lengths[v]):
         u: int = graph.entries[start + k]
@@ -318,9 +340,13 @@ def merge_bucket(bucket: int, step: pk.int64, graph: Quotient) -> pk.int64:
 
 
 @pk.function
-def finish_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
-    """Put the variables of the new element into the lists of their degrees, and order the pivot."""
-    numbers[base + Block.REMAINING] += graph.weights[p]
+def finish_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]) -> pk.double:
+    """Put the variables of the new element into the lists of their degrees, and order the pivot.
+
+    Returns the operations of its columns of the factor.
+    """
+    weight: int = -graph.weights[p]
+    numbers[base + Block.REMAINING] -= weight
     start: int = graph.starts[p]
     kept: int = start
     for place in range(start, start + graph.lengths[p]):
@@ -348,11 +374,15 @@ def finish_element(p: int, base: int, graph: Quotient, numbers: pk.View1D[Offset
         graph.order[numbers[base + Block.FIRST] + numbers[base + Block.ORDERED]] = member
         numbers[base + Block.ORDERED] += 1
         member = graph.next_members[member]
+    return operations_of(graph.degrees[p] + weight, weight)
 
 
 @pk.function
 def begin_block(base: int, graph: Quotient, numbers: pk.View1D[Offset]) -> int:
-    """Put the variables of a block into the lists of their degrees; return their number."""
+    """Put the variables of a block into the lists of their degrees; return their number.
+
+    Elements come before the variables, in the block and in each list, and weigh 0.
+    """
     first: int = numbers[base + Block.FIRST]
     end: int = numbers[base + Block.END]
     count: int = 0
@@ -364,12 +394,20 @@ def begin_block(base: int, graph: Quotient, numbers: pk.View1D[Offset]) -> int:
         graph.element_counts[v] = 0
         graph.uncovered[v] = 0
         numbers[base + Block.REMAINING] += graph.weights[v]
+    for v in range(first, end):
+        degree: pk.int64 = 0
+        for place in range(graph.starts[v], graph.starts[v] + graph.lengths[v]):
+            u: int = graph.entries[place]
+            if graph.kinds[u] == Kind.ELEMENT:
+                graph.element_counts[v] += 1
+                degree += graph.degrees[u] - graph.weights[v]
+            else:
+                degree += graph.weights[u]
+        if degree > numbers[base + Block.REMAINING]:
+            degree = numbers[base + Block.REMAINING]
+        graph.degrees[v] = degree
     for i in range(end - first):
         v: int = end - 1 - i
-        degree: int = 0
-        for place in range(graph.starts[v], graph.starts[v] + graph.lengths[v]):
-            degree += graph.weights[graph.entries[place]]
-        graph.degrees[v] = degree
         if graph.kinds[v] == Kind.VARIABLE:
             enlist(v, base, graph, numbers)
             count += 1
@@ -392,6 +430,11 @@ def order_blocks(i: int, graph: Quotient, numbers: pk.View1D[Offset]):
     """Order the variables of block i that are not in its halo."""
     base: int = i * Block.COUNT
     count: int = begin_block(base, graph, numbers)
+    operations: pk.double = 0.0
+    longest: pk.double = 0.0
+    for v in range(numbers[base + Block.FIRST], numbers[base + Block.END]):
+        if graph.paths[v] > longest:
+            longest = graph.paths[v]
     jump: pk.int64 = numbers[base + Block.REMAINING]
     step: pk.int64 = 1
     while numbers[base + Block.ORDERED] < count:
@@ -406,4 +449,10 @@ def order_blocks(i: int, graph: Quotient, numbers: pk.View1D[Offset]):
             if graph.kinds[v] != Kind.ABSORBED:
                 step = merge_bucket(graph.hashes[v], step, graph)
         step += 1
-        finish_element(p, base, graph, numbers)
+        cost: pk.double = finish_element(p, base, graph, numbers)
+        operations += cost
+        graph.paths[p] += cost
+        if graph.paths[p] > longest:
+            longest = graph.paths[p]
+    graph.costs[i * Cost.COUNT + Cost.OPERATIONS] = operations
+    graph.costs[i * Cost.COUNT + Cost.PATH] = longest

@@ -26,6 +26,8 @@ class Blocks:
     entry_counts: pk.View1D[Offset]  # entries of the quotient graph of each block
     last_copies: pk.View1D[Offset]  # last copy of each vertex, counted over all halos; NONE
     copies: pk.View1D[pk.int32]  # index in the halo of the end of each directed edge that leaves
+    elements: int  # number of vertices that are elements, the first ones; they weigh 0
+    paths: pk.View1D[pk.double]  # operations on the most expensive path up to each element
 
 
 @pk.workunit
@@ -72,14 +74,18 @@ def add_rows(
     first: int = numbers[base + Block.FIRST]
     begin: int = blocks.starts[b]
     halo: int = first + blocks.starts[b + 1] - begin
-    for v in range(first, halo):
-        graph.kinds[v] = Kind.VARIABLE
     for v in range(halo, numbers[base + Block.END]):
         graph.kinds[v] = Kind.HALO
         graph.lengths[v] = 0
+        graph.paths[v] = 0.0
     end: int = numbers[base + Block.ENTRIES]
     for v in range(first, halo):
         vertex: int = blocks.members[begin + v - first]
+        graph.kinds[v] = Kind.VARIABLE
+        graph.paths[v] = 0.0
+        if vertex < blocks.elements:
+            graph.kinds[v] = Kind.ELEMENT
+            graph.paths[v] = blocks.paths[vertex]
         graph.weights[v] = matrix.vertex_weights[vertex]
         graph.starts[v] = end
         for e in edges(vertex, matrix):

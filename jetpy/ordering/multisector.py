@@ -1,0 +1,113 @@
+"""The vertices of all separators of a dissection, after the elimination of its leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from jetpy.graph.csr import Graph
+from jetpy.ordering.quotient_graphs import Costs, ranges
+from jetpy.ordering.symbolic import Permutation
+
+
+@dataclass(frozen=True, eq=False)
+class Multisector:
+    """The quotient graph of a matrix after the elimination of all leaves of a separator tree.
+
+    Attributes
+    ----------
+    graph : Graph
+        An element of weight 0 for each connected set of vertices of a leaf, adjacent to all that
+        the set was adjacent to. Then the vertices of the separators.
+    node_of : int64, shape (graph.n,)
+        Node of the tree of each of them.
+    paths : float64, shape (elements,)
+        Operations on the most expensive path in the elimination tree up to each element.
+    vertices : int32, shape (graph.n - elements,)
+        The vertices of the separators in ascending order.
+    """
+
+    graph: Graph
+    node_of: npt.NDArray[np.int64]
+    paths: Costs
+    vertices: Permutation
+
+
+def eliminate_leaves(
+    graph: Graph,
+    order: Permutation,
+    node_of_column: npt.NDArray[np.int64],
+    is_leaf: npt.NDArray[np.bool_],
+    parents: npt.NDArray[np.int32],
+    paths: Costs,
+) -> Multisector:
+    """Return the multisector of a dissection.
+
+    Parameters
+    ----------
+    graph : Graph
+    order : int32, shape (n,)
+        Vertex of each column.
+    node_of_column : int64, shape (n,)
+        Node of the separator tree of each column.
+    is_leaf : bool, shape (n,)
+        Whether the node of each column is a leaf.
+    parents : int32, shape (n,)
+        The elimination tree.
+    paths : float64, shape (n,)
+        Operations on the most expensive path in the elimination tree up to each column.
+    """
+    roots = _roots(node_of_column, parents)
+    is_root = is_leaf & (roots == np.arange(graph.n))
+    element_of_root = np.cumsum(is_root) - 1
+    elements = int(is_root.sum())
+    vertices = np.sort(order[~is_leaf])
+    own = np.empty(graph.n, np.int64)
+    own[order] = element_of_root[roots]
+    own[vertices] = elements + np.arange(len(vertices))
+    node_of = np.empty(graph.n, np.int64)
+    node_of[order] = node_of_column
+    return Multisector(
+        _quotient(graph, vertices, own, elements),
+        np.concatenate((node_of_column[is_root], node_of[vertices])),
+        paths[is_root],
+        vertices,
+    )
+
+
+def _roots(
+    node_of_column: npt.NDArray[np.int64], parents: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """Return the highest ancestor of each column in the same node, int64, shape (n,)."""
+    columns = np.arange(len(parents))
+    above = np.where(parents < 0, columns, parents)
+    roots = np.where(node_of_column[above] == node_of_column, above, columns)
+    while not np.array_equal(roots, higher := roots[roots]):
+        roots = higher
+    return roots
+
+
+def _quotient(
+    graph: Graph, vertices: Permutation, own: npt.NDArray[np.int64], elements: int
+) -> Graph:
+    """Return the graph of the elements and `vertices`; `own` has the id there of each vertex."""
+    firsts = graph.indptr[vertices].astype(np.int64)
+    degrees = graph.indptr[vertices + 1] - firsts
+    indptr = np.concatenate(([0], np.cumsum(degrees)))
+    indices = own[graph.indices[ranges(firsts, degrees)]]
+    size = elements + len(vertices)
+    rows = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(len(vertices), size))
+    rows.sum_duplicates()
+    columns = rows[:, :elements].tocsc()
+    entries = columns.nnz + rows.nnz
+    weights = np.zeros(size, np.int32)
+    weights[elements:] = graph.vertex_weights[vertices]
+    return Graph(
+        np.concatenate((columns.indptr, columns.nnz + rows.indptr[1:])).astype(graph.indptr.dtype),
+        np.concatenate((columns.indices + elements, rows.indices)).astype(np.int32),
+        np.ones(entries, np.int32),
+        weights,
+    )
