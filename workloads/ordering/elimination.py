@@ -22,6 +22,8 @@ from jetpy.workloads.common.groups import Graph, edges
 
 NONE = -1
 """Stands for a missing column."""
+DIVISOR = 6
+"""The sum of the squares of 0..w - 1 is w (w - 1) (2 w - 1) / DIVISOR."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,8 @@ def operations_of(count: int, weight: int) -> pk.double:
     w: pk.double = weight
     square: pk.double = w * c * c
     less: pk.double = w * (w - 1.0) * c
-    return square - less + w * (w - 1.0) * (2.0 * w - 1.0) / 6.0
+    squares: pk.double = w * (w - 1.0) * (2.0 * w - 1.0)
+    return square - less + squares / DIVISOR
 
 
 @pk.function
