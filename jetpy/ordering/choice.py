@@ -79,16 +79,16 @@ def choose(
         for kind, method in methods.items():
             failed = failures[kind]
             failed[nodes] = failed[subtrees.largest_children[nodes]]
-            own = nodes[failed[nodes] < MAX_FAILURES]
-            found = method(own)
-            has_failed = found.operations > MAX_OPERATIONS * best[own]
-            failed[own] = np.where(has_failed, failed[own] + 1, 0)
-            is_short = found.paths <= MAX_PATH * subtrees.paths[own]
-            is_better = is_short & (found.operations < best[own])
-            better = own[is_better]
+            tried = nodes[failed[nodes] < MAX_FAILURES]
+            found = method(tried)
+            has_failed = found.operations > MAX_OPERATIONS * best[tried]
+            failed[tried] = np.where(has_failed, failed[tried] + 1, 0)
+            is_short = found.paths <= MAX_PATH * subtrees.paths[tried]
+            is_better = is_short & (found.operations < best[tried])
+            better = tried[is_better]
             best[better], kinds[better] = found.operations[is_better], kind
             columns = ranges(subtrees.begins[better], subtrees.sizes[better])
-            chosen[columns] = found.order[np.repeat(is_better, subtrees.sizes[own])]
+            chosen[columns] = found.order[np.repeat(is_better, subtrees.sizes[tried])]
         subtrees.add_to_parents(nodes, best, best)
     return chosen, chosen_tree(tree, subtrees, kinds)
 
@@ -127,7 +127,7 @@ class Search:
         node_of = np.empty(graph.n, np.int64)
         node_of[order] = node_of_column
         subtrees = Subtrees.of(tree, paths)
-        is_leaf = subtrees.heights == 0
+        is_leaf = tree.is_leaf
         operations = np.zeros(len(tree))
         np.add.at(operations, node_of_column, operations_of(counts, graph.vertex_weights[order]))
         leaf_operations = np.where(is_leaf, operations, 0.0)

@@ -65,13 +65,13 @@ def eliminate_leaves(
     element_of_root = np.cumsum(is_root) - 1
     elements = int(is_root.sum())
     vertices = np.sort(order[~is_leaf])
-    own = np.empty(graph.n, np.int64)
-    own[order] = element_of_root[roots]
-    own[vertices] = elements + np.arange(len(vertices))
+    ids = np.empty(graph.n, np.int64)
+    ids[order] = element_of_root[roots]
+    ids[vertices] = elements + np.arange(len(vertices))
     node_of = np.empty(graph.n, np.int64)
     node_of[order] = node_of_column
     return Multisector(
-        _quotient(graph, vertices, own, elements),
+        _quotient(graph, vertices, ids, elements),
         np.concatenate((node_of_column[is_root], node_of[vertices])),
         paths[is_root],
         vertices,
@@ -91,13 +91,13 @@ def _roots(
 
 
 def _quotient(
-    graph: Graph, vertices: Permutation, own: npt.NDArray[np.int64], elements: int
+    graph: Graph, vertices: Permutation, ids: npt.NDArray[np.int64], elements: int
 ) -> Graph:
-    """Return the graph of the elements and `vertices`; `own` has the id there of each vertex."""
+    """Return the graph of the elements and `vertices`; `ids` has the id there of each vertex."""
     firsts = graph.indptr[vertices].astype(np.int64)
     degrees = graph.indptr[vertices + 1] - firsts
     indptr = np.concatenate(([0], np.cumsum(degrees)))
-    indices = own[graph.indices[ranges(firsts, degrees)]]
+    indices = ids[graph.indices[ranges(firsts, degrees)]]
     size = elements + len(vertices)
     rows = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(len(vertices), size))
     rows.sum_duplicates()

@@ -96,8 +96,8 @@ def eliminated_blocks(
     limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
     order, costs = [np.empty(0, np.int32)], [np.empty((0, Cost.COUNT))]
     for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
-        members, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
-        order.append(host.to_host(blocks.members)[members])
+        positions, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
+        order.append(host.to_host(blocks.vertices)[positions])
         costs.append(cost)
     operations, longest = np.concatenate(costs).T
     return BlockOrders(np.concatenate(order), operations, longest)
@@ -106,13 +106,13 @@ def eliminated_blocks(
 def _find_blocks(
     host: Backend, matrix: DeviceGraph, block_of: Permutation, count: int, paths: Costs
 ) -> Blocks:
-    """List the members of the blocks, and measure their quotient graphs."""
+    """List the vertices of the blocks, and measure their quotient graphs."""
     sizes = np.bincount(block_of + 1, minlength=count + 1)[1:]
     ends = np.cumsum(sizes, dtype=np.int32)
     total = int(ends[-1]) if count else 0
     blocks = Blocks(
         block_of=host.from_host(block_of),
-        members=host.empty(total),
+        vertices=host.empty(total),
         positions=host.empty(matrix.n),
         starts=host.from_host(np.append(ends, np.int32(total))),
         halo_sizes=host.empty(count),
@@ -122,7 +122,7 @@ def _find_blocks(
         elements=len(paths),
         paths=host.from_host(paths),
     )
-    host.run_tasks(1, quotient_graphs.list_members, n=matrix.n, blocks=blocks)
+    host.run_tasks(1, quotient_graphs.list_vertices, n=matrix.n, blocks=blocks)
     host.run_tasks(1, quotient_graphs.find_halos, count=count, matrix=matrix, blocks=blocks)
     return blocks
 
@@ -146,7 +146,7 @@ def _order_batch(
     variables: Sizes,
     rooms: Sizes,
 ) -> tuple[Sizes, Costs]:
-    """Order consecutive blocks; return positions in `Blocks.members`, and the costs of the blocks.
+    """Order consecutive blocks; return positions in `Blocks.vertices`, and the costs of the blocks.
 
     The costs have shape (blocks, Cost.COUNT).
     """
@@ -169,9 +169,10 @@ def _order_batch(
     host.run_tasks(len(variables), minimum_degree.order_blocks, graph=quotient, numbers=held)
     ordered = host.to_host(held).reshape(-1, Block.COUNT)[:, Block.ORDERED].astype(np.int64)
     first = ends - variables
-    own = host.to_host(quotient.order)[ranges(first, ordered)]
+    eliminated = host.to_host(quotient.order)[ranges(first, ordered)]
     shift = host.to_host(blocks.starts)[batch] - first
-    return own + np.repeat(shift, ordered), host.to_host(quotient.costs).reshape(-1, Cost.COUNT)
+    costs = host.to_host(quotient.costs).reshape(-1, Cost.COUNT)
+    return eliminated + np.repeat(shift, ordered), costs
 
 
 def ranges(firsts: Sizes, sizes: Sizes) -> Sizes:

@@ -96,6 +96,14 @@ def test_threads_and_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch)
     assert np.array_equal(ordered(graph, block_of, 50, threads=2), order)
 
 
+def test_wide_kernels_return_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generators.rmat(9)
+    block_of = np.random.default_rng(0).integers(-1, 9, graph.n)
+    order = ordered(graph, block_of, 9)
+    monkeypatch.setattr(quotient_graphs, "INT32_MAX", 0)
+    assert np.array_equal(ordered(graph, block_of, 9), order)
+
+
 def test_no_blocks_and_empty_blocks() -> None:
     graph = generators.grid(3, 3)
     assert len(ordered(graph, np.full(9, -1), 0)) == 0

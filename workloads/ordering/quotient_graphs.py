@@ -16,11 +16,11 @@ NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Disjoint sets of vertices, by block or by position in `members`."""
+    """Disjoint sets of vertices, by block or by position in `vertices`."""
 
     block_of: pk.View1D[pk.int32]  # block of each vertex, NONE outside of all blocks
-    members: pk.View1D[pk.int32]  # the vertices of the blocks in ascending order, block by block
-    positions: pk.View1D[pk.int32]  # position of each vertex in `members`
+    vertices: pk.View1D[pk.int32]  # the vertices of the blocks in ascending order, block by block
+    positions: pk.View1D[pk.int32]  # position of each vertex in `vertices`
     starts: pk.View1D[pk.int32]  # first position of each block, and the end of the last block
     halo_sizes: pk.View1D[pk.int32]
     entry_counts: pk.View1D[Offset]  # entries of the quotient graph of each block
@@ -31,8 +31,8 @@ class Blocks:
 
 
 @pk.workunit
-def list_members(i: int, n: int, blocks: Blocks):
-    """List the members of all blocks; one index does all of it.
+def list_vertices(i: int, n: int, blocks: Blocks):
+    """List the vertices of all blocks; one index does all of it.
 
     Before, `starts` has the end of each block.
     """
@@ -41,7 +41,7 @@ def list_members(i: int, n: int, blocks: Blocks):
         b: int = blocks.block_of[v]
         if b != NONE:
             blocks.starts[b] -= 1
-            blocks.members[blocks.starts[b]] = v
+            blocks.vertices[blocks.starts[b]] = v
             blocks.positions[v] = blocks.starts[b]
 
 
@@ -53,7 +53,7 @@ def find_halos(i: int, count: int, matrix: Graph, blocks: Blocks):
         before: int = copies
         entries: int = 0
         for place in range(blocks.starts[b], blocks.starts[b + 1]):
-            for e in edges(blocks.members[place], matrix):
+            for e in edges(blocks.vertices[place], matrix):
                 u: int = matrix.indices[e]
                 entries += 1
                 if blocks.block_of[u] != b:
@@ -70,7 +70,7 @@ def find_halos(i: int, count: int, matrix: Graph, blocks: Blocks):
 def add_rows(
     b: int, base: int, matrix: Graph, blocks: Blocks, graph: Quotient, numbers: pk.View1D[Offset]
 ):
-    """Write the lists of the members of block b, and count the entries of its halo."""
+    """Write the lists of the vertices of block b, and count the entries of its halo."""
     first: int = numbers[base + Block.FIRST]
     begin: int = blocks.starts[b]
     halo: int = first + blocks.starts[b + 1] - begin
@@ -80,7 +80,7 @@ def add_rows(
         graph.paths[v] = 0.0
     end: int = numbers[base + Block.ENTRIES]
     for v in range(first, halo):
-        vertex: int = blocks.members[begin + v - first]
+        vertex: int = blocks.vertices[begin + v - first]
         graph.kinds[v] = Kind.VARIABLE
         graph.paths[v] = 0.0
         if vertex < blocks.elements:
@@ -104,7 +104,7 @@ def add_rows(
 
 @pk.function
 def add_halo(first: int, halo: int, base: int, graph: Quotient, numbers: pk.View1D[Offset]):
-    """Write the lists of the halo, variables halo..Block.END - 1, from those of the members."""
+    """Write the lists of the halo, variables halo..Block.END - 1, from the lists of the block."""
     end: int = numbers[base + Block.FREE]
     for h in range(halo, numbers[base + Block.END]):
         graph.starts[h] = end
