@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from ctypes import CDLL, RTLD_GLOBAL, byref, c_bool, c_double, c_int, c_void_p
+from ctypes import CDLL, byref, c_bool, c_double, c_int, c_void_p
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy.distributed
-from bench.child import Unavailable
+from bench.libraries import load_libraries, pointer
 from bench.tools import IMBALANCE
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import starts_of
@@ -53,23 +53,8 @@ class Job:
     is_social: bool
 
     def load(self, *names: str) -> CDLL:
-        """Load libraries in this order, so that each may depend on earlier ones. Return the last.
-
-        The system's folders are searched for libraries that are not in `libraries`.
-
-        Raises
-        ------
-        Unavailable
-            If a library, or one that it depends on, is missing.
-        """
-        for name in names:
-            found = [file for folder in self.libraries for file in folder.rglob(name)]
-            nearest = min(found, key=lambda file: len(file.parts), default=name)
-            try:
-                library = CDLL(os.fspath(nearest), RTLD_GLOBAL)
-            except OSError as error:
-                raise Unavailable(str(error)) from error
-        return library
+        """Load libraries as `load_libraries` does, and return the last."""
+        return load_libraries(self.libraries, *names)
 
     def csr_pointers(self, dtype: type) -> list[c_void_p]:
         """Return pointers to vtxdist, and to xadj and adjncy of the block, in an integer type."""
@@ -82,11 +67,6 @@ class Job:
         from mpi4py import MPI
 
         return c_void_p(MPI._addressof(self.comm))
-
-
-def pointer(array: npt.NDArray[Any]) -> c_void_p:
-    """Return a pointer to an array, which keeps the array alive."""
-    return array.ctypes.data_as(c_void_p)
 
 
 def _jetpy(preset: str, job: Job) -> Solve:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,6 +65,9 @@ LARGE: dict[str, Recipe] = {
     "tetrahedra30": ("FEM", 61**3, partial(generators.tetrahedra, 30, 30, 30)),
 }
 """Graphs for GPUs and many cores. Benchmarks use them only if the user selects them by name."""
+Recipes = Mapping[str, Mapping[str, Recipe]]
+"""Generated graphs by kind and name."""
+RECIPES: Recipes = {"generated": GENERATED, "large": LARGE}
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,10 @@ def _vertex_count(file: Path) -> int:
         return int(next(line for line in stream if not line.startswith(b"%")).split()[0])
 
 
-def generated_instances(folder: Path) -> Iterator[Instance]:
+def generated_instances(folder: Path, recipes: Recipes = RECIPES) -> Iterator[Instance]:
     """Yield the generated graphs. `load` stores each of them as NAME.npz in the folder."""
-    for kind, recipes in (("generated", GENERATED), ("large", LARGE)):
-        for name, (cls, n, make) in recipes.items():
+    for kind, own in recipes.items():
+        for name, (cls, n, make) in own.items():
             yield Instance(name, cls, kind, n, partial(_cached, folder / f"{name}.npz", make))
 
 
@@ -142,17 +145,17 @@ def add_options(parser: argparse.ArgumentParser, *, min_n: int = 0) -> None:
     )
 
 
-def listed(options: argparse.Namespace) -> list[Instance]:
+def listed(options: argparse.Namespace, recipes: Recipes = RECIPES) -> list[Instance]:
     """Return all graphs of `--graphs` and `--generated`."""
     instances: list[Instance] = []
     if options.graphs:
         instances.extend(real_instances(options.graphs))
     if options.generated:
-        instances.extend(generated_instances(options.generated))
+        instances.extend(generated_instances(options.generated, recipes))
     return instances
 
 
-def selected(options: argparse.Namespace) -> list[Instance]:
+def selected(options: argparse.Namespace, recipes: Recipes = RECIPES) -> list[Instance]:
     """Return the graphs that the options select.
 
     Raises
@@ -161,7 +164,7 @@ def selected(options: argparse.Namespace) -> list[Instance]:
         If neither `--graphs` nor `--generated` gives any graph, or a name is unknown. The list is
         empty if all graphs are smaller than `--min-n` or larger than `--max-n`.
     """
-    instances = listed(options)
+    instances = listed(options, recipes)
     if options.only:
         unknown = set(options.only) - {instance.name for instance in instances}
         if unknown:

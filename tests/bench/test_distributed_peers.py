@@ -91,7 +91,7 @@ def test_missing_library_raises_unavailable(tool: str, monkeypatch: pytest.Monke
     def missing(name: str, mode: int) -> CDLL:
         raise OSError(f"{name} is not there")
 
-    monkeypatch.setattr("bench.distributed_tools.CDLL", missing)
+    monkeypatch.setattr("bench.libraries.CDLL", missing)
     with pytest.raises(Unavailable, match="is not there"):
         TOOLS[tool](job_of(None, "cube:4", []))
 
@@ -103,7 +103,7 @@ def test_library_in_the_nearest_folder_is_loaded(
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "liba.so").touch()
     loaded: list[str] = []
-    monkeypatch.setattr("bench.distributed_tools.CDLL", lambda name, mode: loaded.append(name))
+    monkeypatch.setattr("bench.libraries.CDLL", lambda name, mode: loaded.append(name))
     job = job_of(None, "cube:2", [tmp_path])
     Job.load(job, "liba.so", "libb.so")
     assert loaded == [str(tmp_path / "usr/lib/liba.so"), "libb.so"]

@@ -1,0 +1,171 @@
+"""jetpy's orderings and those of other programs, which are libraries called through ctypes.
+
+All of them get the same pattern in the integer type that they require. All but jetpy run on one
+thread. METIS is the one in pymetis, AMD the function `amd_order` of SuiteSparse, and KaHIP the
+function `reduced_nd`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from ctypes import byref, c_bool, c_int, c_void_p
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import jetpy
+from bench.child import Unavailable
+from bench.libraries import load_libraries, pointer
+
+Permutation = npt.NDArray[Any]
+Order = Callable[[int], tuple[Permutation, float]]
+"""Called as `order(seed)`; returns the rows in the order of elimination, and the seconds."""
+ECO = 1
+"""KaHIP's configuration `eco`, the default of its program `node_ordering`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """The input of a tool.
+
+    Attributes
+    ----------
+    graph
+        Graph of the matrix.
+    threads
+        Number of threads of jetpy.
+    libraries
+        Folders that contain libraries.
+    """
+
+    graph: jetpy.Graph
+    threads: int
+    libraries: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: its preparation, which is not timed, and the seeds of its runs."""
+
+    prepare: Callable[[Job], Order]
+    seeds: tuple[int, ...] = (0,)
+
+
+def _jetpy(preset: str, job: Job) -> Order:
+    if not hasattr(jetpy, "nested_dissection"):
+        raise Unavailable("this version of jetpy has no nested_dissection")
+
+    def order(seed: int, matrix: jetpy.Graph = job.graph) -> tuple[Permutation, float]:
+        found = jetpy.nested_dissection(
+            matrix, preset=preset, seed=seed, backend="cpu", threads=job.threads
+        )
+        return found.perm, found.seconds
+
+    order(0, jetpy.generators.grid(40, 40))  # warm-up
+    return order
+
+
+def _minimum_degree(job: Job) -> Order:
+    def order(seed: int) -> tuple[Permutation, float]:
+        found = jetpy.minimum_degree(job.graph)
+        return found.perm, found.seconds
+
+    jetpy.minimum_degree(jetpy.generators.grid(40, 40))  # warm-up
+    return order
+
+
+def _metis(separators: int, job: Job) -> Order:
+    import pymetis
+
+    adjacency = pymetis.CSRAdjacency(
+        job.graph.indptr.astype(np.int64), job.graph.indices.astype(np.int64)
+    )
+
+    def order(seed: int) -> tuple[Permutation, float]:
+        options = pymetis.Options(seed=seed, nseps=separators)
+        start = perf_counter()
+        perm, _ = pymetis.nested_dissection(adjacency, options=options)
+        return np.asarray(perm), perf_counter() - start
+
+    return order
+
+
+def _amd(job: Job) -> Order:
+    library = load_libraries(job.libraries, "libamd.so.2")
+    perm = np.empty(job.graph.n, np.int32)
+    rows = pointer(job.graph.indptr), pointer(job.graph.indices)
+
+    def order(seed: int) -> tuple[Permutation, float]:
+        start = perf_counter()
+        status = library.amd_order(job.graph.n, *rows, pointer(perm), None, None)
+        seconds = perf_counter() - start
+        assert status in (0, 1)  # 1: the rows are not sorted
+        return perm, seconds
+
+    return order
+
+
+def _scotch(job: Job) -> Order:
+    library = load_libraries(job.libraries, "libscotcherr-7.0.so", "libscotch-7.0.so")
+    assert library.SCOTCH_numSizeof() == 4
+    os.environ["SCOTCH_PTHREAD_NUMBER"] = "1"
+    library.SCOTCH_graphAlloc.restype = library.SCOTCH_stratAlloc.restype = c_void_p
+    graph, strategy = c_void_p(library.SCOTCH_graphAlloc()), c_void_p(library.SCOTCH_stratAlloc())
+    n, perm = job.graph.n, np.empty(job.graph.n, np.int32)
+    rows, indices = pointer(job.graph.indptr), pointer(job.graph.indices)
+    edges = len(job.graph.indices), indices, None
+
+    def order(seed: int) -> tuple[Permutation, float]:
+        library.SCOTCH_randomReset()
+        start = perf_counter()
+        failed = (
+            library.SCOTCH_graphInit(graph)
+            or library.SCOTCH_graphBuild(graph, 0, n, rows, None, None, None, *edges)
+            or library.SCOTCH_stratInit(strategy)
+            or library.SCOTCH_graphOrder(graph, strategy, None, pointer(perm), None, None, None)
+        )
+        seconds = perf_counter() - start
+        assert not failed
+        library.SCOTCH_stratExit(strategy)
+        library.SCOTCH_graphExit(graph)
+        return perm, seconds
+
+    return order
+
+
+def _kahip(job: Job) -> Order:
+    library = load_libraries(job.libraries, "libkahip.so")
+    rows = pointer(job.graph.indptr), pointer(job.graph.indices)
+    columns = np.empty(job.graph.n, np.int32)
+
+    def order(seed: int) -> tuple[Permutation, float]:
+        start = perf_counter()
+        library.reduced_nd(
+            byref(c_int(job.graph.n)), *rows, c_bool(True), seed, ECO, pointer(columns)
+        )
+        seconds = perf_counter() - start
+        return np.argsort(columns), seconds
+
+    return order
+
+
+BASELINE = "metis"
+AMD = "amd"
+TOOLS = {
+    **{f"jetpy/{preset}": Tool(partial(_jetpy, preset)) for preset in ("fast", "default", "best")},
+    "jetpy/minimum_degree": Tool(_minimum_degree),
+    BASELINE: Tool(partial(_metis, 1), (1, 2)),
+    "metis, nseps = 8": Tool(partial(_metis, 8), (1, 2)),
+    AMD: Tool(_amd),
+    "scotch": Tool(_scotch),
+    "kahip": Tool(_kahip, (1,)),
+}
+"""The tools by name. METIS treats the seeds 0 and 1 as the same."""
+DEFAULT = [tool for tool in TOOLS if tool != "kahip"]
+"""The tools that are fast enough for all matrices."""

@@ -1,0 +1,261 @@
+"""Fill, operations, critical path and time of jetpy's orderings, METIS, AMD, Scotch and KaHIP.
+
+`jetpy.symbolic` computes the fill and the operations of all orders. Each tool and matrix has a new
+process, which runs METIS and the tool in turn. The seconds of a run are the shortest of all rounds.
+
+The program skips cases that the result files already contain. Without --graphs and --generated, it
+only prints the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import geometric_mean
+
+import jetpy
+from bench.child import failures_noted, run_module, unavailability_answered
+from bench.instances import Instance, add_options, selected
+from bench.matrices import HALVES, LARGE_MATRICES, MATRICES, half_of
+from bench.ordering_tools import AMD, BASELINE, DEFAULT, TOOLS, Job
+from bench.records import Record, add_results_option, append_record, by_tool, read_records
+from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays, save_arrays
+
+FILE, JETPY_FILE = "orderings.jsonl", "orderings-jetpy.jsonl"
+MEASURES = ("fill", "operations", "height", "critical_path")
+MANY = 100_000
+"""Matrices with at least this number of rows have a mean time of their own."""
+HEADERS = [
+    *("tool", "matrices", "fill", "operations", "worst operations", "height", "critical path"),
+    *("worst critical path", "time", f"time, n ≥ {MANY:,}"),
+]
+
+Results = dict[str, dict[str, Record]]
+"""Records of each tool by matrix."""
+
+
+def measured(tool: str, job: Job, rounds: int) -> Record:
+    """Order with METIS and a tool in turn, and return what the tool's orders cost."""
+    names = dict.fromkeys((BASELINE, tool))
+    orders = {name: TOOLS[name].prepare(job) for name in names}
+    seconds = {name: [float("inf")] * len(TOOLS[name].seeds) for name in names}
+    perms = {}
+    for _ in range(rounds):
+        for name, order in orders.items():
+            for i, seed in enumerate(TOOLS[name].seeds):
+                perm, elapsed = order(seed)
+                seconds[name][i] = min(seconds[name][i], round(elapsed, 6))
+                perms[name, seed] = perm.copy()
+    found = [jetpy.symbolic(job.graph, perms[tool, seed]) for seed in TOOLS[tool].seeds]
+    return {
+        "seeds": TOOLS[tool].seeds,
+        **{measure: [getattr(factor, measure) for factor in found] for measure in MEASURES},
+        "seconds": seconds[tool],
+        "metis_seconds": seconds[BASELINE],
+    }
+
+
+def measure(
+    instance: Instance, options: argparse.Namespace, found: Results, tools: list[str]
+) -> Iterator[Record]:
+    """Measure the missing tools on a matrix. Remove a tool that is not available from `tools`."""
+    todo = [tool for tool in tools if instance.name not in found.get(tool, {})]
+    if not todo:
+        return
+    graph = instance.load()
+    about = {"class": instance.cls, "half": half_of(instance.name), "n": graph.n, "m": graph.m}
+    fixed = {"graph": instance.name, **about}
+    with tempfile.TemporaryDirectory() as folder:
+        save_arrays(Path(folder), graph)
+        for tool in todo:
+            note(f"{instance.name} {tool}")
+            arguments = ["--child", tool, folder, "--threads", options.threads]
+            arguments += ["--rounds", options.rounds, "--libraries", *options.libraries]
+            with failures_noted(tool, instance.name) as outcome:
+                costs = run_module("bench.orderings", *arguments)
+                threads = options.threads if is_jetpy(tool) else 1
+                yield {**fixed, "tool": tool, "threads": threads, **costs}
+            if outcome.unavailable:
+                tools.remove(tool)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure the missing cases and append each record to its file at once."""
+    tools = list(options.tools)
+    found = by_matrix(all_records(options.results), options.threads)
+    for instance in selected(options, {"generated": MATRICES, "large": LARGE_MATRICES}):
+        if options.half in (half_of(instance.name), "all"):
+            for record in measure(instance, options, found, tools):
+                file = JETPY_FILE if is_jetpy(record["tool"]) else FILE
+                append_record(options.results / file, record)
+
+
+def is_jetpy(tool: str) -> bool:
+    """Return whether a tool is one of jetpy's."""
+    return tool.startswith("jetpy/")
+
+
+def all_records(folder: Path) -> list[Record]:
+    """Return the records of both files in a folder."""
+    return [record for file in (FILE, JETPY_FILE) for record in read_records(folder / file)]
+
+
+def by_matrix(records: Iterable[Record], threads: int) -> Results:
+    """Return the last record of each tool and matrix, in the order of `TOOLS`.
+
+    `threads` is the number of threads of jetpy; other tools have one.
+    """
+    found = by_tool(
+        (r for r in records if r["threads"] == (threads if is_jetpy(r["tool"]) else 1)), "graph"
+    )
+    return {
+        tool: {name: record for (name,), record in found[tool].items()}
+        for tool in TOOLS
+        if tool in found
+    }
+
+
+def mean(record: Record, measure: str) -> float:
+    """Return the geometric mean of a measure over the seeds."""
+    return geometric_mean(record[measure])
+
+
+def ratios(
+    records: Mapping[str, Record], peers: Sequence[Mapping[str, Record]], measure: str
+) -> dict[str, float]:
+    """Return the ratio to the best peer for each matrix that all of them have ordered."""
+    return {
+        name: mean(record, measure) / min(mean(peer[name], measure) for peer in peers)
+        for name, record in records.items()
+        if all(name in peer for peer in peers)
+    }
+
+
+def time_ratios(records: Mapping[str, Record], least: int = 0) -> dict[str, float]:
+    """Return the ratio to METIS's time in the same process, for matrices of at least that size."""
+    return {
+        name: mean(record, "seconds") / mean(record, "metis_seconds")
+        for name, record in records.items()
+        if record["n"] >= least
+    }
+
+
+def worst_text(values: Mapping[str, float]) -> str:
+    """Format the largest ratio and the name of its matrix; without any, return a dash."""
+    name = max(sorted(values), key=values.__getitem__, default=None)
+    return "-" if name is None else f"{values[name]:.3f} {name}"
+
+
+def mean_rows(found: Results) -> list[list[str]]:
+    """Return a row for each tool: geometric means over METIS, and the worst matrices."""
+    rows = []
+    for tool, records in found.items():
+        own = {measure: ratios(records, [found.get(BASELINE, {})], measure) for measure in MEASURES}
+        fill, operations, height, path = (own[measure] for measure in MEASURES)
+        rows.append(
+            [
+                *(tool, str(len(fill)), mean_text(fill.values()), mean_text(operations.values())),
+                *(worst_text(operations), mean_text(height.values()), mean_text(path.values())),
+                *(worst_text(path), mean_text(time_ratios(records).values())),
+                mean_text(time_ratios(records, MANY).values()),
+            ]
+        )
+    return rows
+
+
+def better_rows(found: Results) -> list[list[str]]:
+    """Return a row for each tool of jetpy: means over the better of METIS and AMD."""
+    peers = [found.get(peer, {}) for peer in (BASELINE, AMD)]
+    rows = []
+    for tool, records in found.items():
+        if is_jetpy(tool):
+            fill, operations = (ratios(records, peers, measure) for measure in MEASURES[:2])
+            means = mean_text(fill.values()), mean_text(operations.values())
+            rows.append([tool, str(len(fill)), *means, worst_text(operations)])
+    return rows
+
+
+def matrix_rows(found: Results, measure: str) -> list[list[str]]:
+    """Return a row for each matrix that METIS ordered: METIS's value, and the ratios of tools."""
+    rows = []
+    for name, record in found.get(BASELINE, {}).items():
+        by_ratio = [
+            time_ratios(records)
+            if measure == "seconds"
+            else ratios(records, [found[BASELINE]], measure)
+            for tool, records in found.items()
+            if tool != BASELINE
+        ]
+        base = f"{mean(record, measure):,.4g}"
+        rows.append([name, record["half"], base, *(ratio_text(own.get(name)) for own in by_ratio)])
+    return sorted(rows, key=lambda row: row[1])
+
+
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print a table of means for each half and for all matrices, and tables of the matrices."""
+    for half in (*HALVES, "all"):
+        chosen = [record for record in records if half in (record["half"], "all")]
+        if not chosen or options.half not in (half, "all"):
+            continue
+        found = by_matrix(chosen, options.threads)
+        named = "both halves" if half == "all" else f"half {half}"
+        title = f"{named}, {options.threads} threads: geometric means over METIS"
+        show(title, HEADERS, mean_rows(found), markdown=options.markdown)
+        title = f"{named}: geometric means over the better of METIS and AMD"
+        headers = ["tool", "matrices", "fill", "operations", "worst operations"]
+        show(title, headers, better_rows(found), markdown=options.markdown)
+    found = by_matrix(records, options.threads)
+    for measure in (*MEASURES, "seconds"):
+        headers = ["matrix", "half", BASELINE, *(tool for tool in found if tool != BASELINE)]
+        rows = [row for row in matrix_rows(found, measure) if options.half in (row[1], "all")]
+        show(
+            f"{measure}: METIS, and ratios to it", headers, rows, left=2, markdown=options.markdown
+        )
+
+
+def main() -> None:
+    """Measure the missing cases, then print the tables of all results."""
+    parser = argparse.ArgumentParser(prog="python -m bench.orderings", description=__doc__)
+    add_options(parser)
+    parser.add_argument(
+        "--half",
+        choices=(*HALVES, "all"),
+        default="all",
+        help="A: options may be chosen on these matrices; B: report these",
+    )
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT)
+    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy")
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each order")
+    parser.add_argument(
+        "--libraries",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="DIR",
+        help="folders with libraries of other tools, searched before those of the system",
+    )
+    add_results_option(parser)
+    add_markdown_option(parser)
+    parser.add_argument("--child", nargs=2, metavar=("TOOL", "DIR"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        answer = answering()
+        tool, folder = options.child
+        with unavailability_answered(answer):
+            job = Job(load_arrays(Path(folder)), options.threads, tuple(options.libraries))
+            answer(measured(tool, job, options.rounds))
+        return
+    if options.graphs or options.generated:
+        run(options)
+    records = all_records(options.results)
+    if not records:
+        raise SystemExit(f"no results in {options.results}")
+    summarise(records, options)
+
+
+if __name__ == "__main__":
+    main()
