@@ -1,8 +1,8 @@
-"""Drop-in replacement for pymetis: ``import jetpy.pymetis as pymetis``; `part_graph` calls jetpy.
+"""Drop-in replacement for pymetis: ``import jetpy.pymetis as pymetis``.
 
-Everything else comes from pymetis: ordering and meshes use METIS, and options, enumerations and
-named tuples are the same objects. `part_graph` warns, once per process, about each option that it
-does not support. It raises the errors of jetpy.
+`part_graph` and `part_mesh` call jetpy. Everything else comes from pymetis: ordering uses METIS,
+and options, enumerations and named tuples are the same objects. Both functions warn, once per
+process, about each option that they do not support. They raise the errors of jetpy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pymetis
+import scipy.sparse as sp
 from pymetis import (
     CSRAdjacency,
     CType,
@@ -32,7 +33,6 @@ from pymetis import (
     PType,
     RType,
     nested_dissection,
-    part_mesh,
     verify_nd,
     version,
     version_tuple,
@@ -42,8 +42,11 @@ import jetpy
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.meshes.dual import sharing_graph
 
 Integers = Sequence[int] | npt.NDArray[Any]
+Ids = npt.NDArray[np.int64]
+Targets = Sequence[float] | npt.NDArray[np.floating] | None
 Adjacency = CSRAdjacency | Sequence[Integers] | Mapping[int, Integers]
 
 __all__ = [
@@ -95,7 +98,7 @@ def part_graph(
     *,
     vweights: Integers | None = None,
     eweights: Integers | None = None,
-    tpwgts: Sequence[float] | npt.NDArray[np.floating] | None = None,
+    tpwgts: Targets = None,
     recursive: bool | None = None,
     contiguous: bool | None = None,
     options: Options | None = None,
@@ -165,20 +168,145 @@ def part_graph(
     graph, defect = _mended(starts, neighbours, eweights, vweights)
     if defect is not None:
         _tell(defect)
-    settings = Options() if options is None else options
-    if settings.numbering not in (DEFAULT, 0):
-        raise OptionError(
-            f"numbering is {settings.numbering}; jetpy numbers vertices from 0, so it must be 0"
-        )
-    for name in _left_out(settings):
-        _tell(f"jetpy ignores METIS's option {name}, for which it has no counterpart")
+    settings = _checked(options)
+    for warning in _left_out(settings):
+        _tell(warning)
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
-    if contiguous or settings.contig > 0:
+    if contiguous:
         arguments["connected"] = True
-    targets = None if tpwgts is None or len(tpwgts) == 0 else tpwgts
-    result = jetpy.partition(graph, nparts, targets=targets, **arguments)
-    reduced = result.communication_volume if result.objective == "volume" else result.cut
-    return GraphPartition(reduced, _sequence_type(nparts == 1)(result.parts.tolist()))
+    result = jetpy.partition(graph, nparts, targets=_targets(tpwgts), **arguments)
+    return GraphPartition(_reduced(result), _sequence_type(nparts == 1)(result.parts.tolist()))
+
+
+def part_mesh(
+    n_parts: int,
+    connectivity: Sequence[Integers],
+    options: Options | None = None,
+    tpwgts: Targets = None,
+    gtype: GType | None = None,
+    ncommon: int = 1,
+) -> MeshPartition:
+    """Partition the elements and nodes of a mesh like `pymetis.part_mesh`, by `jetpy.partition`.
+
+    Parameters
+    ----------
+    n_parts : int
+        Number of parts.
+    connectivity : sequence of sequences of integers
+        Nodes of each element. Every number from 0 to the largest must occur.
+    options : Options, optional
+        As for `part_graph`. The default imbalance is 0.03, or 0.001 if `ptype` is ``PType.RB``.
+    tpwgts : positive numbers, shape (n_parts,), optional
+        Relative ideal weights of the parts.
+    gtype : GType, optional
+        With ``GType.NODAL``, the default, partition the nodes: nodes of the same element are
+        neighbours. With ``GType.DUAL``, partition the elements.
+    ncommon : int
+        For ``GType.DUAL``: elements are neighbours if they share this number of nodes or, as in
+        METIS, all but one of the nodes of one of them.
+
+    Returns
+    -------
+    MeshPartition
+        pymetis's named tuple: `edge_cuts`, the number of cut edges of this graph, or the
+        communication volume if it is the objective; `element_part` and `vertex_part`, integers in
+        the types that pymetis returns. With ``GType.NODAL``, an element gets the part of most of
+        its nodes, or another part of its nodes if that part is full; with ``GType.DUAL``, a node
+        gets the part of most of its elements.
+
+    Raises
+    ------
+    GraphError
+        If a node is not an integer from 0, or a number below the largest does not occur.
+    OptionError
+        If a value is out of range, or `n_parts` or `ncommon` is not an integer.
+
+    Examples
+    --------
+    >>> import jetpy.pymetis as pymetis
+    >>> squares = [[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6]]
+    >>> pymetis.part_mesh(3, squares, gtype=pymetis.GType.DUAL, ncommon=2).edge_cuts
+    2
+    """
+    n_parts = integer("n_parts", n_parts)
+    if integer("ncommon", ncommon) < 1:
+        raise OptionError(f"ncommon is {ncommon}; it must be at least 1")
+    if gtype not in (None, GType.NODAL, GType.DUAL):
+        raise OptionError(f"gtype is {gtype!r}; it must be GType.NODAL or GType.DUAL")
+    settings = _checked(options)
+    for warning in _left_out(settings):
+        _tell(warning)
+    incidence = _incidence(connectivity)
+    is_dual = gtype == GType.DUAL
+    if is_dual:
+        sizes = np.diff(incidence.indptr)
+        graph = sharing_graph(incidence, np.maximum(1, np.minimum(ncommon, sizes - 1)))
+    else:
+        graph = sharing_graph(incidence.T)
+    arguments = _arguments(settings, settings.ptype == int(PType.RB))
+    result = jetpy.partition(graph, n_parts, targets=_targets(tpwgts), **arguments)
+    rows = incidence.T.tocsr() if is_dual else incidence
+    weights = np.ones(n_parts) if _targets(tpwgts) is None else np.asarray(tpwgts, np.float64)
+    others = _induced_parts(rows, result.parts, rows.shape[0] * weights / weights.sum())
+    elements, nodes = (result.parts, others) if is_dual else (others, result.parts)
+    sequence = _sequence_type(n_parts == 1)
+    return MeshPartition(_reduced(result), sequence(elements.tolist()), sequence(nodes.tolist()))
+
+
+def _incidence(connectivity: Sequence[Integers]) -> Any:
+    """Return the incidence matrix of elements and nodes, CSR, int32, entries 1."""
+    starts, nodes = _flattened(connectivity, "element", "node")
+    present = np.unique(nodes)
+    if present.size and present[0] < 0:
+        raise GraphError(f"an element has node {present[0]}; nodes must be numbered from 0")
+    if present.size and present[-1] >= len(present):
+        missing = np.flatnonzero(present != np.arange(len(present)))[0]
+        raise GraphError(
+            f"no element has node {missing}, but one has node {present[-1]}; nodes must be "
+            "numbered from 0 without gaps"
+        )
+    shape = len(connectivity), len(present)
+    matrix = sp.csr_array((np.ones(len(nodes), np.int32), nodes, starts), shape=shape)
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix
+
+
+def _induced_parts(
+    incidence: Any, parts: npt.NDArray[np.int32], ideals: npt.NDArray[np.float64]
+) -> Ids:
+    """Return a part for each row of an incidence matrix, given the parts of the columns.
+
+    As METIS does, this first assigns the rows whose columns are all in one part. Each other row
+    gets the part of most of its columns. If that part has reached its ideal number of rows, the row
+    gets the part of its columns that is furthest below its ideal.
+
+    Parameters
+    ----------
+    incidence : sparse array, CSR, shape (rows, columns)
+    parts : int32, shape (columns,)
+    ideals : float64, shape (number of parts,)
+        Ideal number of rows of each part.
+    """
+    columns = len(parts)
+    chosen = sp.csr_array(
+        (np.ones(columns, np.int32), parts, np.arange(columns + 1)), shape=(columns, len(ideals))
+    )
+    votes = (incidence @ chosen).tocsr()
+    votes.sort_indices()
+    found = np.full(incidence.shape[0], -1)
+    is_decided = np.diff(votes.indptr) == 1
+    found[is_decided] = votes.indices[votes.indptr[:-1][is_decided]]
+    sizes = np.bincount(found[is_decided], minlength=len(ideals))
+    for row in np.flatnonzero(~is_decided).tolist():
+        own = slice(votes.indptr[row], votes.indptr[row + 1])
+        choices = votes.indices[own] if own.start < own.stop else np.arange(len(ideals))
+        best = int(choices[votes.data[own].argmax()]) if own.start < own.stop else 0
+        if sizes[best] >= ideals[best]:
+            best = int(choices[(sizes[choices] - ideals[choices]).argmin()])
+        found[row] = best
+        sizes[best] += 1
+    return found
 
 
 @lru_cache
@@ -199,7 +327,7 @@ def __getattr__(name: str) -> Any:
 
 @lru_cache
 def _tell(text: str) -> None:
-    """Warn the caller of `part_graph`, once per text."""
+    """Warn the caller of a function of this module, once per text."""
     warnings.warn(text, stacklevel=3)
 
 
@@ -222,22 +350,30 @@ def _rows(
             f"the adjacency of {len(adjacency)} vertices lacks vertex {error}; "
             "a vertex without neighbours needs an empty list"
         ) from None
+    return _flattened(rows, "vertex", "neighbour")
+
+
+def _flattened(rows: Sequence[Integers], row: str, entry: str) -> tuple[Ids, Ids]:
+    """Return the start of each row, and the entries of all rows, int64.
+
+    `row` and `entry` name them in the message about an entry that is not an integer.
+    """
     starts = np.cumsum([0, *map(len, rows)])
     try:
         return starts, np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
     except (TypeError, ValueError, OverflowError):
-        raise GraphError(_wrong_neighbour(rows)) from None
+        raise GraphError(_wrong_entry(rows, row, entry)) from None
 
 
-def _wrong_neighbour(rows: Sequence[Integers]) -> str:
-    """Return the message about the first neighbour that does not convert to int64."""
+def _wrong_entry(rows: Sequence[Integers], name: str, entry: str) -> str:
+    """Return the message about the first entry that does not convert to int64."""
     for v, row in enumerate(rows):
         for u in row:
             try:
                 np.fromiter([u], np.int64)
             except (TypeError, ValueError, OverflowError):
-                return f"vertex {v} has the neighbour {u!r:.40}; neighbours must be integers"
-    raise AssertionError("all neighbours are integers")
+                return f"{name} {v} has the {entry} {u!r:.40}; {entry}s must be integers"
+    raise AssertionError("all entries are integers")
 
 
 def _copied(arrays: Mapping[str, Integers | None]) -> list[str]:
@@ -267,12 +403,22 @@ def _mended(
 
 
 def _left_out(settings: Options) -> list[str]:
-    """Return the names of options that are set but have no counterpart in jetpy."""
+    """Return a warning for each option that is set but has no counterpart in jetpy."""
     return [
-        name
+        f"jetpy ignores METIS's option {name}, for which it has no counterpart"
         for name, usual in WITHOUT_COUNTERPART.items()
         if getattr(settings, name) not in (DEFAULT, usual)
     ]
+
+
+def _checked(options: Options | None) -> Options:
+    """Return the options, or METIS's defaults; refuse another numbering than from 0."""
+    settings = Options() if options is None else options
+    if settings.numbering not in (DEFAULT, 0):
+        raise OptionError(
+            f"numbering is {settings.numbering}; jetpy numbers vertices from 0, so it must be 0"
+        )
+    return settings
 
 
 def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
@@ -287,4 +433,16 @@ def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
         arguments["seed"] = settings.seed & INT32_MAX
     if settings.ncuts != DEFAULT:
         arguments["generations"] = settings.ncuts
+    if settings.contig > 0:
+        arguments["connected"] = True
     return arguments
+
+
+def _targets(tpwgts: Targets) -> Targets:
+    """Return the targets of the parts, or None for equal ones, which an empty list stands for."""
+    return None if tpwgts is None or len(tpwgts) == 0 else tpwgts
+
+
+def _reduced(result: jetpy.Partition) -> int:
+    """Return the value of the objective."""
+    return result.communication_volume if result.objective == "volume" else result.cut

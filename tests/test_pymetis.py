@@ -1,4 +1,4 @@
-"""`jetpy.pymetis`: `part_graph` runs jetpy with the interface of pymetis; the rest is METIS."""
+"""`jetpy.pymetis`: its functions run jetpy with the interface of pymetis; the rest is METIS."""
 
 from __future__ import annotations
 
@@ -159,7 +159,10 @@ TRIANGLES = [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
         lambda module: module.part_graph(2, csr(path(4)), vweights=[1, 2, 1, 1]),
         lambda module: module.part_graph(9, csr(GRAPH), **weights(GRAPH), recursive=False),
         lambda module: module.nested_dissection(rows(path(4))),
+        lambda module: module.part_mesh(1, TRIANGLES),
         lambda module: module.part_mesh(2, TRIANGLES),
+        lambda module: module.part_mesh(2, TRIANGLES, gtype=module.GType.DUAL, ncommon=2),
+        lambda module: module.part_mesh(2, np.array(TRIANGLES), None, [0.3, 0.7]),
         lambda module: module.zero_copy_dtype(),
         lambda module: module.version,
         lambda module: module.version_tuple,
@@ -284,18 +287,149 @@ def test_bad_input_is_refused(
         pymetis.part_graph(**{"nparts": 2, **arguments})
 
 
+# meshes
+
+
+def mixed_mesh(rows: int, cols: int) -> list[list[int]]:
+    """Return the elements of a grid: squares, some of them cut into two triangles."""
+    elements: list[list[int]] = []
+    for i in range(rows):
+        for j in range(cols):
+            a = i * (cols + 1) + j
+            b = a + cols + 1
+            square = [a, a + 1, b + 1, b]
+            elements += [square[:3], [a, b + 1, b]] if (i * j) % 3 == 1 else [square]
+    return elements
+
+
+MESH = mixed_mesh(12, 17)
+NODES = 13 * 18
+
+
+def cut_pairs(pairs: set[tuple[int, int]], parts: Any) -> int:
+    return sum(parts[u] != parts[v] for u, v in pairs)
+
+
+def node_pairs(elements: list[list[int]]) -> set[tuple[int, int]]:
+    """Return all pairs of nodes with a common element."""
+    return {(u, v) for nodes in elements for u in nodes for v in nodes if u < v}
+
+
+def element_pairs(elements: list[list[int]], ncommon: int) -> set[tuple[int, int]]:
+    """Return all pairs of elements that METIS joins in the dual graph."""
+    found = set()
+    for i, own in enumerate(elements):
+        for j in range(i):
+            shared = len(set(own) & set(elements[j]))
+            most = min(ncommon, len(own) - 1, len(elements[j]) - 1)
+            if shared and shared >= most:
+                found.add((j, i))
+    return found
+
+
+@pytest.mark.parametrize("ncommon", [1, 2, 3, 9])
+def test_cuts_of_dual_graphs(ncommon: int) -> None:
+    cut, elements, nodes = pymetis.part_mesh(4, MESH, gtype=pymetis.GType.DUAL, ncommon=ncommon)
+    assert cut == cut_pairs(element_pairs(MESH, ncommon), elements)
+    assert (len(elements), len(nodes)) == (len(MESH), NODES)
+
+
+@pytest.mark.parametrize("module", [pymetis, original])
+def test_cuts_of_nodal_graphs(module: Any) -> None:
+    cut, elements, nodes = module.part_mesh(4, MESH)
+    assert cut == cut_pairs(node_pairs(MESH), nodes)
+    assert (len(elements), len(nodes)) == (len(MESH), NODES)
+
+
+@pytest.mark.parametrize("asked", [{}, {"gtype": pymetis.GType.DUAL, "ncommon": 2}])
+def test_induced_parts_are_balanced_parts_of_the_other_side(asked: dict[str, Any]) -> None:
+    _, elements, nodes = pymetis.part_mesh(5, MESH, **asked)
+    near: dict[int, set[int]] = {v: set() for v in range(NODES)}
+    for part, own in zip(elements, MESH, strict=True):
+        for v in own:
+            near[v].add(part)
+    if asked:
+        assert all(part in near[v] for v, part in enumerate(nodes))
+    else:
+        around = [{nodes[v] for v in own} for own in MESH]
+        assert all(part in own for part, own in zip(elements, around, strict=True))
+    for parts in (elements, nodes):
+        assert max(np.bincount(parts)) < 1.15 * len(parts) / 5
+
+
+def test_mesh_parts_equal_those_of_jetpy() -> None:
+    triangles = [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5, 6]]
+    dual = jetpy.dual_graph(np.array(triangles), "triangle")
+    options = pymetis.Options(seed=3, ufactor=500)
+    found = pymetis.part_mesh(
+        2, triangles, options, [0.6, 0.4], gtype=pymetis.GType.DUAL, ncommon=2
+    )
+    expected = jetpy.partition(
+        dual, 2, targets=[0.6, 0.4], imbalance=0.5, large_imbalance=True, seed=3
+    )
+    assert list(found.element_part) == expected.parts.tolist()
+    nodal = jetpy.node_graph(np.array(triangles), "triangle")
+    by_nodes = jetpy.partition(nodal, 2, imbalance=0.03)
+    assert list(pymetis.part_mesh(2, triangles).vertex_part) == by_nodes.parts.tolist()
+
+
+def test_ptype_selects_the_imbalance_of_meshes() -> None:
+    lattice = grid(15, 15)
+    edges = [[u, v] for u, row in enumerate(rows(lattice)) for v in row if u < v]
+    for ptype, imbalance in ((pymetis.PType.RB, 0.001), (pymetis.PType.KWAY, 0.03)):
+        found = pymetis.part_mesh(2, edges, pymetis.Options(ptype=int(ptype)))
+        expected = jetpy.partition(lattice, 2, imbalance=imbalance)
+        assert (found.edge_cuts, list(found.vertex_part)) == (expected.cut, expected.parts.tolist())
+
+
+def test_trivial_meshes() -> None:
+    assert pymetis.part_mesh(2, []) == (0, array("q"), array("q"))
+    assert pymetis.part_mesh(1, TRIANGLES) == (0, [0] * 3, [0] * 5)
+    assert sorted(pymetis.part_mesh(2, [[], [0], []]).element_part) == [0, 0, 1]
+    repeated = [[0, 1, 1, 2], [1, 2, 3, 3]]
+    assert pymetis.part_mesh(2, repeated, gtype=pymetis.GType.DUAL, ncommon=2).edge_cuts == 1
+
+
+def test_options_ignored_for_meshes_warn() -> None:
+    with pytest.warns(UserWarning, match="ignores METIS's option niter, ") as caught:
+        pymetis.part_mesh(2, TRIANGLES, pymetis.Options(niter=20))
+    assert [record.filename for record in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"connectivity": [[0, 1], [1, "a"]]}, GraphError, "^element 1 has the node 'a'; nodes"),
+        ({"connectivity": [[0, 1], [1, 3]]}, GraphError, "no element has node 2, but one .* 3;"),
+        ({"connectivity": [[0, -1]]}, GraphError, "^an element has node -1;"),
+        ({"n_parts": 0}, OptionError, "^k is 0;"),
+        ({"n_parts": 2.5}, OptionError, "^n_parts is 2.5; it must be an integer$"),
+        ({"ncommon": 0}, OptionError, "^ncommon is 0;"),
+        ({"gtype": 7}, OptionError, "^gtype is 7;"),
+        ({"tpwgts": [1.0]}, OptionError, "it must be 2 numbers"),
+        ({"options": pymetis.Options(numbering=1)}, OptionError, "numbering is 1"),
+    ],
+)
+def test_bad_meshes_are_refused(
+    arguments: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        pymetis.part_mesh(**{"n_parts": 2, "connectivity": TRIANGLES, **arguments})
+
+
 # names of pymetis
 
 
-def test_signature_equals_that_of_pymetis() -> None:
-    ours, theirs = (inspect.signature(m.part_graph).parameters for m in (pymetis, original))
+@pytest.mark.parametrize("name", ["part_graph", "part_mesh"])
+def test_signature_equals_that_of_pymetis(name: str) -> None:
+    ours, theirs = (inspect.signature(getattr(m, name)).parameters for m in (pymetis, original))
     assert [(p.name, p.kind, p.default) for p in ours.values()] == [
         (p.name, p.kind, p.default) for p in theirs.values()
     ]
 
 
 def test_other_names_are_those_of_pymetis() -> None:
-    own = {"part_graph", "zero_copy_dtype"}
+    own = {"part_graph", "part_mesh", "zero_copy_dtype"}
     assert set(pymetis.__all__) == {*original.__all__, "CSRAdjacency"}
     for name in {*pymetis.__all__, "verify_nd", "version"} - own:
         assert getattr(pymetis, name) is getattr(original, name)

@@ -68,12 +68,28 @@ def _dual(cells: Any, cell_type: str | None, common_nodes: int | None) -> Graph:
     if common_nodes is not None:
         if common_nodes < 1:
             raise OptionError(f"common_nodes is {common_nodes}; it must be at least 1")
-        shared = _incidence(top, n)
-        pairs = (shared @ shared.T).tocoo()
-        kept = (pairs.data >= common_nodes) & (pairs.row != pairs.col)
-        return _graph(n, pairs.row[kept], pairs.col[kept])
+        return sharing_graph(_incidence(top, n), common_nodes)
     found = [_neighbours(*facets) for facets in _facets_by_size(top)]
     return _graph(n, *(_joined([pair[side] for pair in found]) for side in (0, 1)))
+
+
+def sharing_graph(incidence: Any, least: npt.ArrayLike = 1) -> Graph:
+    """Return the graph of the rows of an incidence matrix; those that share columns are neighbours.
+
+    Parameters
+    ----------
+    incidence : sparse array of integers, shape (n, columns)
+        All entries are 1.
+    least : int or integers, shape (n,)
+        Number of shared columns that makes two rows neighbours, at least 1. If it depends on the
+        row, the smaller of both numbers counts.
+    """
+    n = incidence.shape[0]
+    required = np.broadcast_to(least, n)
+    pairs = (incidence @ incidence.T).tocoo()
+    kept = pairs.data >= np.minimum(required[pairs.row], required[pairs.col])
+    kept &= pairs.row != pairs.col
+    return _graph(n, pairs.row[kept], pairs.col[kept])
 
 
 def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph:
@@ -145,10 +161,8 @@ def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None
             f"a cell has node {incidence.shape[1] - 1}, but n is {n}; nodes must be in 0..{n - 1}"
         )
     n = incidence.shape[1] if n is None else n
-    pairs = (incidence.T @ incidence).tocoo()
-    kept = pairs.row != pairs.col
-    graph = _graph(n, pairs.row[kept], pairs.col[kept])
-    return _located(graph, cells, partial(_first_points, n))
+    incidence.resize(incidence.shape[0], n)
+    return _located(sharing_graph(incidence.T), cells, partial(_first_points, n))
 
 
 def highest(blocks: Sequence[Block]) -> list[Block]:
