@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bench.instances import Recipe
+from bench.instances import Recipe, Recipes
 from jetpy import Graph, as_graph, generators
 
 HALVES = ("A", "B")
@@ -59,6 +59,7 @@ LARGE_MATRICES: dict[str, Recipe] = {
     "elastic40": ("elasticity", 192_000, partial(_elastic, 3, 40, 40, 40)),
 }
 """Larger matrices, of half B. The benchmark uses them only if the user selects them by name."""
+RECIPES: Recipes = {"generated": MATRICES, "large": LARGE_MATRICES}
 
 HALF_A = frozenset(
     (

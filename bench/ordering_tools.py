@@ -7,6 +7,7 @@ function `reduced_nd`.
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable
 from ctypes import byref, c_bool, c_int, c_void_p
@@ -169,3 +170,17 @@ TOOLS = {
 """The tools by name. METIS treats the seeds 0 and 1 as the same."""
 DEFAULT = [tool for tool in TOOLS if tool != "kahip"]
 """The tools that are fast enough for all matrices."""
+
+
+def add_tool_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select tools, and how they run."""
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT)
+    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy")
+    parser.add_argument(
+        "--libraries",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="DIR",
+        help="folders with libraries of other tools, searched before those of the system",
+    )

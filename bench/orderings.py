@@ -18,8 +18,8 @@ from statistics import geometric_mean
 import jetpy
 from bench.child import failures_noted, run_module, unavailability_answered
 from bench.instances import Instance, add_options, selected
-from bench.matrices import HALVES, LARGE_MATRICES, MATRICES, half_of
-from bench.ordering_tools import AMD, BASELINE, DEFAULT, TOOLS, Job
+from bench.matrices import HALVES, RECIPES, half_of
+from bench.ordering_tools import AMD, BASELINE, TOOLS, Job, add_tool_options
 from bench.records import Record, add_results_option, append_record, by_tool, read_records
 from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
 from jetpy.study.answers import answering
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure the missing cases and append each record to its file at once."""
     tools = list(options.tools)
     found = by_matrix(all_records(options.results), options.threads)
-    for instance in selected(options, {"generated": MATRICES, "large": LARGE_MATRICES}):
+    for instance in selected(options, RECIPES):
         if options.half in (half_of(instance.name), "all"):
             for record in measure(instance, options, found, tools):
                 file = JETPY_FILE if is_jetpy(record["tool"]) else FILE
@@ -203,7 +203,7 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
             continue
         found = by_matrix(chosen, options.threads)
         named = "both halves" if half == "all" else f"half {half}"
-        title = f"{named}, {options.threads} threads: geometric means over METIS"
+        title = f"{named}, threads = {options.threads}: geometric means over METIS"
         show(title, HEADERS, mean_rows(found), markdown=options.markdown)
         title = f"{named}: geometric means over the better of METIS and AMD"
         headers = ["tool", "matrices", "fill", "operations", "worst operations"]
@@ -227,17 +227,8 @@ def main() -> None:
         default="all",
         help="A: options may be chosen on these matrices; B: report these",
     )
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT)
-    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy")
+    add_tool_options(parser)
     parser.add_argument("--rounds", type=int, default=1, help="runs of each order")
-    parser.add_argument(
-        "--libraries",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="DIR",
-        help="folders with libraries of other tools, searched before those of the system",
-    )
     add_results_option(parser)
     add_markdown_option(parser)
     parser.add_argument("--child", nargs=2, metavar=("TOOL", "DIR"), help=argparse.SUPPRESS)
