@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import Unavailable
 from bench.libraries import load_libraries, pointer
+from jetpy.choices import OrderingPreset
 
 Permutation = npt.NDArray[Any]
 Order = Callable[[int], tuple[Permutation, float]]
@@ -58,10 +58,7 @@ class Tool:
     seeds: tuple[int, ...] = (0,)
 
 
-def _jetpy(preset: str, job: Job) -> Order:
-    if not hasattr(jetpy, "nested_dissection"):
-        raise Unavailable("this version of jetpy has no nested_dissection")
-
+def _jetpy(preset: OrderingPreset, job: Job) -> Order:
     def order(seed: int, matrix: jetpy.Graph = job.graph) -> tuple[Permutation, float]:
         found = jetpy.nested_dissection(
             matrix, preset=preset, seed=seed, backend="cpu", threads=job.threads
@@ -159,7 +156,7 @@ def _kahip(job: Job) -> Order:
 BASELINE = "metis"
 AMD = "amd"
 TOOLS = {
-    **{f"jetpy/{preset}": Tool(partial(_jetpy, preset)) for preset in ("fast", "default", "best")},
+    **{f"jetpy/{preset}": Tool(partial(_jetpy, preset)) for preset in get_args(OrderingPreset)},
     "jetpy/minimum_degree": Tool(_minimum_degree),
     BASELINE: Tool(partial(_metis, 1), (1, 2)),
     "metis, nseps = 8": Tool(partial(_metis, 8), (1, 2)),
