@@ -18,14 +18,17 @@ from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
 from jetpy.workloads.initial.inner_levels import coarsen
+from jetpy.workloads.initial.two_way import grow
+from jetpy.workloads.initial.two_way import refine
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
     Separations,
-    grow,
-    measure,
-    overload_of,
-    refine,
+    excess_of,
+    grow_separator,
+    refine_separator,
     score_of,
+    separate_sides,
+    weigh_sides,
 )
 
 VERTEX_ROOM = 4
@@ -134,6 +137,8 @@ def extract(
     levels.numbers[here + Field.ENTRIES] = entry
     levels.numbers[here + Field.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
     levels.numbers[here + Field.LAST_ENTRY] = last_entry
+    levels.numbers[here + Field.PINNED] = 0
+    levels.numbers[here + Field.TARGET] = total // 2
     levels.numbers[here + Field.TOTAL] = total
     limit_sides(shares[i % tries], here, levels)
     levels.numbers[here + Field.SEED] = mix(nodes.rows[row + Node.SEED] + i % tries)
@@ -165,16 +170,24 @@ def grow_separators(
     other: Heaps,
     best: pk.View1D[pk.int32],
 ):
-    """Find `growings` separators of the coarsest level of a try, and keep the best one."""
+    """Find `growings` separators of the coarsest level of a try, and keep the best one.
+
+    Every other one begins as a bisection with a small cut.
+    """
     here: int = i * Field.COUNT
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
     overload: pk.int64 = 0
     score: pk.int64 = 0
     for growing in range(growings):
-        grow(growing, here, levels, other)
-        refine(passes, here, levels, other)
-        now: pk.int64 = overload_of(here, levels)
+        if growing % 2 == 0:
+            grow(growing, here, levels)
+            refine(passes, here, levels)
+            separate_sides(here, levels)
+        else:
+            grow_separator(growing, here, levels, other)
+        refine_separator(passes, here, levels, other)
+        now: pk.int64 = excess_of(here, levels)
         new_score: pk.int64 = score_of(here, levels)
         if growing == 0 or now < overload or (now == overload and new_score < score):
             overload = now
@@ -203,8 +216,8 @@ def refine_separators(i: int, passes: int, share: int, levels: Separations, othe
                 levels.sides[v] = levels.sides[levels.coarse_of[v]]
             levels.numbers[here + Field.BEGIN] = begin
             levels.numbers[here + Field.END] = end
-        measure(here, levels)
-        refine(passes, here, levels, other)
+        weigh_sides(here, levels)
+        refine_separator(passes, here, levels, other)
         level -= 1
 
 
@@ -218,10 +231,10 @@ def choose_separators(
     side is empty, all vertices are in the separator.
     """
     best: int = node * tries
-    overload: pk.int64 = overload_of(best * Field.COUNT, levels)
+    overload: pk.int64 = excess_of(best * Field.COUNT, levels)
     score: pk.int64 = score_of(best * Field.COUNT, levels)
     for i in range(node * tries + 1, node * tries + tries):
-        now: pk.int64 = overload_of(i * Field.COUNT, levels)
+        now: pk.int64 = excess_of(i * Field.COUNT, levels)
         new_score: pk.int64 = score_of(i * Field.COUNT, levels)
         if now < overload or (now == overload and new_score < score):
             best = i

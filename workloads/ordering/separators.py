@@ -171,7 +171,7 @@ def undo(kept: int, here: int, state: Separations):
 
 
 @pk.function
-def overload_of(here: int, state: Separations) -> pk.int64:
+def excess_of(here: int, state: Separations) -> pk.int64:
     """Return the excess of the larger side over its largest weight; the total if one is empty."""
     first: pk.int64 = state.numbers[here + Field.WEIGHTS]
     second: pk.int64 = state.numbers[here + Field.WEIGHTS + 1]
@@ -201,7 +201,7 @@ def score_of(here: int, state: Separations) -> pk.int64:
 
 
 @pk.function
-def measure(here: int, state: Separations):
+def weigh_sides(here: int, state: Separations):
     """Compute the weights of the sides and of the separator."""
     for part in range(2):
         state.numbers[here + Field.WEIGHTS + part] = 0
@@ -227,13 +227,24 @@ def begin_queues(here: int, state: Separations, other: Heaps):
 
 
 @pk.function
-def has_room(v: int, side: int, here: int, state: Separations) -> bool:
+def entering(v: int, side: int, state: Separations) -> int:
+    """Return the number of vertices that enter the separator if a vertex moves to a side."""
+    count: int = 0
+    for e in range(state.rows[v], state.rows[v + 1]):
+        if state.sides[state.ends[e]] == 1 - side:
+            count += 1
+    return count
+
+
+@pk.function
+def may_move(v: int, side: int, here: int, state: Separations) -> bool:
     """Whether a vertex fits into a side, and the log has room for its move."""
     weight: pk.int64 = state.numbers[here + Field.WEIGHTS + side] + state.weights[v]
-    size: pk.int64 = state.numbers[here + Field.END] - state.numbers[here + Field.BEGIN]
-    changes: pk.int64 = state.numbers[here + Field.MOVED] + 1
-    changes += state.rows[v + 1] - state.rows[v]
-    return weight <= state.numbers[here + Field.MOST + side] and changes <= size
+    if weight > state.numbers[here + Field.MOST + side]:
+        return False
+    room: pk.int64 = state.numbers[here + Field.END] - state.numbers[here + Field.BEGIN]
+    room -= state.numbers[here + Field.MOVED] + 1
+    return state.rows[v + 1] - state.rows[v] <= room or entering(v, side, state) <= room
 
 
 @pk.function
@@ -257,7 +268,7 @@ def better_side(first: int, second: int, here: int, state: Separations) -> int:
 
 
 @pk.function
-def improve(here: int, state: Separations, other: Heaps) -> bool:
+def improve_separator(here: int, state: Separations, other: Heaps) -> bool:
     """Make one pass of Fiduccia and Mattheyses, and return whether it has improved the separator.
 
     Smaller overload is better, then a smaller score.
@@ -274,7 +285,7 @@ def improve(here: int, state: Separations, other: Heaps) -> bool:
             most += VAIN_PER_VERTEX
     if most > MAX_VAIN:
         most = MAX_VAIN
-    overload: pk.int64 = overload_of(here, state)
+    overload: pk.int64 = excess_of(here, state)
     score: pk.int64 = score_of(here, state)
     kept: int = 0
     vain: int = 0
@@ -286,12 +297,12 @@ def improve(here: int, state: Separations, other: Heaps) -> bool:
         side: int = better_side(v, second, here, state)
         if side == 1:
             v = second
-        if not has_room(v, side, here, state):
+        if not may_move(v, side, here, state):
             leave_queue(v, side, here, state, other)
             continue
         move_to(v, side, here, state, other)
         vain += 1
-        now: pk.int64 = overload_of(here, state)
+        now: pk.int64 = excess_of(here, state)
         new_score: pk.int64 = score_of(here, state)
         if now < overload or (now == overload and new_score < score):
             overload = now
@@ -303,13 +314,34 @@ def improve(here: int, state: Separations, other: Heaps) -> bool:
 
 
 @pk.function
-def refine(passes: int, here: int, state: Separations, other: Heaps):
+def refine_separator(passes: int, here: int, state: Separations, other: Heaps):
     """Make up to `passes` passes, while they improve the separator."""
     done: int = 0
     while done < passes:
         done += 1
-        if not improve(here, state, other):
+        if not improve_separator(here, state, other):
             break
+
+
+@pk.function
+def separate_sides(here: int, state: Separations):
+    """Make a separator of a bisection: the vertices of one side that are adjacent to the other.
+
+    It is the side on which they weigh less.
+    """
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    difference: pk.int64 = 0
+    for v in range(begin, end):
+        if state.external[v] > 0:
+            difference += state.weights[v] * (1 - 2 * state.sides[v])
+    side: int = 0
+    if difference > 0:
+        side = 1
+    for v in range(begin, end):
+        if state.external[v] > 0 and state.sides[v] == side:
+            state.sides[v] = SEPARATOR
+    weigh_sides(here, state)
 
 
 @pk.function
@@ -325,11 +357,11 @@ def restore(count: int, here: int, state: Separations):
         for e in range(state.rows[v], state.rows[v + 1]):
             if state.sides[state.ends[e]] == 1:
                 state.sides[state.ends[e]] = SEPARATOR
-    measure(here, state)
+    weigh_sides(here, state)
 
 
 @pk.function
-def grow(salt: int, here: int, state: Separations, other: Heaps):
+def grow_separator(salt: int, here: int, state: Separations, other: Heaps):
     """Grow side 0 from a vertex by the vertex of highest gain; keep the best separator on the way.
 
     `coarse_of` of the level, which is the coarsest, has the vertices in the order of their moves.
@@ -338,23 +370,23 @@ def grow(salt: int, here: int, state: Separations, other: Heaps):
     end: int = state.numbers[here + Field.END]
     for v in range(begin, end):
         state.sides[v] = 1
-    measure(here, state)
+    weigh_sides(here, state)
     begin_queues(here, state, other)
     seed: pk.uint32 = state.numbers[here + Field.SEED]
     start: int = begin + index_of_hash(mix(mix(seed + salt)), end - begin)
     enter(start, here, state, other)
-    overload: pk.int64 = overload_of(here, state)
+    overload: pk.int64 = excess_of(here, state)
     score: pk.int64 = score_of(here, state)
     moves: int = 0
     kept: int = 0
     v: int = first_for(0, here, state, other)
     while v != NO_VERTEX:
         state.numbers[here + Field.MOVED] = 0
-        if has_room(v, 0, here, state):
+        if may_move(v, 0, here, state):
             move_to(v, 0, here, state, other)
             state.coarse_of[begin + moves] = v
             moves += 1
-            now: pk.int64 = overload_of(here, state)
+            now: pk.int64 = excess_of(here, state)
             new_score: pk.int64 = score_of(here, state)
             if now < overload or (now == overload and new_score < score):
                 overload = now
