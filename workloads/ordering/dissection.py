@@ -27,6 +27,7 @@ from jetpy.workloads.ordering.separators import (
     refine,
     score_of,
 )
+from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 
 VERTEX_ROOM = 4
 """Capacity of a try for the vertices of all its levels, per vertex of the node."""
@@ -206,6 +207,24 @@ def refine_separators(i: int, passes: int, share: int, levels: Separations, othe
         measure(here, levels)
         refine(passes, here, levels, other)
         level -= 1
+
+
+@pk.workunit
+def improve_by_flows(i: int, hops: int, limit: int, levels: Separations, bands: Bands):
+    """Improve the separator of a try by a flow, unless the last one has failed."""
+    row: int = i * Band.COUNT
+    if bands.bands[row + Band.FAILED] == 0:
+        if not improve_by_flow(hops, limit, i * Field.COUNT, row, levels, bands):
+            bands.bands[row + Band.FAILED] = 1
+
+
+@pk.workunit
+def refine_after_flows(
+    i: int, passes: int, levels: Separations, other: Heaps, bands: pk.View1D[pk.int64]
+):
+    """Refine the separator of a try if the last flow has improved it."""
+    if bands[i * Band.COUNT + Band.FAILED] == 0:
+        refine(passes, i * Field.COUNT, levels, other)
 
 
 @pk.workunit
