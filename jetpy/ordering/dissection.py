@@ -28,6 +28,8 @@ FEWEST = 8
 """A node with fewer vertices is not divided."""
 MAX_FLOWS = 3
 """Flows for each separator; passes follow each one, and one that fails is the last."""
+MAX_BAND = 40_000
+"""Number of vertices at which the band of a flow ends."""
 NO_NODE = -1
 
 
@@ -51,8 +53,6 @@ class Effort:
         Maximum number of Fiduccia-Mattheyses passes on a level.
     hops : int
         Hops from a separator to the ends of the band in which a flow improves it; 0 for no flows.
-    band : int
-        Number of vertices at which a band ends.
     """
 
     tries: int
@@ -62,7 +62,6 @@ class Effort:
     growings: int = 8
     passes: int = 8
     hops: int = 10
-    band: int = 40_000
 
     @property
     def shares(self) -> npt.NDArray[np.int32]:
@@ -293,20 +292,37 @@ class Tools:
             share=round(1000 * effort.largest_side),
             other=levels.other,
         )
-        for _ in range(MAX_FLOWS if effort.hops else 0):
-            launch(
-                kernels.improve_by_flows, hops=effort.hops, limit=effort.band, bands=levels.bands
-            )
-            launch(
-                kernels.refine_after_flows,
-                passes=effort.passes,
-                other=levels.other,
-                bands=levels.bands.bands,
-            )
+        if effort.hops:
+            self._improve_by_flows(count, levels)
         backend.run_tasks(
             count, kernels.choose_separators, tries=tries, nodes=nodes, levels=levels, sides=sides
         )
         return backend.to_host(sides)
+
+    def _improve_by_flows(self, count: int, levels: Levels) -> None:
+        """Improve the best separators of `count` nodes by flows and passes, by turns."""
+        backend, effort, bands = self.backend, self.effort, levels.bands
+        tasks = count * effort.tries
+        for _ in range(MAX_FLOWS):
+            backend.run_tasks(
+                count, kernels.select_tries, tries=effort.tries, levels=levels, bands=bands.bands
+            )
+            backend.run_tasks(
+                tasks,
+                kernels.improve_by_flows,
+                hops=effort.hops,
+                limit=MAX_BAND,
+                levels=levels,
+                bands=bands,
+            )
+            backend.run_tasks(
+                tasks,
+                kernels.refine_after_flows,
+                passes=effort.passes,
+                levels=levels,
+                other=levels.other,
+                bands=bands.bands,
+            )
 
     def _nodes(self, depth: Depth) -> tuple[Nodes, Numbers]:
         """Return the nodes of a depth for kernels, and the sum of the degrees of each."""

@@ -18,6 +18,7 @@ from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
 from jetpy.workloads.initial.inner_levels import coarsen
+from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
     Separations,
@@ -27,12 +28,13 @@ from jetpy.workloads.ordering.separators import (
     refine,
     score_of,
 )
-from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 
 VERTEX_ROOM = 4
 """Capacity of a try for the vertices of all its levels, per vertex of the node."""
 COARSEST = 100
 """Number of vertices at which inner coarsening ends."""
+WORST, OF_BEST = 11, 10
+"""Flows may improve a try whose score is at most 11/10 of the best one of its node."""
 NO_COMPONENT = -1
 HEAVIEST, OF_AVERAGE = 3, 2
 """A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
@@ -209,9 +211,40 @@ def refine_separators(i: int, passes: int, share: int, levels: Separations, othe
         level -= 1
 
 
+@pk.function
+def best_try(node: int, tries: int, levels: Separations) -> int:
+    """Return a node's try with the smallest overload, then the smallest score, then index."""
+    best: int = node * tries
+    overload: pk.int64 = overload_of(best * Field.COUNT, levels)
+    score: pk.int64 = score_of(best * Field.COUNT, levels)
+    for i in range(node * tries + 1, node * tries + tries):
+        now: pk.int64 = overload_of(i * Field.COUNT, levels)
+        new_score: pk.int64 = score_of(i * Field.COUNT, levels)
+        if now < overload or (now == overload and new_score < score):
+            best = i
+            overload = now
+            score = new_score
+    return best
+
+
+@pk.workunit
+def select_tries(node: int, tries: int, levels: Separations, bands: pk.View1D[pk.int64]):
+    """Select the tries of a node that flows may improve: those almost as good as its best one."""
+    best: int = best_try(node, tries, levels)
+    overload: pk.int64 = overload_of(best * Field.COUNT, levels)
+    score: pk.int64 = score_of(best * Field.COUNT, levels)
+    for i in range(node * tries, node * tries + tries):
+        other: pk.int64 = score_of(i * Field.COUNT, levels)
+        if overload_of(i * Field.COUNT, levels) > overload or OF_BEST * other > WORST * score:
+            bands[i * Band.COUNT + Band.FAILED] = 1
+
+
 @pk.workunit
 def improve_by_flows(i: int, hops: int, limit: int, levels: Separations, bands: Bands):
-    """Improve the separator of a try by a flow, unless the last one has failed."""
+    """Improve the separator of a try by a flow, unless it is not selected or the last one failed.
+
+    The band of the flow has the vertices within `hops` hops, and ends at `limit` vertices.
+    """
     row: int = i * Band.COUNT
     if bands.bands[row + Band.FAILED] == 0:
         if not improve_by_flow(hops, limit, i * Field.COUNT, row, levels, bands):
@@ -233,19 +266,9 @@ def choose_separators(
 ):
     """Write the sides of a node's vertices in the order, by its best try.
 
-    The best try has the smallest overload, then the smallest score, then the lowest index. If a
-    side is empty, all vertices are in the separator.
+    If a side is empty, all vertices are in the separator.
     """
-    best: int = node * tries
-    overload: pk.int64 = overload_of(best * Field.COUNT, levels)
-    score: pk.int64 = score_of(best * Field.COUNT, levels)
-    for i in range(node * tries + 1, node * tries + tries):
-        now: pk.int64 = overload_of(i * Field.COUNT, levels)
-        new_score: pk.int64 = score_of(i * Field.COUNT, levels)
-        if now < overload or (now == overload and new_score < score):
-            best = i
-            overload = now
-            score = new_score
+    best: int = best_try(node, tries, levels)
     first: int = first_vertex(best, tries, nodes)
     here: int = best * Field.COUNT
     begin: int = nodes.rows[node * Node.COUNT + Node.BEGIN]

@@ -38,9 +38,11 @@ DEAD = INT32_MAX
 """Label of a node from which no path leads to the sink."""
 AT_SOURCE = INT32_MAX
 """Stands for the source as a node of a path."""
-TO_SINK = 1
-"""Label of the v.out with an arc to the sink, and of no other node."""
-LEAST_ROOM = 8
+NEXT_TO_END = 1
+"""Distance of nodes with an arc to the sink (from the source): v.out (v.in), no others."""
+MAX_RAISES, PER_VERTICES = 1, 2
+"""All labels are computed again after one of v.in has risen for every second vertex of the band."""
+MIN_ROOM = 8
 """At least an eighth of each side may enter the band."""
 
 
@@ -58,9 +60,11 @@ class Band(IntEnum):
     NEXT = 5
     """Index of the next vertex that a path from the source may begin with."""
     FLOW = 6
-    FAILED = 7
-    """1 if the last flow has not improved the separator."""
-    COUNT = 8
+    RAISES = 7
+    """Number of v.in whose labels have risen since all labels were distances."""
+    FAILED = 8
+    """1 if the last flow has not improved the separator, or the try is not selected."""
+    COUNT = 9
 
 
 class Cut(IntEnum):
@@ -116,8 +120,8 @@ def limit_band(here: int, row: int, state: Separations, bands: Bands):
         weight: pk.int64 = state.numbers[here + Field.WEIGHTS + side]
         room: pk.int64 = state.numbers[here + Field.MOST + 1 - side]
         room -= state.numbers[here + Field.TOTAL] - weight
-        if room < weight // LEAST_ROOM:
-            room = weight // LEAST_ROOM
+        if room < weight // MIN_ROOM:
+            room = weight // MIN_ROOM
         if room > weight - 1:
             room = weight - 1
         bands.bands[row + Band.ROOMS + side] = room
@@ -147,15 +151,12 @@ def find_band(hops: int, limit: int, here: int, row: int, state: Separations, ba
 
 
 @pk.function
-def find_terminals(here: int, row: int, state: Separations, bands: Bands) -> int:
-    """Begin with zero flow; list the sources first, and the v.out next to the sink.
-
-    The latter, in `in_before`, begin the queue of `label_nodes`. Return their number.
-    """
+def find_terminals(here: int, row: int, state: Separations, bands: Bands) -> bool:
+    """Begin with zero flow, find the arcs of source and sink, and return whether both have any."""
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = begin + bands.bands[row + Band.SIZE]
     sources: int = begin
-    sinks: int = 0
+    has_sink: bool = False
     for index in range(begin, end):
         v: int = bands.order[index]
         is_source: bool = False
@@ -168,45 +169,96 @@ def find_terminals(here: int, row: int, state: Separations, bands: Bands) -> int
                 if state.sides[u] == 0:
                     is_source = True
                 else:
-                    bands.out_labels[v] = TO_SINK
+                    bands.out_labels[v] = NEXT_TO_END
+                    has_sink = True
         if is_source:
             bands.order[index] = bands.order[sources]
             bands.order[sources] = v
             sources += 1
-        if bands.out_labels[v] == TO_SINK:
-            bands.in_before[begin + sinks] = v
-            sinks += 1
     bands.bands[row + Band.SOURCES] = sources - begin
-    return sinks
+    return has_sink and sources > begin
 
 
 @pk.function
-def label_nodes(sinks: int, here: int, row: int, state: Separations, bands: Bands):
+def search(
+    sign: int,
+    here: int,
+    row: int,
+    state: Separations,
+    bands: Bands,
+    near: pk.View1D[pk.int32],
+    far: pk.View1D[pk.int32],
+):
+    """Compute the distances of all nodes to the sink (sign -1), or from the source (sign 1).
+
+    `near` has the distances of the nodes that arcs join with the sink, which are those of v.out,
+    and `far` has the others; for the source, vice versa. They are `NEXT_TO_END` already for the
+    nodes with an arc to the sink, or from the source, and become `DEAD` for those without a path.
+    """
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = begin + bands.bands[row + Band.SIZE]
+    last_near: int = begin
+    last_far: int = begin
+    for index in range(begin, end):
+        v: int = bands.order[index]
+        far[v] = DEAD
+        if near[v] == NEXT_TO_END:
+            bands.in_before[last_near] = v
+            last_near += 1
+        else:
+            near[v] = DEAD
+    head_near: int = begin
+    head_far: int = begin
+    label: int = NEXT_TO_END
+    while head_near < last_near:
+        label += 1
+        while head_near < last_near:
+            w: int = bands.in_before[head_near]
+            head_near += 1
+            if far[w] == DEAD and bands.through[w] < state.weights[w]:
+                far[w] = label
+                bands.out_before[last_far] = w
+                last_far += 1
+            if bands.through[w] > 0:
+                for e in range(state.rows[w], state.rows[w + 1]):
+                    if sign * bands.flows[e] < 0 and far[state.ends[e]] == DEAD:
+                        far[state.ends[e]] = label
+                        bands.out_before[last_far] = state.ends[e]
+                        last_far += 1
+        label += 1
+        while head_far < last_far:
+            x: int = bands.out_before[head_far]
+            head_far += 1
+            if near[x] == DEAD and bands.through[x] > 0:
+                near[x] = label
+                bands.in_before[last_near] = x
+                last_near += 1
+            for e in range(state.rows[x], state.rows[x + 1]):
+                u: int = state.ends[e]
+                if near[u] == DEAD and bands.in_labels[u] != OUTSIDE:
+                    near[u] = label
+                    bands.in_before[last_near] = u
+                    last_near += 1
+
+
+@pk.function
+def label_nodes(here: int, row: int, state: Separations, bands: Bands):
     """Label the nodes by their distances to the sink, and count each label."""
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = begin + bands.bands[row + Band.SIZE]
+    search(-1, here, row, state, bands, bands.out_labels, bands.in_labels)
     for index in range(begin, end + 1):
         bands.in_counts[index] = 0
         bands.out_counts[index] = 0
-    head: int = begin
-    last: int = begin + sinks
-    while head < last:
-        v: int = bands.in_before[head]
-        head += 1
-        label: int = bands.out_labels[v] + 1
-        bands.in_labels[v] = label
-        bands.out_counts[begin + label // 2 - 1] += 1
-        bands.in_counts[begin + label // 2] += 1
-        for e in range(state.rows[v], state.rows[v + 1]):
-            u: int = state.ends[e]
-            if bands.in_labels[u] == DEAD and bands.out_labels[u] == DEAD:
-                bands.out_labels[u] = label + 1
-                bands.in_before[last] = u
-                last += 1
     for index in range(begin, end):
         v: int = bands.order[index]
         bands.in_arcs[v] = state.rows[v] - 1
         bands.out_arcs[v] = state.rows[v] - 1
+        if bands.in_labels[v] != DEAD:
+            bands.in_counts[begin + bands.in_labels[v] // 2] += 1
+        if bands.out_labels[v] != DEAD:
+            bands.out_counts[begin + bands.out_labels[v] // 2] += 1
+    bands.bands[row + Band.RAISES] = 0
 
 
 @pk.function
@@ -279,7 +331,7 @@ def next_in(v: int, state: Separations, bands: Bands) -> int:
 
 
 @pk.function
-def raise_in(v: int, here: int, state: Separations, bands: Bands) -> bool:
+def raise_in(v: int, here: int, row: int, state: Separations, bands: Bands) -> bool:
     """Raise the label of v.in if no arc leads to the next label; return False if that ends all.
 
     If no v.in has the old label any longer, no path leads from higher labels to the sink.
@@ -294,6 +346,7 @@ def raise_in(v: int, here: int, state: Separations, bands: Bands) -> bool:
             if bands.flows[e] < 0 and bands.out_labels[state.ends[e]] < lowest:
                 lowest = bands.out_labels[state.ends[e]]
     bands.in_arcs[v] = state.rows[v] - 1
+    bands.bands[row + Band.RAISES] += 1
     if lowest != DEAD:
         lowest += 1
         bands.in_counts[first + lowest // 2] += 1
@@ -397,10 +450,10 @@ def step_from_in(v: int, here: int, row: int, state: Separations, bands: Bands) 
     u: int = next_out(v, state, bands)
     if u >= 0:
         bands.out_before[u] = v
-        if bands.out_labels[u] == TO_SINK:
+        if bands.out_labels[u] == NEXT_TO_END:
             return augment_flow(u, row, state, bands)
         return flipped(u)
-    if not raise_in(v, here, state, bands):
+    if not raise_in(v, here, row, state, bands):
         return flipped(AT_SOURCE)
     if bands.in_before[v] == AT_SOURCE:
         return AT_SOURCE
@@ -423,16 +476,22 @@ def step_from_out(v: int, here: int, state: Separations, bands: Bands) -> int:
 def find_flow(here: int, row: int, state: Separations, bands: Bands) -> bool:
     """Augment along shortest paths until the flow is maximal.
 
-    Stop and return False once it reaches the weight of the separator.
+    Stop once it reaches the weight of the separator, and return whether it is smaller. Labels rise
+    in small steps where no path leads to the sink any more, so all are computed at times.
     """
     bands.bands[row + Band.FLOW] = 0
+    most: pk.int64 = bands.bands[row + Band.SIZE] * MAX_RAISES // PER_VERTICES
+    bands.bands[row + Band.RAISES] = most + 1
     node: int = AT_SOURCE
-    if not label_source(here, row, state, bands):
-        return True
-    while node != flipped(AT_SOURCE):
+    while bands.bands[row + Band.FLOW] < state.numbers[here + Field.CUT]:
+        if bands.bands[row + Band.RAISES] > most:
+            label_nodes(here, row, state, bands)
+            if not label_source(here, row, state, bands):
+                return True
+            node = AT_SOURCE
+        if node == flipped(AT_SOURCE):
+            return True
         if node == AT_SOURCE:
-            if bands.bands[row + Band.FLOW] >= state.numbers[here + Field.CUT]:
-                return False
             node = next_source(here, row, state, bands)
             if node != AT_SOURCE:
                 bands.in_before[node] = AT_SOURCE
@@ -442,81 +501,24 @@ def find_flow(here: int, row: int, state: Separations, bands: Bands) -> bool:
             node = step_from_in(node, here, row, state, bands)
         else:
             node = step_from_out(flipped(node), here, state, bands)
-    return True
-
-
-@pk.function
-def reach(
-    sign: int,
-    here: int,
-    row: int,
-    state: Separations,
-    bands: Bands,
-    near: pk.View1D[pk.int32],
-    far: pk.View1D[pk.int32],
-):
-    """Mark the nodes that the source reaches (sign 1) by 1, or that reach the sink (sign -1).
-
-    `near` has the marks of the nodes that arcs of the source lead to, which are those of v.in, and
-    `far` has those of v.out; for the sink, vice versa. Nodes with an arc to the terminal are marked
-    already, and others with 0.
-    """
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = begin + bands.bands[row + Band.SIZE]
-    last_near: int = begin
-    for index in range(begin, end):
-        if near[bands.order[index]] == 1:
-            bands.in_before[last_near] = bands.order[index]
-            last_near += 1
-    last_far: int = begin
-    head_near: int = begin
-    head_far: int = begin
-    while head_near < last_near or head_far < last_far:
-        if head_near < last_near:
-            v: int = bands.in_before[head_near]
-            head_near += 1
-            if far[v] == 0 and bands.through[v] < state.weights[v]:
-                far[v] = 1
-                bands.out_before[last_far] = v
-                last_far += 1
-            if bands.through[v] > 0:
-                for e in range(state.rows[v], state.rows[v + 1]):
-                    u: int = state.ends[e]
-                    if sign * bands.flows[e] < 0 and far[u] == 0:
-                        far[u] = 1
-                        bands.out_before[last_far] = u
-                        last_far += 1
-        else:
-            v: int = bands.out_before[head_far]
-            head_far += 1
-            if near[v] == 0 and bands.through[v] > 0:
-                near[v] = 1
-                bands.in_before[last_near] = v
-                last_near += 1
-            for e in range(state.rows[v], state.rows[v + 1]):
-                u: int = state.ends[e]
-                if bands.in_labels[u] != OUTSIDE and near[u] == 0:
-                    near[u] = 1
-                    bands.in_before[last_near] = u
-                    last_near += 1
+    return False
 
 
 @pk.function
 def find_cuts(here: int, row: int, state: Separations, bands: Bands):
-    """Mark the nodes that the source reaches in `arcs`, and those that reach the sink in `labels`.
+    """Compute the distances to the sink in `labels`, and those from the source in `arcs`.
 
     Then store the present sides of the band in `through`.
     """
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = begin + bands.bands[row + Band.SIZE]
+    search(-1, here, row, state, bands, bands.out_labels, bands.in_labels)
     for index in range(begin, end):
-        v: int = bands.order[index]
-        bands.in_arcs[v] = index < begin + bands.bands[row + Band.SOURCES]
-        bands.out_arcs[v] = 0
-        bands.in_labels[v] = 0
-        bands.out_labels[v] = bands.out_labels[v] == TO_SINK
-    reach(1, here, row, state, bands, bands.in_arcs, bands.out_arcs)
-    reach(-1, here, row, state, bands, bands.out_labels, bands.in_labels)
+        bands.in_arcs[bands.order[index]] = DEAD
+    last: int = begin + bands.bands[row + Band.SOURCES]
+    for index in range(begin, last):
+        bands.in_arcs[bands.order[index]] = NEXT_TO_END
+    search(1, here, row, state, bands, bands.in_arcs, bands.out_arcs)
     for index in range(begin, end):
         bands.through[bands.order[index]] = state.sides[bands.order[index]]
 
@@ -527,14 +529,14 @@ def side_in(cut: int, v: int, bands: Bands) -> int:
     if cut == Cut.PRESENT:
         return bands.through[v]
     if cut == Cut.NEAREST_SOURCE:
-        if bands.in_arcs[v] == 0:
+        if bands.in_arcs[v] == DEAD:
             return 1
-        if bands.out_arcs[v] == 0:
+        if bands.out_arcs[v] == DEAD:
             return SEPARATOR
         return 0
-    if bands.out_labels[v] == 0:
+    if bands.out_labels[v] == DEAD:
         return 0
-    if bands.in_labels[v] == 0:
+    if bands.in_labels[v] == DEAD:
         return SEPARATOR
     return 1
 
@@ -569,10 +571,8 @@ def improve_by_flow(
     It ends at `limit` vertices or soon after.
     """
     find_band(hops, limit, here, row, state, bands)
-    sinks: int = find_terminals(here, row, state, bands)
-    if sinks == 0 or bands.bands[row + Band.SOURCES] == 0:
+    if not find_terminals(here, row, state, bands):
         return False
-    label_nodes(sinks, here, row, state, bands)
     if not find_flow(here, row, state, bands):
         return False
     overload: pk.int64 = overload_of(here, state)
