@@ -378,7 +378,10 @@ def raise_out(v: int, here: int, state: Separations, bands: Bands) -> bool:
 
 @pk.function
 def path_room(last: int, state: Separations, bands: Bands) -> int:
-    """Return the bottleneck capacity of the path from the source to v.out of `last`."""
+    """Return the bottleneck capacity of the path from the source to v.out of `last`.
+
+    It is not that of an arc v.out -> v.in: the arc before it returns flow that passes through v.
+    """
     amount: int = INT32_MAX
     v: int = last
     while v != AT_SOURCE:
@@ -389,8 +392,6 @@ def path_room(last: int, state: Separations, bands: Bands) -> int:
         if room < amount:
             amount = room
         v = bands.in_before[u]
-        if v == u and bands.through[u] < amount:
-            amount = bands.through[u]
     return amount
 
 
@@ -408,7 +409,7 @@ def add_flow(e: int, v: int, amount: int, state: Separations, bands: Bands):
 def augment_flow(last: int, row: int, state: Separations, bands: Bands) -> int:
     """Augment the flow along the path from the source to v.out of `last`.
 
-    Return the node at which the path first meets a saturated arc: v for v.in, flipped for v.out.
+    Return the vertex v of the first v.in on the path from where it is saturated.
     """
     amount: int = path_room(last, state, bands)
     bands.bands[row + Band.FLOW] += amount
@@ -427,8 +428,6 @@ def augment_flow(last: int, row: int, state: Separations, bands: Bands) -> int:
         v = bands.in_before[u]
         if v == u:
             bands.through[u] -= amount
-            if bands.through[u] == 0:
-                node = flipped(u)
         elif v != AT_SOURCE:
             # Flow from u to v and from v to u cancels.
             both: int = -bands.flows[bands.out_arcs[v]]
