@@ -7,8 +7,8 @@ source to v.in if v has a neighbour on side 0 outside the band, and from v.out t
 one on side 1. A minimum cut is a vertex separator of least weight in the band. Two minimum cuts are
 considered, the nearest to the source and the nearest to the sink.
 
-The network is not stored: of each edge, both entries have its net flow, with opposite signs.
-Flows go both ways along an edge in no case, since they would cancel.
+The network is not stored. Both entries of an edge have its net flow, with opposite signs: flows in
+opposite directions cancel.
 
 Source: Ashcraft, Liu, "Applications of the Dulmage-Mendelsohn decomposition and network flow to
 graph bisection improvement", SIAM Journal on Matrix Analysis and Applications 19 (1998); for the
@@ -112,16 +112,18 @@ def admit_to_band(v: int, hop: int, here: int, row: int, state: Separations, ban
 
 @pk.function
 def limit_band(here: int, row: int, state: Separations, bands: Bands):
-    """Limit what the band may take from each side: not all, nor so much that the other overflows.
+    """Limit what the band may take from each side, so that no cut overloads the other side.
 
-    The other side may overflow if the band is small.
+    It may always take an eighth of a side, and never all of it.
     """
     for side in range(2):
         weight: pk.int64 = state.numbers[here + Field.WEIGHTS + side]
         room: pk.int64 = state.numbers[here + Field.MOST + 1 - side]
         room -= state.numbers[here + Field.TOTAL] - weight
-        if room < weight // MIN_ROOM:
-            room = weight // MIN_ROOM
+        least: pk.int64 = weight
+        least //= MIN_ROOM
+        if room < least:
+            room = least
         if room > weight - 1:
             room = weight - 1
         bands.bands[row + Band.ROOMS + side] = room
@@ -409,7 +411,7 @@ def add_flow(e: int, v: int, amount: int, state: Separations, bands: Bands):
 def augment_flow(last: int, row: int, state: Separations, bands: Bands) -> int:
     """Augment the flow along the path from the source to v.out of `last`.
 
-    Return the vertex v of the first v.in on the path from where it is saturated.
+    Return the vertex of the first v.in on the path whose arc to the next node is saturated.
     """
     amount: int = path_room(last, state, bands)
     bands.bands[row + Band.FLOW] += amount
