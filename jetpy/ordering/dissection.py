@@ -17,6 +17,7 @@ from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import VERTEX_ROOM, Node, Nodes
+from jetpy.workloads.ordering.separator_flows import Band, Bands
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
@@ -25,6 +26,10 @@ ENTRY_ROOM = 3
 """Capacity of a try for the entries of its levels, per entry of the node."""
 FEWEST = 8
 """A node with fewer vertices is not divided."""
+MAX_FLOWS = 3
+"""Flows for each separator; passes follow each one, and one that fails is the last."""
+MAX_BAND = 40_000
+"""Number of vertices at which the band of a flow ends."""
 NO_NODE = -1
 
 
@@ -46,6 +51,8 @@ class Effort:
         Separators grown on the coarsest level of a try; the best one is refined.
     passes : int
         Maximum number of Fiduccia-Mattheyses passes on a level.
+    hops : int
+        Hops from a separator to the ends of the band in which a flow improves it; 0 for no flows.
     """
 
     tries: int
@@ -54,6 +61,7 @@ class Effort:
     leaf_weight: int = 120
     growings: int = 8
     passes: int = 8
+    hops: int = 10
 
     @property
     def shares(self) -> npt.NDArray[np.int32]:
@@ -74,7 +82,10 @@ class Queue:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Storage for the levels of the tries (`jetpy.workloads.ordering.separators`)."""
+    """Storage for the levels of the tries (`jetpy.workloads.ordering.separators`).
+
+    `bands` shares arrays: flows need them neither during passes nor while levels are built.
+    """
 
     rows: Array
     weights: Array
@@ -91,6 +102,7 @@ class Levels:
     edge_weights: Array
     numbers: Array
     other: Queue
+    bands: Bands
 
     @classmethod
     def with_room(cls, backend: Backend, vertices: int, entries: int, rows: int) -> Levels:
@@ -100,22 +112,41 @@ class Levels:
             return backend.empty(vertices)
 
         numbers = backend.empty(rows * Field.COUNT, np.int64)
+        first = Queue(backend.empty(vertices, np.int64), empty(), empty(), numbers)
+        second = Queue(backend.empty(vertices, np.int64), empty(), empty(), numbers)
+        internal, external, moved, coarse_of = empty(), empty(), empty(), empty()
+        edge_weights = backend.empty(entries)
+        bands = Bands(
+            bands=backend.full(rows * Band.COUNT, 0, np.int64),
+            order=moved,
+            flows=edge_weights,
+            through=internal,
+            in_labels=first.positions,
+            out_labels=second.positions,
+            in_arcs=first.heap,
+            out_arcs=second.heap,
+            in_before=external,
+            out_before=coarse_of,
+            in_counts=first.keys,
+            out_counts=second.keys,
+        )
         return cls(
             rows=empty(),
             weights=empty(),
-            coarse_of=empty(),
+            coarse_of=coarse_of,
             sides=empty(),
-            internal=empty(),
-            external=empty(),
-            moved=empty(),
+            internal=internal,
+            external=external,
+            moved=moved,
             pinned=empty(),
-            heap=empty(),
-            positions=empty(),
-            keys=backend.empty(vertices, np.int64),
+            heap=first.heap,
+            positions=first.positions,
+            keys=first.keys,
             ends=backend.empty(entries),
-            edge_weights=backend.empty(entries),
+            edge_weights=edge_weights,
             numbers=numbers,
-            other=Queue(backend.empty(vertices, np.int64), empty(), empty(), numbers),
+            other=second,
+            bands=bands,
         )
 
 
@@ -261,10 +292,37 @@ class Tools:
             share=round(1000 * effort.largest_side),
             other=levels.other,
         )
+        if effort.hops:
+            self._improve_by_flows(count, levels)
         backend.run_tasks(
             count, kernels.choose_separators, tries=tries, nodes=nodes, levels=levels, sides=sides
         )
         return backend.to_host(sides)
+
+    def _improve_by_flows(self, count: int, levels: Levels) -> None:
+        """Improve the best separators of `count` nodes by flows and passes, by turns."""
+        backend, effort, bands = self.backend, self.effort, levels.bands
+        tasks = count * effort.tries
+        for _ in range(MAX_FLOWS):
+            backend.run_tasks(
+                count, kernels.select_tries, tries=effort.tries, levels=levels, bands=bands.bands
+            )
+            backend.run_tasks(
+                tasks,
+                kernels.improve_by_flows,
+                hops=effort.hops,
+                limit=MAX_BAND,
+                levels=levels,
+                bands=bands,
+            )
+            backend.run_tasks(
+                tasks,
+                kernels.refine_after_flows,
+                passes=effort.passes,
+                levels=levels,
+                other=levels.other,
+                bands=bands.bands,
+            )
 
     def _nodes(self, depth: Depth) -> tuple[Nodes, Numbers]:
         """Return the nodes of a depth for kernels, and the sum of the degrees of each."""

@@ -34,7 +34,7 @@ EFFORTS: Mapping[str, Effort] = {
 }
 """What each preset spends on a separator."""
 MAX_TRIES = 64
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 
 
 def nested_dissection(
@@ -164,8 +164,8 @@ def _chosen_effort(
         effort = replace(effort, imbalances=_checked_imbalances(imbalances))
     if largest_side is not None:
         share = finite_number("largest_side", largest_side, 1)
-        if share < LEAST_SHARE:
-            raise OptionError(f"largest_side is {share}; it must be a number in {LEAST_SHARE}..1")
+        if share < MIN_SHARE:
+            raise OptionError(f"largest_side is {share}; it must be a number in {MIN_SHARE}..1")
         effort = replace(effort, largest_side=share)
     return effort
 

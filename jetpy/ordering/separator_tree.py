@@ -38,5 +38,6 @@ class SeparatorTree:
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
         """Whether each node has no children, shape (nodes,)."""
-        kids = np.bincount(self.parents + 1, minlength=len(self) + 1)[1:]
-        return kids == 0
+        is_leaf = np.ones(len(self), np.bool_)
+        is_leaf[self.parents[self.parents >= 0]] = False
+        return is_leaf

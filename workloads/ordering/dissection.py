@@ -18,8 +18,8 @@ from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
 from jetpy.workloads.initial.inner_levels import coarsen
-from jetpy.workloads.initial.two_way import grow
-from jetpy.workloads.initial.two_way import refine
+from jetpy.workloads.initial.two_way import grow, refine
+from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
     Separations,
@@ -35,6 +35,10 @@ VERTEX_ROOM = 4
 """Capacity of a try for the vertices of all its levels, per vertex of the node."""
 COARSEST = 100
 """Number of vertices at which inner coarsening ends."""
+WORST, OF_BEST = 11, 10
+"""Flows may improve a try whose score is at most 11/10 of the best one of its node."""
+THOUSAND = 1000
+"""Unit of the shares of weight that the host passes."""
 NO_COMPONENT = -1
 HEAVIEST, OF_AVERAGE = 3, 2
 """A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
@@ -78,7 +82,7 @@ def limit_sides(share: int, here: int, levels: Separations):
     """Limit the weight of each side to a share of the total, in thousandths."""
     for side in range(2):
         most: pk.int64 = levels.numbers[here + Field.TOTAL]
-        levels.numbers[here + Field.MOST + side] = most * share // 1000
+        levels.numbers[here + Field.MOST + side] = most * share // THOUSAND
 
 
 @pk.workunit
@@ -221,15 +225,9 @@ def refine_separators(i: int, passes: int, share: int, levels: Separations, othe
         level -= 1
 
 
-@pk.workunit
-def choose_separators(
-    node: int, tries: int, nodes: Nodes, levels: Separations, sides: pk.View1D[pk.int32]
-):
-    """Write the sides of a node's vertices in the order, by its best try.
-
-    The best try has the smallest overload, then the smallest score, then the lowest index. If a
-    side is empty, all vertices are in the separator.
-    """
+@pk.function
+def best_try(node: int, tries: int, levels: Separations) -> int:
+    """Return a node's try with the smallest overload, then the smallest score, then index."""
     best: int = node * tries
     overload: pk.int64 = excess_of(best * Field.COUNT, levels)
     score: pk.int64 = score_of(best * Field.COUNT, levels)
@@ -240,6 +238,51 @@ def choose_separators(
             best = i
             overload = now
             score = new_score
+    return best
+
+
+@pk.workunit
+def select_tries(node: int, tries: int, levels: Separations, bands: pk.View1D[pk.int64]):
+    """Select the tries of a node that flows may improve: those almost as good as its best one."""
+    best: int = best_try(node, tries, levels)
+    overload: pk.int64 = excess_of(best * Field.COUNT, levels)
+    score: pk.int64 = score_of(best * Field.COUNT, levels)
+    for i in range(node * tries, node * tries + tries):
+        other: pk.int64 = score_of(i * Field.COUNT, levels)
+        if excess_of(i * Field.COUNT, levels) > overload or OF_BEST * other > WORST * score:
+            bands[i * Band.COUNT + Band.FAILED] = 1
+
+
+@pk.workunit
+def improve_by_flows(i: int, hops: int, limit: int, levels: Separations, bands: Bands):
+    """Improve the separator of a try by a flow, unless it is not selected or the last one failed.
+
+    The band of the flow has the vertices within `hops` hops, and ends at `limit` vertices.
+    """
+    row: int = i * Band.COUNT
+    if bands.bands[row + Band.FAILED] == 0:
+        if not improve_by_flow(hops, limit, i * Field.COUNT, row, levels, bands):
+            bands.bands[row + Band.FAILED] = 1
+
+
+@pk.workunit
+def refine_after_flows(
+    i: int, passes: int, levels: Separations, other: Heaps, bands: pk.View1D[pk.int64]
+):
+    """Refine the separator of a try if the last flow has improved it."""
+    if bands[i * Band.COUNT + Band.FAILED] == 0:
+        refine_separator(passes, i * Field.COUNT, levels, other)
+
+
+@pk.workunit
+def choose_separators(
+    node: int, tries: int, nodes: Nodes, levels: Separations, sides: pk.View1D[pk.int32]
+):
+    """Write the sides of a node's vertices in the order, by its best try.
+
+    If a side is empty, all vertices are in the separator.
+    """
+    best: int = best_try(node, tries, levels)
     first: int = first_vertex(best, tries, nodes)
     here: int = best * Field.COUNT
     begin: int = nodes.rows[node * Node.COUNT + Node.BEGIN]

@@ -21,7 +21,7 @@ from jetpy.workloads.initial.inner_levels import Levels
 SEPARATOR = 2
 """Side of a vertex in the separator."""
 MAX_VAIN, VAIN_PER_VERTEX = 300, 2
-"""A pass ends after this number of moves without success, and after so many per vertex of the
+"""A pass ends after MAX_VAIN moves without success, or VAIN_PER_VERTEX moves per vertex of the
 separator."""
 RATIO_BITS = 10
 """Bits of the ratio of a side's weight to the total weight, for scores."""
