@@ -64,9 +64,10 @@ class Ordering:
     tree: SeparatorTree | None = None
 
     def __repr__(self) -> str:
+        tree = "" if self.tree is None else f"{int((~self.tree.is_leaf).sum())} separators, "
         return (
             f"Ordering({self.method}, n = {self.n}, fill {self.fill}, operations "
-            f"{self.operations:.4g}, height {self.height}, {self.seconds:.3g} s)"
+            f"{self.operations:.4g}, height {self.height}, {tree}{self.seconds:.3g} s)"
         )
 
     @property

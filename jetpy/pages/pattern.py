@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ def _mark(axes: Axes, separators: Separators) -> None:
     for low, start, end in (separators - 0.5).tolist():
         boxes.append(Rectangle((low, start), end - low, end - start))
         boxes.append(Rectangle((start, low), end - start, start - low))
-    look = {"facecolor": FILLS[0], "alpha": 0.4, "linewidth": 0.0}
+    look: dict[str, Any] = {"facecolor": FILLS[0], "alpha": 0.4, "linewidth": 0.0}
     axes.add_collection(PatchCollection(boxes, zorder=0.5, **look), autolim=False)
     axes.legend(
         handles=[Patch(label="separators", **look)], loc="lower left", bbox_to_anchor=(0, 1)

@@ -34,6 +34,7 @@ def test_large_patterns_show_densities_and_separators() -> None:
     assert bar.get_ylabel() == "entries in 7 x 7"
     tree = order.tree
     assert tree is not None
+    assert f", {(~tree.is_leaf).sum()} separators, " in repr(order)
     wide = int((~tree.is_leaf & (tree.sizes >= 7)).sum())
     [shades] = axes.collections
     assert len(shades.get_paths()) == 2 * wide > 0
