@@ -1,7 +1,7 @@
 """Drop-in replacement for pymetis: ``import jetpy.pymetis as pymetis``.
 
-`part_graph` and `part_mesh` call jetpy. Everything else comes from pymetis: ordering uses METIS,
-and options, enumerations and named tuples are the same objects. Both functions warn, once per
+`part_graph`, `part_mesh` and `nested_dissection` call jetpy. Everything else comes from pymetis:
+options, enumerations and named tuples are the same objects. The three functions warn, once per
 process, about each option that they do not support. They raise the errors of jetpy.
 """
 
@@ -32,7 +32,6 @@ from pymetis import (
     OPType,
     PType,
     RType,
-    nested_dissection,
     verify_nd,
     version,
     version_tuple,
@@ -88,6 +87,16 @@ WITHOUT_COUNTERPART: dict[str, int] = {
     "dbglvl": 0,
 }
 """METIS options without a counterpart in jetpy, and their defaults."""
+WITHOUT_COUNTERPART_IN_ORDERINGS: dict[str, int] = {
+    "ctype": int(CType.SHEM),
+    "rtype": DEFAULT,
+    "niter": 10,
+    "no2hop": 0,
+    "compress": 1,
+    "pfactor": 0,
+    "dbglvl": 0,
+}
+"""Options of METIS_NodeND without a counterpart, and their defaults."""
 
 
 def part_graph(
@@ -253,6 +262,66 @@ def part_mesh(
     return MeshPartition(_reduced(result), sequence(elements.tolist()), sequence(nodes.tolist()))
 
 
+def nested_dissection(
+    adjacency: Adjacency | None = None,
+    xadj: Integers | None = None,
+    adjncy: Integers | None = None,
+    vweights: Integers | None = None,
+    options: Options | None = None,
+) -> tuple[Any, Any]:
+    """Order a matrix like `pymetis.nested_dissection`, by `jetpy.nested_dissection`.
+
+    Parameters
+    ----------
+    adjacency, xadj, adjncy
+        Graph of the matrix, as for `part_graph`.
+    vweights : integers, shape (n,), optional
+        Ignored, with a warning unless all weights are equal: each row counts once.
+    options : Options, optional
+        `seed` is the seed, `nseps` the number of separators from which the best is kept (`tries` of
+        `jetpy.nested_dissection`), and `ufactor` the imbalance of the two sides in thousandths.
+        Other options that METIS would use are ignored, with a warning.
+
+    Returns
+    -------
+    perm, iperm : integers, length n
+        Row ``perm[i]`` comes in position i, and row i in position ``iperm[i]``. The types are those
+        of the installed pymetis: in version 2025.2, ``array.array`` with typecode "q".
+
+    Raises
+    ------
+    TypeError, GraphError
+        As `part_graph` does.
+    OptionError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> import jetpy.pymetis as pymetis
+    >>> perm, iperm = pymetis.nested_dissection([[1], [0, 2], [1]])
+    >>> [iperm[row] for row in perm]
+    [0, 1, 2]
+    """
+    graph, defect = _mended(*_rows(adjacency, xadj, adjncy), None, None)
+    settings = _checked(options)
+    warned = [] if defect is None else [defect]
+    if vweights is not None and len(np.unique(vweights)) > 1:
+        warned.append("jetpy ignores vweights in orderings: each row counts once")
+    for warning in [*warned, *_left_out(settings, WITHOUT_COUNTERPART_IN_ORDERINGS)]:
+        _tell(warning)
+    arguments: dict[str, Any] = {}
+    if settings.seed != DEFAULT:
+        arguments["seed"] = settings.seed & INT32_MAX
+    if settings.nseps != DEFAULT:
+        arguments["tries"] = settings.nseps
+    if settings.ufactor != DEFAULT:
+        imbalance = min(1.0, settings.ufactor / 1000)
+        arguments |= {"imbalances": (imbalance,), "largest_side": (1 + imbalance) / 2}
+    order = jetpy.nested_dissection(graph, **arguments)
+    sequence = _ordering_type()
+    return sequence(order.perm.tolist()), sequence(order.iperm.tolist())
+
+
 def _incidence(connectivity: Sequence[Integers]) -> Any:
     """Return the incidence matrix of elements and nodes, CSR, int32, entries 1."""
     starts, nodes = _flattened(connectivity, "element", "node")
@@ -312,7 +381,17 @@ def _induced_parts(
 @lru_cache
 def _sequence_type(single: bool) -> Callable[[list[int]], Any]:
     """Return the constructor of pymetis's sequence of parts; `single` means nparts = 1."""
-    answer = pymetis.part_graph(1 if single else 2, [[1], [0]]).vertex_part
+    return _constructor(pymetis.part_graph(1 if single else 2, [[1], [0]]).vertex_part)
+
+
+@lru_cache
+def _ordering_type() -> Callable[[list[int]], Any]:
+    """Return the constructor of pymetis's permutations."""
+    return _constructor(pymetis.nested_dissection([[1], [0]])[0])
+
+
+def _constructor(answer: Any) -> Callable[[list[int]], Any]:
+    """Return the constructor of sequences of the type of `answer`."""
     return partial(array, answer.typecode) if isinstance(answer, array) else list
 
 
@@ -402,11 +481,13 @@ def _mended(
     return jetpy.as_graph(data, repair=True), f"{defect}; jetpy repairs this and similar defects"
 
 
-def _left_out(settings: Options) -> list[str]:
+def _left_out(
+    settings: Options, without_counterpart: Mapping[str, int] = WITHOUT_COUNTERPART
+) -> list[str]:
     """Return a warning for each option that is set but has no counterpart in jetpy."""
     return [
         f"jetpy ignores METIS's option {name}, for which it has no counterpart"
-        for name, usual in WITHOUT_COUNTERPART.items()
+        for name, usual in without_counterpart.items()
         if getattr(settings, name) not in (DEFAULT, usual)
     ]
 

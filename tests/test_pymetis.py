@@ -23,7 +23,7 @@ from jetpy.errors import GraphError, OptionError
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid
 from jetpy.problem.metrics import edge_cut, part_weights
-from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, two_cliques
+from tests.graphs import SMALL_GRAPHS, path, random_graph, two_cliques
 from tests.strategies import weighted_graphs
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -417,10 +417,57 @@ def test_bad_meshes_are_refused(
         pymetis.part_mesh(**{"n_parts": 2, "connectivity": TRIANGLES, **arguments})
 
 
+# orderings
+
+
+def test_orderings_are_those_of_jetpy() -> None:
+    perm, iperm = pymetis.nested_dissection(csr(GRAPH), options=pymetis.Options(seed=3, nseps=2))
+    expected = jetpy.nested_dissection(GRAPH, seed=3, tries=2)
+    assert list(perm) == expected.perm.tolist()
+    assert list(iperm) == expected.iperm.tolist()
+    verify: Any = pymetis.verify_nd
+    assert verify(perm, iperm) == 0  # errors
+    by_imbalance, _ = pymetis.nested_dissection(rows(GRAPH), options=pymetis.Options(ufactor=200))
+    expected = jetpy.nested_dissection(GRAPH, imbalances=(0.2,), largest_side=0.6)
+    assert list(by_imbalance) == expected.perm.tolist()
+    assert [len(answer) for answer in pymetis.nested_dissection([])] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"options": pymetis.Options(pfactor=100)}, "option pfactor, "),
+        ({"options": pymetis.Options(compress=0)}, "option compress, "),
+        ({"vweights": [1, 2, 1, 1]}, "ignores vweights"),
+        ({"adjacency": [[1], [], [], []]}, "not its reverse"),
+    ],
+)
+def test_ignored_arguments_of_orderings_warn_once(arguments: Any, message: str) -> None:
+    arguments = {"adjacency": rows(path(4)), **arguments}
+    with pytest.warns(UserWarning, match=message):
+        found = pymetis.nested_dissection(**arguments)
+    assert pymetis.nested_dissection(**arguments) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({}, TypeError, "the graph is missing"),
+        ({"adjacency": [[1], [2]]}, GraphError, "2 is not a vertex"),
+        ({"adjacency": [[]], "options": pymetis.Options(nseps=0)}, OptionError, "tries is 0"),
+        ({"adjacency": [[]], "options": pymetis.Options(ufactor=-5)}, OptionError, "imbalances"),
+        ({"adjacency": [[]], "options": pymetis.Options(numbering=1)}, OptionError, "numbering"),
+    ],
+)
+def test_bad_input_of_orderings_is_refused(arguments: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        pymetis.nested_dissection(**arguments)
+
+
 # names of pymetis
 
 
-@pytest.mark.parametrize("name", ["part_graph", "part_mesh"])
+@pytest.mark.parametrize("name", ["part_graph", "part_mesh", "nested_dissection"])
 def test_signature_equals_that_of_pymetis(name: str) -> None:
     ours, theirs = (inspect.signature(getattr(m, name)).parameters for m in (pymetis, original))
     assert [(p.name, p.kind, p.default) for p in ours.values()] == [
@@ -429,14 +476,12 @@ def test_signature_equals_that_of_pymetis(name: str) -> None:
 
 
 def test_other_names_are_those_of_pymetis() -> None:
-    own = {"part_graph", "part_mesh", "zero_copy_dtype"}
+    own = {"part_graph", "part_mesh", "nested_dissection", "zero_copy_dtype"}
     assert set(pymetis.__all__) == {*original.__all__, "CSRAdjacency"}
     for name in {*pymetis.__all__, "verify_nd", "version"} - own:
         assert getattr(pymetis, name) is getattr(original, name)
     with pytest.raises(AttributeError, match="yoink"):
         pymetis.yoink  # noqa: B018
-    lists = rows(isolated(3))
-    assert pymetis.nested_dissection(lists) == original.nested_dissection(lists)
 
 
 def test_type_checkers_see_the_names_of_pymetis() -> None:

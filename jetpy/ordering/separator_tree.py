@@ -41,3 +41,15 @@ class SeparatorTree:
         is_leaf = np.ones(len(self), np.bool_)
         is_leaf[self.parents[self.parents >= 0]] = False
         return is_leaf
+
+    @property
+    def subtree_starts(self) -> npt.NDArray[np.int32]:
+        """First column of the subtree of each node, int32, shape (nodes,).
+
+        The subtree of node i has the columns ``subtree_starts[i]..starts[i + 1] - 1``.
+        """
+        firsts = self.starts[:-1].tolist()
+        for node, parent in enumerate(self.parents.tolist()):
+            if parent >= 0:
+                firsts[parent] = min(firsts[parent], firsts[node])
+        return np.array(firsts, np.int32)

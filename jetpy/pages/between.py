@@ -9,9 +9,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from jetpy.pages.cells import draw_cells
 from jetpy.pages.colouring import colours_of
 from jetpy.pages.figures import WIDTH
-from jetpy.pages.palette import FILLS, MUTED, ON_FILL, SERIES
+from jetpy.pages.palette import FILLS, MUTED, ON_FILL
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -22,10 +23,7 @@ Weights = npt.NDArray[np.int64]
 MAX_PARTS = 300
 MAX_EDGES = 1200
 """Maximum sizes of a quotient graph that is drawn."""
-MAX_CELLS = 256
-"""Maximum number of rows of a drawn cut matrix; with more parts, several share a row."""
 _ROUNDS = 100
-_LEAST_SHADE = 0.12
 
 
 def is_drawable(cut_matrix: sp.csr_array) -> bool:
@@ -86,36 +84,7 @@ def draw_cut_matrix(figure: FigureBase, cut_matrix: sp.csr_array) -> None:
     cut_matrix : scipy.sparse.csr_array, shape (k, k)
         Total weight of the edges between each pair of parts; at least one entry.
     """
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, LogNorm, to_rgb
-    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
-
-    size = -(-cut_matrix.shape[0] // MAX_CELLS)
-    cells = -(-cut_matrix.shape[0] // size)
-    entries = cut_matrix.tocoo()
-    sums = np.zeros((cells, cells))
-    np.add.at(sums, (entries.row // size, entries.col // size), entries.data)
-    shades = np.linspace(_LEAST_SHADE, 1, 32)
-    shading = ListedColormap([(*to_rgb(SERIES[4]), shade) for shade in shades])
-    low, high = sums[sums > 0].min(), sums.max()
-    norm = LogNorm(low if low < high else high / 2, high)
-    shaded = shading(norm(np.where(sums > 0, sums, high)))
-    shaded[sums == 0] = 0
-    axes = figure.subplots()
-    edges = (-0.5, cells * size - 0.5)
-    pixels = (255 * shaded).astype(np.uint8)
-    axes.imshow(pixels, interpolation="none", extent=(*edges, *edges[::-1]))
-    axes.grid(visible=False)
-    axes.set(xlabel="part", ylabel="part")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    bar = figure.colorbar(ScalarMappable(norm, shading), ax=axes, shrink=0.75, pad=0.03)
-    bar.set_label("weight of cut edges")
-    bar.outline.set_visible(False)
-    ticks = np.unique(np.rint(np.geomspace(low, high, 4)))
-    bar.ax.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    draw_cells(figure, cut_matrix, ("part", "part"), "weight of cut edges")
 
 
 def layout(cut_matrix: sp.csr_array) -> Floats:

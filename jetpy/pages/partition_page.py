@@ -12,6 +12,7 @@ from jetpy.evaluation.evaluate import Evaluation, evaluate
 from jetpy.evaluation.rows import LEVEL_HEADERS, level_rows
 from jetpy.pages import between, charts
 from jetpy.pages.blocks import Drawn, Table, drawn
+from jetpy.pages.cells import cell_size
 from jetpy.pages.drawing import draw
 from jetpy.pages.figures import WIDTH, new_figure
 from jetpy.pages.page import render
@@ -110,7 +111,7 @@ def _matrix(found: Evaluation) -> Drawn | None:
     figure = new_figure(0.9 * WIDTH)
     with styled():
         between.draw_cut_matrix(figure, found.cut_matrix)
-    several = -(-found.k // between.MAX_CELLS)
+    several = cell_size(found.k)
     sharing = f"; each row and column stands for {several} parts" if several > 1 else ""
     return drawn(figure, "Cut matrix", f"Weight of the edges between each pair of parts{sharing}.")
 
