@@ -53,6 +53,9 @@ class Effort:
         Maximum number of Fiduccia-Mattheyses passes on a level.
     hops : int
         Hops from a separator to the ends of the band in which a flow improves it; 0 for no flows.
+    choice : bool
+        Whether minimum degree or multisection replaces the dissection of a subtree where that takes
+        fewer operations.
     """
 
     tries: int
@@ -62,6 +65,7 @@ class Effort:
     growings: int = 8
     passes: int = 8
     hops: int = 10
+    choice: bool = False
 
     @property
     def shares(self) -> npt.NDArray[np.int32]:

@@ -17,6 +17,7 @@ from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
+from jetpy.ordering.choice import choose
 from jetpy.ordering.compression import Compression, compress
 from jetpy.ordering.dissection import Effort, dissect
 from jetpy.ordering.ordering import Ordering
@@ -30,9 +31,10 @@ SPREAD = (0.1, 0.2, 0.4, 0.03)
 EFFORTS: Mapping[str, Effort] = {
     "fast": Effort(tries=1, imbalances=SPREAD),
     "default": Effort(tries=4, imbalances=SPREAD),
-    "best": Effort(tries=8, imbalances=SPREAD),
+    "best": Effort(tries=8, imbalances=SPREAD, choice=True),
 }
 """What each preset spends on a separator."""
+BACKENDS = ("auto", CPU, "kokkos-openmp", "kokkos-serial")
 MAX_TRIES = 64
 MIN_SHARE = 0.5
 
@@ -58,15 +60,16 @@ def nested_dissection(
     A vertex separator divides the graph of the matrix in two. It comes last in the order, and the
     same method orders both sides. Small graphs are ordered by minimum degree. Sources: George, SIAM
     Journal on Numerical Analysis 10 (1973); Lipton, Rose, Tarjan, SIAM Journal on Numerical
-    Analysis 16 (1979). The same input, options and seed give the same order on every back end and
-    number of threads.
+    Analysis 16 (1979). The same input, options and seed give the same order on every CPU
+    back end and number of threads.
 
     Parameters
     ----------
     matrix, n, symmetrize
         As for `symbolic`.
     preset : {'fast', 'default', 'best'}
-        How much time to spend for less fill.
+        How much time to spend for less fill. With `best`, subtrees of the dissection are ordered by
+        minimum degree or multisection instead where that takes fewer operations.
     tries : int, optional
         Separators that are computed for each separator of the tree; the best one is kept.
     leaf_size : int, optional
@@ -77,7 +80,9 @@ def nested_dissection(
     largest_side : float, optional
         Largest share of the rows that may be on one side of a separator, in 0.5..1.
     seed : int
-    backend, threads, progress, profile
+    backend : {'auto', 'cpu', 'kokkos-openmp', 'kokkos-serial'}
+        A back end on CPUs; `auto` is `cpu`.
+    threads, progress, profile
         As for `partition`.
 
     Returns
@@ -99,9 +104,10 @@ def nested_dissection(
     >>> order.fill < jetpy.symbolic(grid).fill / 2
     True
     """
-    graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     effort = _chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
     seed = whole_number("seed", seed)
+    one_of(BACKENDS, "backend", backend)
+    graph = pattern_graph(matrix, n, symmetrize=symmetrize)
 
     def work(engine: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
         start = perf_counter()
@@ -122,17 +128,16 @@ def dissected(
     compression = compress(graph)
     groups = compression.graph
     node_of, tree = dissect(engine, groups, effort, seed)
-    order = np.argsort(node_of, kind="stable").astype(np.int32)
-    leaves = np.where(tree.is_leaf[node_of], node_of, -1)
-    order[tree.is_leaf[node_of[order]]] = block_orders(engine, groups, leaves, len(tree))
-    return compression.expand(order), _with_rows(tree, node_of, compression)
+    order = block_orders(engine, groups, node_of, len(tree))
+    if effort.choice:
+        order, tree = choose(engine, groups, order, tree)
+    return compression.expand(order), _with_rows(tree, order, compression)
 
 
-def _with_rows(
-    tree: SeparatorTree, node_of: Permutation, compression: Compression
-) -> SeparatorTree:
+def _with_rows(tree: SeparatorTree, order: Permutation, compression: Compression) -> SeparatorTree:
     """Return the tree with rows instead of groups as columns; dense rows become its root."""
-    sizes = np.bincount(node_of, compression.graph.vertex_weights, len(tree)).astype(np.int32)
+    rows_before = np.append(0, np.cumsum(compression.graph.vertex_weights[order]))
+    sizes = np.diff(rows_before[tree.starts]).astype(np.int32)
     parents = tree.parents
     if len(compression.dense):
         sizes = np.append(sizes, np.int32(len(compression.dense)))
