@@ -1,0 +1,104 @@
+"""Nested dissection: permutations, separators that separate, little fill, equal on all threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy import generators
+from jetpy.ordering.symbolic import checked_permutation
+
+SPECIAL = {
+    "empty": np.zeros((0, 0), bool),
+    "one row": np.ones((1, 1), bool),
+    "no entries": np.zeros((300, 300), bool),
+    "clique": np.ones((200, 200), bool),
+    "path": np.eye(400, k=1, dtype=bool) | np.eye(400, k=-1, dtype=bool),
+    "star": np.pad(np.zeros((399, 399), bool), (1, 0), constant_values=True),
+}
+
+
+def graph_of(pattern: np.ndarray) -> jetpy.Graph:
+    return jetpy.as_graph(sp.csr_array(pattern.astype(np.int32)), pattern=True)
+
+
+def check(graph: jetpy.Graph, found: jetpy.Ordering) -> None:
+    """Check that the order is a permutation and that the tree separates."""
+    checked_permutation(found.perm, graph.n)
+    assert found.fill == jetpy.symbolic(graph, found.perm).fill
+    tree = found.tree
+    assert tree is not None
+    assert int(tree.starts[-1]) == graph.n and (tree.sizes > 0).all()
+    node = np.repeat(np.arange(len(tree)), tree.sizes)[found.iperm]
+    above: list[set[int]] = [set() for _ in range(len(tree))]
+    for i in range(len(tree) - 1, -1, -1):
+        parent = int(tree.parents[i])
+        above[i] = {i} if parent < 0 else above[parent] | {i}
+    for u, v in zip(graph.sources(0, graph.n), graph.indices, strict=True):
+        low, high = sorted((int(node[u]), int(node[v])))
+        assert high in above[low]
+
+
+@pytest.mark.parametrize("preset", ["fast", "default", "best"])
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_patterns(name: str, preset: Any) -> None:
+    graph = graph_of(SPECIAL[name])
+    check(graph, jetpy.nested_dissection(graph, preset=preset, leaf_size=20))
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 150),
+    st.sampled_from([0.005, 0.02, 0.06, 0.3]),
+    st.integers(1, 30),
+    st.sampled_from(["fast", "default", "best"]),
+)
+def test_random_patterns(seed: int, n: int, density: float, leaf: int, preset: Any) -> None:
+    pattern = np.random.default_rng(seed).random((n, n)) < density
+    graph = graph_of(pattern | pattern.T)
+    check(graph, jetpy.nested_dissection(graph, preset=preset, leaf_size=leaf, seed=seed % 1000))
+
+
+@pytest.mark.parametrize("preset", ["fast", "default", "best"])
+def test_same_order_on_one_and_two_threads(preset: Any) -> None:
+    graph = generators.delaunay(4000, seed=5)
+    first, second = (jetpy.nested_dissection(graph, preset=preset, threads=t) for t in (1, 2))
+    assert np.array_equal(first.perm, second.perm)
+    check(graph, first)
+
+
+def test_less_fill_than_minimum_degree_on_a_grid() -> None:
+    grid = generators.grid(100, 100)
+    assert jetpy.nested_dissection(grid).fill < 0.9 * jetpy.minimum_degree(grid).fill
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"preset": "ultra"}, "preset"),
+        ({"tries": 0}, "tries"),
+        ({"leaf_size": 0}, "leaf_size"),
+        ({"imbalances": ()}, "imbalances"),
+        ({"imbalances": (2.0,)}, "imbalances"),
+        ({"largest_side": 0.4}, "largest_side"),
+        ({"seed": -1}, "seed"),
+        ({"backend": "cuda"}, "backend"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(jetpy.OptionError, match=message):
+        jetpy.nested_dissection(generators.grid(3, 3), **options)
+
+
+def test_a_pattern_that_is_not_symmetric() -> None:
+    matrix = sp.csr_array(([1], ([0], [1])), shape=(2, 2))
+    with pytest.raises(jetpy.GraphError, match="symmetric"):
+        jetpy.nested_dissection(matrix)
+    assert jetpy.nested_dissection(matrix, symmetrize=True).fill == 3
