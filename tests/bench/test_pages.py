@@ -10,7 +10,9 @@ import pytest
 
 from bench.pages import __main__ as program
 from bench.pages import other, times
+from bench.pages.claims import SENTENCES
 from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
+from bench.pages.sentences import Sentence
 from bench.pages.table import ROOT, STUDIES
 from bench.pages.tables import OTHER_NUMBERS, PENDING, TABLES
 from bench.provenance import FILE, UNKNOWN, measurements_of
@@ -24,6 +26,12 @@ MARKED_PAGES = [name for name, text in PAGES.items() if names(text)]
 @pytest.mark.parametrize("page", MARKED_PAGES)
 def test_tables_of_a_page_equal_their_data(page: str) -> None:
     assert updated(PAGES[page]) == PAGES[page], "run python -m bench.pages"
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence.numbers.__name__)
+def test_numbers_of_a_sentence_equal_their_data(sentence: Sentence) -> None:
+    page = PAGES[sentence.page]
+    assert sentence.updated(page) == page, "run python -m bench.pages"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -90,6 +98,23 @@ def test_changed_cells_are_written_again(
     assert "| old |" not in text
     assert "| 16 (Xeon) | `fast` |" in text
     assert capsys.readouterr().err == "page.md differs\n" * 2
+
+
+def test_numbers_of_a_sentence_are_written_again() -> None:
+    sentence = Sentence("page.md", "takes {} s (`a`), up to {}.", lambda: ["0.5", "2,000"])
+    page = "It takes 12.25 s\n(`a`), up to 1. It takes 3 s.\n"
+    assert sentence.updated(page) == "It takes 0.5 s\n(`a`), up to 2,000. It takes 3 s.\n"
+
+
+@pytest.mark.parametrize("page", ["takes long", "takes 1 s or takes 2 s"])
+def test_sentences_that_a_page_does_not_contain_once_are_an_error(page: str) -> None:
+    with pytest.raises(SystemExit, match=r"page\.md contains [02] times: takes \{\} s"):
+        Sentence("page.md", "takes {} s", lambda: ["1"]).updated(page)
+
+
+def test_a_sentence_needs_a_number_for_each_gap() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        Sentence("page.md", "{} of {}", lambda: ["1"]).updated("1 of 2")
 
 
 def test_unknown_tables_are_an_error() -> None:
