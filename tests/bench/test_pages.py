@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.pages import __main__ as program
-from bench.pages import other, times
+from bench.pages import other, study, times
 from bench.pages.claims import SENTENCES
 from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
 from bench.pages.sentences import Sentence
@@ -18,6 +18,7 @@ from bench.pages.tables import OTHER_NUMBERS, PENDING, TABLES
 from bench.provenance import FILE, UNKNOWN, measurements_of
 from bench.records import append_record
 from jetpy.study.machine import FILE as MACHINES
+from jetpy.study.results import read_results
 
 PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
 MARKED_PAGES = [name for name, text in PAGES.items() if names(text)]
@@ -180,6 +181,15 @@ def test_two_processes_are_compared_with_two_threads(tmp_path: Path) -> None:
             append_record(path, {**record, "seconds": seconds, "single_seconds": 2.0})
     rows = other.of_processes(path).rows
     assert rows == [[title, "1.50", "1.00"] for title in other.GRAPHS.values()]
+
+
+def test_bandwidth_has_a_row_per_platform_and_a_column_per_preset() -> None:
+    file = STUDIES / "2026-11-h100-study/kernels.csv"
+    shares = read_results(file.parent).by_bandwidth.by_platform
+    cells = study.by_bandwidth(file)
+    assert cells.headers == ["", "`fast`", "`default`"]
+    assert [row[0] for row in cells.rows] == ["`cpu`, Xeon, 16 threads", "`cuda`, H100"]
+    assert cells.rows[1][2] == f"{shares['jetpy/default']['20553809 gpu']:.2f}"
 
 
 def test_other_distributed_partitioners_have_a_row(tmp_path: Path) -> None:
