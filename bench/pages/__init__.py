@@ -1,1 +1,1 @@
-"""Tables of the documentation, generated from the files in `bench/studies`."""
+"""Tables and sentences of the documentation, generated from the files in `bench/studies`."""

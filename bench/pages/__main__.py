@@ -1,9 +1,10 @@
-"""Write the tables of the documentation again from the files in `bench/studies`."""
+"""Write tables and sentences of the documentation again from the files in `bench/studies`."""
 
 from __future__ import annotations
 
 import argparse
 
+from bench.pages.claims import SENTENCES
 from bench.pages.marked import pages, updated
 from bench.pages.table import ROOT
 from bench.tables import note
@@ -20,6 +21,9 @@ def main() -> None:
     for page in pages():
         before = page.read_text(encoding="utf-8")
         after = updated(before)
+        for sentence in SENTENCES:
+            if sentence.page == page.relative_to(ROOT).as_posix():
+                after = sentence.updated(after)
         if after != before:
             different += 1
             note(f"{page.relative_to(ROOT)} differs")

@@ -43,6 +43,13 @@ WITH_PROGRAM = {
     "metis": "METIS (one thread)",
 }
 """Tools of the study with the C++ Jet."""
+BANDWIDTH = {
+    "20553809 cpu-16": "`cpu`, Xeon, 16 threads",
+    "20553809 gpu": "`cuda`, H100",
+    "epyc cpu-1": "`cpu`, EPYC, 1 thread",
+    "epyc cpu-2": "`cpu`, EPYC, 2 threads",
+}
+"""Platforms whose kernels were timed."""
 BACK_ENDS = {NATIVE: "`cpu`, `cuda`", KOKKOS: "`kokkos-openmp`, `kokkos-cuda`"}
 
 
@@ -149,12 +156,19 @@ def by_efficiency(performance: Path) -> Cells:
     return Cells(["", *PLATFORMS.values(), "metric"], rows)
 
 
-def by_bandwidth(kernels: Path) -> Cells:
-    """Return the shares of the bandwidth that jetpy's back ends use, and Pennycook's metric."""
-    found = read_results(kernels.parent).by_bandwidth
-    return Cells(
-        ["", *PLATFORMS.values(), "metric"], efficiency_rows("bandwidth", found, BACK_ENDS)
-    )
+def by_bandwidth(*kernels: Path) -> Cells:
+    """Return a row per platform: the share of the bandwidth that each preset of jetpy uses.
+
+    The files are of studies of one machine each. Shares are harmonic means over the problems.
+    """
+    rows = []
+    for path in kernels:
+        found = read_results(path.parent)
+        for platform in found.platforms:
+            title = BANDWIDTH[platform]
+            own = (found.by_bandwidth.by_platform[f"jetpy/{preset}"] for preset in PRESETS)
+            rows.append([title, *(_text(shares.get(platform)) for shares in own)])
+    return Cells(["", *(f"`{preset}`" for preset in PRESETS)], rows)
 
 
 def overview(cores: Path, performance: Path) -> Cells:

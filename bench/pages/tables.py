@@ -35,7 +35,7 @@ TABLES: Mapping[str, Table] = {
     "study-peers": Table(study.over_peers, [STUDY]),
     "study-jet": Table(study.over_program, ["2026-11-h100-study/performance.csv"]),
     "study-efficiency": Table(study.by_efficiency, [STUDY]),
-    "study-bandwidth": Table(study.by_bandwidth, ["2026-11/kernels.csv"]),
+    "study-bandwidth": Table(study.by_bandwidth, ["2026-11-h100-study/kernels.csv"]),
     "small": Table(times.on_small_graphs, ["2026-11-epyc/many.jsonl"]),
     "threads": Table(
         times.of_concurrent_calls, ["2026-11-epyc/threads.jsonl", "2026-11-xeon/threads.jsonl"]
@@ -52,7 +52,6 @@ TABLES: Mapping[str, Table] = {
 """Tables by name. The tables that `PENDING` names as well do not have their files yet."""
 
 PENDING: Mapping[str, str] = {
-    "study-bandwidth": "jetpy study GRAPHS -k 8,64 --threads 1,2",
     "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
     "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",

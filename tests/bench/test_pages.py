@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from bench.pages import __main__ as program
-from bench.pages import other, times
+from bench.pages import other, study, times
+from bench.pages.claims import SENTENCES
 from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
+from bench.pages.sentences import Sentence
 from bench.pages.table import ROOT, STUDIES
 from bench.pages.tables import OTHER_NUMBERS, PENDING, TABLES
 from bench.provenance import FILE, UNKNOWN, measurements_of
 from bench.records import append_record
 from jetpy.study.machine import FILE as MACHINES
+from jetpy.study.results import read_results
 
 PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
 MARKED_PAGES = [name for name, text in PAGES.items() if names(text)]
@@ -24,6 +27,12 @@ MARKED_PAGES = [name for name, text in PAGES.items() if names(text)]
 @pytest.mark.parametrize("page", MARKED_PAGES)
 def test_tables_of_a_page_equal_their_data(page: str) -> None:
     assert updated(PAGES[page]) == PAGES[page], "run python -m bench.pages"
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence.numbers.__name__)
+def test_numbers_of_a_sentence_equal_their_data(sentence: Sentence) -> None:
+    page = PAGES[sentence.page]
+    assert sentence.updated(page) == page, "run python -m bench.pages"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -92,6 +101,23 @@ def test_changed_cells_are_written_again(
     assert capsys.readouterr().err == "page.md differs\n" * 2
 
 
+def test_numbers_of_a_sentence_are_written_again() -> None:
+    sentence = Sentence("page.md", "takes {} s (`a`), up to {}.", lambda: ["0.5", "2,000"])
+    page = "It takes 12.25 s\n(`a`), up to 1. It takes 3 s.\n"
+    assert sentence.updated(page) == "It takes 0.5 s\n(`a`), up to 2,000. It takes 3 s.\n"
+
+
+@pytest.mark.parametrize("page", ["takes long", "takes 1 s or takes 2 s"])
+def test_sentences_that_a_page_does_not_contain_once_are_an_error(page: str) -> None:
+    with pytest.raises(SystemExit, match=r"page\.md contains [02] times: takes \{\} s"):
+        Sentence("page.md", "takes {} s", lambda: ["1"]).updated(page)
+
+
+def test_a_sentence_needs_a_number_for_each_gap() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        Sentence("page.md", "{} of {}", lambda: ["1"]).updated("1 of 2")
+
+
 def test_unknown_tables_are_an_error() -> None:
     with pytest.raises(SystemExit, match="no table is called nothing"):
         updated("<!-- table: nothing -->\n<!-- end -->\n")
@@ -155,6 +181,15 @@ def test_two_processes_are_compared_with_two_threads(tmp_path: Path) -> None:
             append_record(path, {**record, "seconds": seconds, "single_seconds": 2.0})
     rows = other.of_processes(path).rows
     assert rows == [[title, "1.50", "1.00"] for title in other.GRAPHS.values()]
+
+
+def test_bandwidth_has_a_row_per_platform_and_a_column_per_preset() -> None:
+    file = STUDIES / "2026-11-h100-study/kernels.csv"
+    shares = read_results(file.parent).by_bandwidth.by_platform
+    cells = study.by_bandwidth(file)
+    assert cells.headers == ["", "`fast`", "`default`"]
+    assert [row[0] for row in cells.rows] == ["`cpu`, Xeon, 16 threads", "`cuda`, H100"]
+    assert cells.rows[1][2] == f"{shares['jetpy/default']['20553809 gpu']:.2f}"
 
 
 def test_other_distributed_partitioners_have_a_row(tmp_path: Path) -> None:

@@ -1,0 +1,251 @@
+"""The sentences of the documentation whose numbers come from the files in `bench/studies`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from statistics import geometric_mean
+
+from bench.comparisons import ratios, seconds
+from bench.pages.sentences import Sentence
+from bench.pages.table import STUDIES, Cells
+from bench.pages.tables import CORES, MESSAGES, TABLES
+from bench.pages.times import KAMINPAR
+from bench.records import Record, read_records
+from bench.speedups import METIS, Runs, by_threads, in_group, is_jetpy
+
+PERFORMANCE, CHOOSING = "docs/performance.md", "docs/choosing.md"
+XEON, EPYC = CORES
+
+
+@cache
+def table(name: str) -> Cells:
+    """Return the headers and rows of a table of the documentation."""
+    return TABLES[name].cells(*TABLES[name].paths())
+
+
+def cell(name: str, row: str, column: int) -> str:
+    """Return a cell of a table by the text of its row's first cell and the index of its column."""
+    [cells] = [cells for cells in table(name).rows if cells[0] == row]
+    return cells[column]
+
+
+def cells(name: str, *places: tuple[str, int]) -> list[str]:
+    """Return several cells of a table, each by row and column."""
+    return [cell(name, *place) for place in places]
+
+
+def percent_smaller(ratio: str, digits: int = 0) -> str:
+    """Return by how many percent something is smaller, given its ratio as a text.
+
+    >>> percent_smaller("0.881"), percent_smaller("0.958", 1)
+    ('12', '4.2')
+    """
+    return f"{100 * (1 - float(ratio)):.{digits}f}"
+
+
+def rounded(text: str, digits: int) -> str:
+    """Return a number with fewer digits.
+
+    >>> rounded("1.318", 1)
+    '1.3'
+    """
+    return f"{float(text):.{digits}f}"
+
+
+def cuts_over_metis() -> list[str]:
+    """Return by how many percent cuts of `default` are smaller than METIS's, and the cases."""
+    number, ratio = cells("cuts", ("`default`", 1), ("`default`", 3))
+    return [percent_smaller(ratio), number]
+
+
+def over_jet_on_a_gpu() -> list[str]:
+    """Return the cases on one H100, times and cuts of both presets, and the worst time."""
+    _, number, time, worst, cut, fast_time, fast_worst, fast_cut = next(
+        row for row in table("gpu").rows if row[0] == "all"
+    )
+    return [
+        number,
+        *(rounded(time, 2), percent_smaller(cut, 1)),
+        *(rounded(fast_time, 2), percent_smaller(fast_cut, 1)),
+        rounded(str(max(float(worst), float(fast_worst))), 1),
+    ]
+
+
+def runs_on(path: str) -> Runs:
+    """Return the records of a file of `bench.cores`."""
+    return by_threads(read_records(STUDIES / path))
+
+
+def over_kaminpar_on_16_threads() -> list[str]:
+    """Return the mean and the worst time of `default` divided by KaMinPar's on 16 threads."""
+    found = runs_on(XEON)
+    times = ratios(found["jetpy/cpu/default"][16], found[KAMINPAR][16], seconds).values()
+    return [f"{geometric_mean(times):.2f}", f"{max(times):.1f}"]
+
+
+def both_presets_over_kaminpar() -> list[str]:
+    """Return the times of `default` and `fast` divided by KaMinPar's on 16 threads."""
+    rows = table("cores").rows
+    found = {row[1]: row[2] for row in rows if row[0] == "16 (Xeon)"}
+    return [found["`default`"], found["`fast`"]]
+
+
+def over_metis_on_large_graphs() -> list[str]:
+    """Return the cases of at least 250,000 vertices, and `default`'s time over METIS's there."""
+    found = runs_on(EPYC)
+    ours = {
+        case: record
+        for case, record in found["jetpy/cpu/default"][2].items()
+        if record["n"] >= 250_000
+    }
+    times = ratios(ours, found[METIS][1], seconds).values()
+    return [str(len(ours)), f"{geometric_mean(times):.2f}"]
+
+
+def on_graphs_used_for_tuning() -> Iterator[str]:
+    """Yield `fast`'s and `default`'s times divided by KaMinPar's on 16 threads, known graphs."""
+    found = runs_on(XEON)
+    for preset in ("fast", "default"):
+        times = ratios(found[f"jetpy/cpu/{preset}"][16], found[KAMINPAR][16], seconds)
+        yield f"{geometric_mean(in_group(times, 'known').values()):.2f}"
+
+
+def speedups_to_16_threads() -> Iterator[str]:
+    """Yield the mean speedups from one to 16 threads of `fast`, `default` and KaMinPar.
+
+    The last number is the least speedup of jetpy.
+    """
+    found, least = runs_on(XEON), []
+    for name in ("jetpy/cpu/fast", "jetpy/cpu/default", KAMINPAR):
+        speedups = ratios(found[name][1], found[name][16], seconds).values()
+        yield f"{geometric_mean(speedups):.1f}"
+        if is_jetpy(name):
+            least.append(min(speedups))
+    yield f"{min(least):.1f}"
+
+
+def batches() -> list[Record]:
+    """Return the records of `bench.incremental`."""
+    return read_records(STUDIES / "2026-11-epyc/incremental.jsonl")
+
+
+def times_of_small_batches() -> list[str]:
+    """Return the shortest and the longest mean time of a batch of 50 modifiers in milliseconds."""
+    found = [1000 * r["seconds"] for r in batches() if r["modifiers"] == 50]
+    return [f"{min(found):.1f}", f"{max(found):.1f}"]
+
+
+def cuts_of_batches() -> list[str]:
+    """Return how often an updated cut is 3 % larger than a new one, of how often, and the worst."""
+    found = [
+        ours / theirs
+        for r in batches()
+        if r["modifiers"] <= 500
+        for ours, theirs in zip(r["cuts"], r["full_cuts"], strict=True)
+    ]
+    larger = sum(ratio > 1.03 for ratio in found)
+    return [str(larger), str(len(found)), f"{100 * (max(found) - 1):.1f}"]
+
+
+def totals_of_messages() -> Iterator[str]:
+    """Yield the calls and megabytes of a process, for the cube and for the R-MAT graph."""
+    for record in read_records(STUDIES / MESSAGES[0]):
+        yield f"{record['calls']:,}"
+        yield f"{record['sent_bytes'] / 1e6:.0f}"
+
+
+def over_mtkahypar_by_imbalance() -> list[str]:
+    """Return `default`'s cuts over Mt-KaHyPar's at three imbalances, and the number of graphs."""
+    places = ("imbalance 0.1 %", 4), ("unit weights", 4), ("imbalance 10 %", 4)
+    return [*cells("conditions", *places), cell("conditions", "imbalance 10 %", 1)]
+
+
+def small_meshes() -> list[str]:
+    """Return the times of `default` and `fast` over METIS's on 4,000 vertices."""
+    return cells("small", ("4,000", 1), ("4,000", 3))
+
+
+def cut_of_the_mesh() -> list[str]:
+    """Return the cut of `default` on the mesh of 100,000 vertices."""
+    headers, [row] = table("presets-on-a-mesh")
+    return [row[headers.index("`default`")]]
+
+
+SENTENCES: Sequence[Sentence] = (
+    Sentence(
+        "README.md",
+        "jetpy's cuts are {} % smaller than METIS's (geometric mean of {} cases",
+        cuts_over_metis,
+    ),
+    Sentence(
+        "README.md",
+        "on one H100 ({} cases, upload included), `default` takes {} times as long with {} % "
+        "smaller cuts, and `fast` {} times as long with {} % smaller cuts. The worst case takes {} "
+        "times as long.",
+        over_jet_on_a_gpu,
+    ),
+    Sentence(
+        "README.md",
+        "on meshes of 4,000 vertices jetpy takes {} times as long (`default`) or {} times as long "
+        "(`fast`)",
+        small_meshes,
+    ),
+    Sentence(
+        "README.md",
+        "on 16 threads, `default` takes {} times as long on average, but up to {} times as long.",
+        over_kaminpar_on_16_threads,
+    ),
+    Sentence(
+        PERFORMANCE,
+        "On the graphs of 250,000 vertices or more ({} cases), `default` on two threads of the "
+        "EPYC takes {} times as long as METIS on one.",
+        over_metis_on_large_graphs,
+    ),
+    Sentence(
+        PERFORMANCE,
+        "On the first six alone, `fast` and `default` take {} and {} times as long as KaMinPar on "
+        "16 threads.",
+        on_graphs_used_for_tuning,
+    ),
+    Sentence(
+        PERFORMANCE,
+        "From one to 16 threads, `fast` gets {} times as fast, `default` {} times and KaMinPar {} "
+        "times. The least speedup of jetpy is {}.",
+        speedups_to_16_threads,
+    ),
+    Sentence(
+        PERFORMANCE,
+        "A batch of 50 took {} to {} ms.",
+        times_of_small_batches,
+    ),
+    Sentence(
+        PERFORMANCE,
+        "the cut was more than 3 % larger than a new partition's in {} of {} comparisons, and at "
+        "most {} % larger.",
+        cuts_of_batches,
+    ),
+    Sentence(
+        CHOOSING,
+        "On 16 threads, `default` takes {} times and `fast` {} times as long as KaMinPar",
+        both_presets_over_kaminpar,
+    ),
+    Sentence(
+        CHOOSING,
+        "Mt-KaHyPar's default: {} times as much at 0.1 %, {} times at 3 % and {} times at 10 % "
+        "({} graphs).",
+        over_mtkahypar_by_imbalance,
+    ),
+    Sentence(
+        CHOOSING,
+        "the mesh above has a cut of {} with and without `--connected`",
+        cut_of_the_mesh,
+    ),
+    Sentence(
+        "docs/scaling.md",
+        "The totals are {} calls and {} MB for the cube, and {} calls and {} MB for the R-MAT "
+        "graph.",
+        totals_of_messages,
+    ),
+)
+"""Sentences in the order of the pages. If the words of one change, change them here as well."""
