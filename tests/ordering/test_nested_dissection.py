@@ -34,7 +34,8 @@ def check(graph: jetpy.Graph, found: jetpy.Ordering) -> None:
     assert found.fill == jetpy.symbolic(graph, found.perm).fill
     tree = found.tree
     assert tree is not None
-    assert int(tree.starts[-1]) == graph.n and (tree.sizes > 0).all()
+    assert int(tree.starts[-1]) == graph.n
+    assert (tree.sizes > 0).all()
     node = np.repeat(np.arange(len(tree)), tree.sizes)[found.iperm]
     above: list[set[int]] = [set() for _ in range(len(tree))]
     for i in range(len(tree) - 1, -1, -1):
