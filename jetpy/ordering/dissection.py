@@ -283,13 +283,10 @@ class Tools:
         )
         launch(kernels.coarsen_nodes)
         best = backend.empty(VERTEX_ROOM * n * tries)
-        launch(
-            kernels.grow_separators,
-            growings=effort.growings,
-            passes=effort.passes,
-            other=levels.other,
-            best=best,
-        )
+        start = {"tries": tries, "growings": effort.growings, "passes": effort.passes}
+        launch(kernels.grow_bisections, best=best, **start)
+        launch(kernels.refine_bisections, tries=tries, passes=effort.passes)
+        launch(kernels.grow_separators, best=best, other=levels.other, **start)
         launch(
             kernels.refine_separators,
             passes=effort.passes,

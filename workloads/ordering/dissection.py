@@ -18,7 +18,7 @@ from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
 from jetpy.workloads.initial.inner_levels import coarsen
-from jetpy.workloads.initial.two_way import grow, refine
+from jetpy.workloads.initial.two_way import grow, measure, overload_of, refine
 from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
@@ -165,31 +165,93 @@ def coarsen_nodes(i: int, levels: Separations):
             break
 
 
+@pk.function
+def is_bisection(i: int, tries: int) -> bool:
+    """Whether a try is a bisection with a small cut until it reaches the finest level.
+
+    Every other try is. On coarse levels of dense graphs, all separators are large.
+    """
+    return i % tries % 2 == 1
+
+
+@pk.workunit
+def grow_bisections(
+    i: int,
+    tries: int,
+    growings: int,
+    passes: int,
+    levels: Separations,
+    best: pk.View1D[pk.int32],
+):
+    """Bisect the coarsest level of a try `growings` times, and keep the smallest cut."""
+    if not is_bisection(i, tries):
+        return
+    here: int = i * Field.COUNT
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
+    overload: pk.int64 = 0
+    cut: pk.int64 = 0
+    for growing in range(growings):
+        grow(growing, here, levels)
+        refine(passes, here, levels)
+        now: pk.int64 = overload_of(here, levels)
+        new_cut: pk.int64 = levels.numbers[here + Field.CUT]
+        if growing == 0 or now < overload or (now == overload and new_cut < cut):
+            overload = now
+            cut = new_cut
+            for v in range(begin, end):
+                best[v] = levels.sides[v]
+    for v in range(begin, end):
+        levels.sides[v] = best[v]
+
+
+@pk.function
+def project(here: int, levels: Separations):
+    """Switch to the next finer level: its vertices get the sides of their coarse vertices."""
+    level: int = levels.numbers[here + Field.LEVELS] - 1
+    begin: int = levels.numbers[here + Field.LEVEL_BEGINS + level]
+    end: int = levels.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
+    for v in range(begin, end):
+        levels.sides[v] = levels.sides[levels.coarse_of[v]]
+    levels.numbers[here + Field.LEVELS] = level
+    levels.numbers[here + Field.BEGIN] = begin
+    levels.numbers[here + Field.END] = end
+
+
+@pk.workunit
+def refine_bisections(i: int, tries: int, passes: int, levels: Separations):
+    """Project the bisection of a try to its finest level, refine it on each, and separate."""
+    if not is_bisection(i, tries):
+        return
+    here: int = i * Field.COUNT
+    while levels.numbers[here + Field.LEVELS] > 0:
+        project(here, levels)
+        measure(here, levels)
+        refine(passes, here, levels)
+    measure(here, levels)
+    separate_sides(here, levels)
+
+
 @pk.workunit
 def grow_separators(
     i: int,
+    tries: int,
     growings: int,
     passes: int,
     levels: Separations,
     other: Heaps,
     best: pk.View1D[pk.int32],
 ):
-    """Find `growings` separators of the coarsest level of a try, and keep the best one.
-
-    Every other one begins as a bisection with a small cut.
-    """
+    """Find `growings` separators of the coarsest level of a try, and keep the best one."""
+    if is_bisection(i, tries):
+        return
     here: int = i * Field.COUNT
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
     overload: pk.int64 = 0
     score: pk.int64 = 0
     for growing in range(growings):
-        if growing % 2 == 0:
-            grow(growing, here, levels)
-            refine(passes, here, levels)
-            separate_sides(here, levels)
-        else:
-            grow_separator(growing, here, levels, other)
+        grow_separator(growing, here, levels, other)
         refine_separator(passes, here, levels, other)
         now: pk.int64 = excess_of(here, levels)
         new_score: pk.int64 = score_of(here, levels)
@@ -210,19 +272,12 @@ def refine_separators(i: int, passes: int, share: int, levels: Separations, othe
     """
     here: int = i * Field.COUNT
     limit_sides(share, here, levels)
-    coarsest: int = levels.numbers[here + Field.LEVELS]
-    level: int = coarsest
-    while level >= 0:
-        if level < coarsest:
-            begin: int = levels.numbers[here + Field.LEVEL_BEGINS + level]
-            end: int = levels.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
-            for v in range(begin, end):
-                levels.sides[v] = levels.sides[levels.coarse_of[v]]
-            levels.numbers[here + Field.BEGIN] = begin
-            levels.numbers[here + Field.END] = end
+    weigh_sides(here, levels)
+    refine_separator(passes, here, levels, other)
+    while levels.numbers[here + Field.LEVELS] > 0:
+        project(here, levels)
         weigh_sides(here, levels)
         refine_separator(passes, here, levels, other)
-        level -= 1
 
 
 @pk.function
