@@ -171,7 +171,7 @@ def is_bisection(i: int, tries: int) -> bool:
 
     Every other try is. On coarse levels of dense graphs, all separators are large.
     """
-    return i % tries % 2 == 1
+    return i % tries % 2 == 0
 
 
 @pk.workunit
