@@ -120,9 +120,9 @@ def _vertex_count(file: Path) -> int:
         return int(next(line for line in stream if not line.startswith(b"%")).split()[0])
 
 
-def generated_instances(folder: Path, recipes: Recipes = RECIPES) -> Iterator[Instance]:
+def generated_instances(folder: Path, recipes: Recipes | None = None) -> Iterator[Instance]:
     """Yield the generated graphs. `load` stores each of them as NAME.npz in the folder."""
-    for kind, own in recipes.items():
+    for kind, own in (recipes or RECIPES).items():
         for name, (cls, n, make) in own.items():
             yield Instance(name, cls, kind, n, partial(_cached, folder / f"{name}.npz", make))
 
@@ -145,8 +145,8 @@ def add_options(parser: argparse.ArgumentParser, *, min_n: int = 0) -> None:
     )
 
 
-def listed(options: argparse.Namespace, recipes: Recipes = RECIPES) -> list[Instance]:
-    """Return all graphs of `--graphs` and `--generated`."""
+def listed(options: argparse.Namespace, recipes: Recipes | None = None) -> list[Instance]:
+    """Return all graphs of `--graphs` and `--generated`, by default those of `RECIPES`."""
     instances: list[Instance] = []
     if options.graphs:
         instances.extend(real_instances(options.graphs))
@@ -155,7 +155,7 @@ def listed(options: argparse.Namespace, recipes: Recipes = RECIPES) -> list[Inst
     return instances
 
 
-def selected(options: argparse.Namespace, recipes: Recipes = RECIPES) -> list[Instance]:
+def selected(options: argparse.Namespace, recipes: Recipes | None = None) -> list[Instance]:
     """Return the graphs that the options select.
 
     Raises

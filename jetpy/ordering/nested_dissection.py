@@ -26,8 +26,8 @@ from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic, analysed, pattern_graph
 from jetpy.progress import Progress, ProgressOption
 
-SPREAD = (0.1, 0.2, 0.4, 0.03)
-"""Imbalances of the tries: separators in the middle, and lopsided ones that may be smaller."""
+SPREAD = (0.2, 0.5)
+"""Imbalances of the tries, in turn: bisections near the middle, and separators that may be lopsided."""
 EFFORTS: Mapping[str, Effort] = {
     "fast": Effort(tries=1, imbalances=SPREAD),
     "default": Effort(tries=4, imbalances=SPREAD),

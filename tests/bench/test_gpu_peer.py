@@ -33,7 +33,7 @@ def small_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "grid4": ("mesh", 16, partial(jetpy.generators.grid, 4, 4)),
         "grid8": ("mesh", 64, partial(jetpy.generators.grid, 8, 8)),
     }
-    monkeypatch.setattr(instances, "GENERATED", make)
+    monkeypatch.setattr(instances, "RECIPES", {"generated": make})
     (tmp_path / "real").mkdir()
     jetpy.write_graph(tmp_path / "real" / "uk.npz", jetpy.generators.grid(9, 8))
 
