@@ -27,7 +27,7 @@ from jetpy.ordering.symbolic import Permutation, Symbolic, analysed, pattern_gra
 from jetpy.progress import Progress, ProgressOption
 
 SPREAD = (0.2, 0.5)
-"""Imbalances of the tries, in turn: bisections near the middle, and separators that may be lopsided."""
+"""Imbalances of the tries, in turn: bisections, and separators that may be lopsided."""
 EFFORTS: Mapping[str, Effort] = {
     "fast": Effort(tries=1, imbalances=SPREAD),
     "default": Effort(tries=4, imbalances=SPREAD),
