@@ -20,7 +20,7 @@ CHECKS = (
     *("members", "ghosts", "subgraph ids", "subgraph edges", "subgraph weights"),
     *("evaluated", "refined is no worse"),
     *("permutation", "elimination tree", "column counts", "fill", "operations"),
-    *("no fill of forests",),
+    *("no fill of forests", "tree", "separated"),
 )
 
 

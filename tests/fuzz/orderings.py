@@ -1,4 +1,4 @@
-"""Problems for `minimum_degree` and `symbolic`."""
+"""Problems for `nested_dissection`, `minimum_degree` and `symbolic`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
 from tests.fuzz.oracles import Ints
 
-CHOICES: Choices = {"order": ["minimum degree", "random", "natural"]}
+PRESETS = ["fast", "default", "best"]
+CHOICES: Choices = {"order": ["minimum degree", "random", "natural", *PRESETS]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +23,13 @@ class Ordered:
     graph: Graph
     order: str
     given: Ints
+    leaf_size: int
+    seed: int
 
     def __str__(self) -> str:
-        return f"ordering: {self.graph.name}, {self.order}"
+        return (
+            f"ordering: {self.graph.name}, {self.order}, leaves {self.leaf_size}, seed {self.seed}"
+        )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, n, perm = self.graph, self.graph.n, self.given
@@ -33,6 +38,13 @@ class Ordered:
             perm = found.perm.astype(np.int64)
             yield equal("permutation", np.sort(perm), np.arange(n))
             yield equal("permutation", perm[found.iperm], np.arange(n))
+        if self.order in PRESETS:
+            found, *others = (self.dissected(engine) for engine in engines)
+            perm = found.perm.astype(np.int64)
+            yield equal("permutation", np.sort(perm), np.arange(n))
+            for other in others:
+                yield equal("engines agree", other.perm, found.perm)
+            yield from separated(graph, found)
         structure = jetpy.symbolic(graph, perm)
         parents, counts = eliminated(graph, perm)
         yield equal("elimination tree", structure.parents, parents)
@@ -43,6 +55,29 @@ class Ordered:
             n - int((parents < 0).sum())
         ):
             yield same("no fill of forests", structure.fill, n + len(graph.indices) // 2)
+
+    def dissected(self, engine: Engine) -> jetpy.Ordering:
+        return jetpy.nested_dissection(
+            self.graph,
+            preset=self.order,  # type: ignore[arg-type]
+            leaf_size=self.leaf_size,
+            seed=self.seed,
+            **engine,
+        )
+
+
+def separated(graph: Graph, found: jetpy.Ordering) -> Iterator[Finding]:
+    """Check that each edge joins a node of the separator tree and itself or one above it."""
+    tree = found.tree
+    assert tree is not None
+    yield same("tree", int(tree.starts[-1]), graph.n)
+    node = np.repeat(np.arange(len(tree)), tree.sizes)[found.iperm]
+    low, high = np.sort((node[graph.sources(0, graph.n)], node[graph.indices]), axis=0)
+    while (low < high).any():
+        low = np.where(low < high, tree.parents[low], low)
+        if (low < 0).any():
+            break
+    yield equal("separated", low, high)
 
 
 def eliminated(graph: Graph, perm: Ints) -> tuple[Ints, Ints]:
@@ -65,4 +100,4 @@ def ordered(rng: Random) -> Ordered:
     graph = any_graph(rng, most=None, largest=600)
     order = rng.pick("order", CHOICES["order"])
     given = rng.permutation(graph.n) if order == "random" else np.arange(graph.n)
-    return Ordered(graph, order, given)
+    return Ordered(graph, order, given, int(rng.integers(1, 60)), int(rng.integers(0, 1000)))
