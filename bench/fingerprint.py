@@ -14,10 +14,10 @@ import numpy as np
 
 import jetpy
 from bench.child import unavailability_answered
-from bench.modifiers import random_batch
 from jetpy.device.backends import get_backend
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
+from jetpy.study.modifiers import random_batch
 
 MAX_WEIGHT = 9
 ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)
@@ -66,7 +66,8 @@ def updates(k: int, modifiers: int, batches: int, graph: jetpy.Graph, engine: En
     rng, found = np.random.default_rng(0), []
     live = jetpy.IncrementalPartitioner(graph, k, options=ON_BACK_END, **engine)
     for batch in range(batches):
-        live.update(random_batch(rng, live, live.graph, modifiers, near=batch % 2 == 1))
+        near, ids = batch % 2 == 1, live.vertices
+        live.update(random_batch(rng, live.graph, ids, len(live.partition), modifiers, near))
         found += [live.partition, np.array([live.cut], np.int32)]
     return np.concatenate(found)
 

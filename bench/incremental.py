@@ -15,9 +15,9 @@ import numpy as np
 
 import jetpy
 from bench.instances import add_options, selected
-from bench.modifiers import random_batch
 from bench.records import Record, add_results_option, append_record, read_records
 from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
+from jetpy.study.modifiers import random_batch
 
 KEYS = ("graph", "k", "modifiers", "near", "preset", "backend", "threads")
 """Fields that identify a case."""
@@ -32,7 +32,8 @@ def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
     seconds, cuts, full_seconds, full_cuts, reasons = [], [], [], [], []
     feasible = 0
     for number in range(1, batches + 1):
-        batch = random_batch(rng, live, live.graph, case["modifiers"], case["near"])
+        ids, first_new = live.vertices, len(live.partition)
+        batch = random_batch(rng, live.graph, ids, first_new, case["modifiers"], case["near"])
         started = time.perf_counter()
         update = live.update(batch)
         seconds.append(time.perf_counter() - started)

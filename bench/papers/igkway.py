@@ -18,12 +18,12 @@ import numpy as np
 
 import jetpy
 from bench.instances import Instance
-from bench.modifiers import random_batch, rebuilt
 from bench.papers.drawing import bars, lines
 from bench.papers.experiment import Cell, Experiment, Values
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import CIRCUIT, MESH, SOCIAL, PaperGraph, by_name, described
 from jetpy.choices import Preset
+from jetpy.study.modifiers import random_batch, rebuilt
 
 PRESET: Preset = "igkway"
 """jetpy's preset with the options of iG-kway; its full partition is that of G-kway†."""
@@ -104,9 +104,10 @@ def _session(setting: Setting, instance: Instance, k: int, modifiers: int, seed:
     )
     rng = np.random.default_rng(seed)
     for number in range(2, ITERATIONS + 1):
-        batch = random_batch(rng, live, graph, modifiers, near=False)
+        ids, first_new = live.vertices, len(live.partition)
+        batch = random_batch(rng, graph, ids, first_new, modifiers)
         began = perf_counter()
-        graph = rebuilt(graph, live.vertices, len(live.partition), batch)
+        graph = rebuilt(graph, ids, first_new, batch)
         rebuilding = perf_counter() - began
         update = live.update(batch)
         full = None

@@ -27,6 +27,8 @@ PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip", "scotch
 DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
 PROGRAMS = ("jet", "gpu-heipa", "gpu-heipa-ultra")
 BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
+MIN_MODIFIERS = 5
+"""Minimum number of modifiers of a batch: one of each kind, and two inserted edges."""
 PAGE = "report.html"
 COMMAND = "jetpy.cli.study.command"
 WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
@@ -130,6 +132,22 @@ class _Study(Command):
     show_default=True,
     metavar="NAME,...",
     help="Methods of jetpy to map with.",
+)
+@click.option(
+    "--modifiers",
+    type=numbers(MIN_MODIFIERS),
+    metavar="B,...",
+    help="Also change the graphs: batches of about these numbers of modifiers, as in jetpy update. "
+    "jetpy updates its partition after each batch; jetpy and the other partitioners also partition "
+    "from scratch.",
+)
+@click.option(
+    "--batches",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Number of batches of a changing graph.",
 )
 @click.option(
     "--backends",
@@ -240,6 +258,8 @@ def study_command(
     hierarchies: tuple[str, ...] | None,
     distances: str | None,
     methods: tuple[choices.Method, ...],
+    modifiers: tuple[int, ...] | None,
+    batches: int,
     backends: tuple[choices.Backend, ...] | None,
     tools: tuple[str, ...],
     programs: tuple[tuple[str, Path], ...],
@@ -280,6 +300,8 @@ def study_command(
         )
     elif programs and ks is None:
         raise click.UsageError("programs of --tool only partition; give -k, or leave them out")
+    elif modifiers and ks is None:
+        raise click.UsageError("--modifiers needs numbers of parts; give -k")
 
     from jetpy.io.atomic import atomic_write
     from jetpy.study.page import study_page
@@ -290,12 +312,14 @@ def study_command(
 
         join(sources, output)
     else:
+        from jetpy.study.changes import Changes
         from jetpy.study.mappers import machine_text
 
         asked: dict[str, Any] = {
             "ks": ks or (),
             "machines": tuple(machine_text(own, distances or "") for own in hierarchies or ()),
             "methods": methods,
+            "changes": tuple(f"{Changes(own, batches)}" for own in modifiers or ()),
             "presets": presets,
             "programs": dict(programs),
             "threads": threads,

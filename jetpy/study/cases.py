@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from jetpy import choices
 from jetpy.device.backends import ON_GPU
+from jetpy.study.changes import from_scratch
 from jetpy.study.mappers import MAPPERS, machine_in
 from jetpy.study.programs import PROGRAMS
 from jetpy.study.tools import PEERS
 
+How = tuple[str, str, str, int]
+"""Tool, preset or method, back end and threads of a run."""
 JETPY = "jetpy"
 GPU = "gpu"
 """Back end of other partitioners that run on a GPU."""
@@ -56,6 +59,8 @@ class Options:
         Machines to map onto, as text of `jetpy.study.mappers.machine_text`.
     methods : tuple of str
         Methods of jetpy's mappings.
+    changes : tuple of str
+        Batches of modifiers, as text of `jetpy.study.changes.Changes`; with all `ks`.
     """
 
     ks: tuple[int, ...]
@@ -71,25 +76,31 @@ class Options:
     programs_on_gpu: bool = False
     machines: tuple[str, ...] = ()
     methods: tuple[choices.Method, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 class Problem(NamedTuple):
     """A graph, a number of parts and an allowed imbalance; seeds do not distinguish problems.
 
-    The problem of a mapping also has the text of the machine, and as many parts as PEs.
+    The problem of a mapping also has the text of the machine, and as many parts as PEs. That of a
+    changing graph has the text of its changes.
 
     >>> str(Problem("mesh", 8, 0.03)), str(Problem("mesh", 8, 0.03, "4:2/1:10"))
     ('mesh k=8 imbalance=0.03', 'mesh k=8 imbalance=0.03 mapping=4:2/1:10')
+    >>> str(Problem("mesh", 8, 0.03, changes="500x10"))
+    'mesh k=8 imbalance=0.03 changes=500x10'
     """
 
     graph: str
     k: int
     imbalance: float
     mapping: str = ""
+    changes: str = ""
 
     def __str__(self) -> str:
         onto = f" mapping={self.mapping}" * bool(self.mapping)
-        return f"{self.graph} k={self.k} imbalance={self.imbalance}{onto}"
+        changes = f" changes={self.changes}" * bool(self.changes)
+        return f"{self.graph} k={self.k} imbalance={self.imbalance}{onto}{changes}"
 
 
 class Case(NamedTuple):
@@ -97,7 +108,8 @@ class Case(NamedTuple):
 
     `backend` is empty for other partitioners, and `GPU` for those that use the GPU. `threads` is
     the maximum number of threads of a run, 1 for a GPU. `mapping` is the machine of a mapping; then
-    `preset` is jetpy's method.
+    `preset` is jetpy's method. `changes` are those of a changing graph; then `preset` distinguishes
+    jetpy's partitions from scratch.
     """
 
     graph: str
@@ -109,6 +121,7 @@ class Case(NamedTuple):
     threads: int
     seed: int
     mapping: str = ""
+    changes: str = ""
 
     @property
     def application(self) -> str:
@@ -118,7 +131,7 @@ class Case(NamedTuple):
     @property
     def problem(self) -> str:
         """Name of the problem."""
-        return str(Problem(self.graph, self.k, self.allowed_imbalance, self.mapping))
+        return str(Problem(self.graph, self.k, self.allowed_imbalance, self.mapping, self.changes))
 
     @property
     def uses_threads(self) -> bool:
@@ -195,47 +208,53 @@ def engines(options: Options) -> Iterator[tuple[choices.Backend, int]]:
 
 def cases_of(graph: str, options: Options) -> list[Case]:
     """Return all runs on one graph; runs with few parts come first."""
-    ours = [
-        (JETPY, preset, backend, threads)
-        for preset in options.presets
-        for backend, threads in engines(options)
-    ]
-    others = [
-        (tool, PEERS[tool].preset or "", "", threads)
-        for tool in options.tools
-        if tool in PEERS
-        for threads in options.threads
-    ]
     backend, threads_of = (GPU, (1,)) if options.programs_on_gpu else ("", options.threads)
     programs = [
         (name, PROGRAMS[name].preset, backend, threads)
         for name in options.programs
         for threads in threads_of
     ]
-    partitions = [
-        Case(graph, k, imbalance, *how, seed)
-        for k in options.ks
-        for imbalance in options.imbalances
-        for seed in options.seeds
-        for how in (*ours, *others, *programs)
-    ]
-    return [*partitions, *_mapping_cases(graph, options)]
-
-
-def _mapping_cases(graph: str, options: Options) -> Iterator[Case]:
-    ours = [
-        (JETPY, method, backend, threads)
-        for method in options.methods
-        for backend, threads in engines(options)
-    ]
-    others = [
+    peers = _peers(options)
+    partitioners = [*_ours(options.presets, options), *peers, *programs]
+    mappers = [
         (tool, MAPPERS[tool].preset, "", threads)
         for tool in options.tools
         if tool in MAPPERS
         for threads in options.threads
     ]
-    for text in options.machines:
-        for imbalance in options.imbalances:
-            for seed in options.seeds:
-                for how in (*ours, *others):
-                    yield Case(graph, machine_in(text).k, imbalance, *how, seed, text)
+    again = [from_scratch(preset) for preset in options.presets]
+    followers = [*_ours([*options.presets, *again], options), *peers]
+    with_ks = [(k, "", "") for k in options.ks]
+    with_machines = [(machine_in(text).k, text, "") for text in options.machines]
+    with_changes = [(k, "", text) for k in options.ks for text in options.changes]
+    return [
+        Case(graph, k, imbalance, *how, seed, mapping, changes)
+        for problems, tools in (
+            (with_ks, partitioners),
+            (with_machines, [*_ours(options.methods, options), *mappers]),
+            (with_changes, followers),
+        )
+        for k, mapping, changes in problems
+        for imbalance in options.imbalances
+        for seed in options.seeds
+        for how in tools
+    ]
+
+
+def _ours(presets: Iterable[str], options: Options) -> list[How]:
+    """Return jetpy's back ends with every number of threads, for each preset or method."""
+    return [
+        (JETPY, preset, backend, threads)
+        for preset in presets
+        for backend, threads in engines(options)
+    ]
+
+
+def _peers(options: Options) -> list[How]:
+    """Return other partitioners with every number of threads."""
+    return [
+        (tool, PEERS[tool].preset or "", "", threads)
+        for tool in options.tools
+        if tool in PEERS
+        for threads in options.threads
+    ]

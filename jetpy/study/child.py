@@ -9,8 +9,9 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,20 @@ from jetpy.result.partition import Partition
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.cases import JETPY, Case
+from jetpy.study.changes import (
+    Changes,
+    Follow,
+    changes_in,
+    follow_from_scratch,
+    follow_incrementally,
+    is_from_scratch,
+    over_batches,
+    preset_in,
+)
 from jetpy.study.files import FINEST, STAGE_COLUMNS
 from jetpy.study.mappers import MAPPERS, judge_mapping, machine_in, run_mapping
 from jetpy.study.mappers import prepare_jetpy as prepare_jetpy_mapping
+from jetpy.study.modifiers import KINDS
 from jetpy.study.programs import PROGRAMS, ProgramError
 from jetpy.study.tools import PEERS, Job, Seconds, Solve, prepare_jetpy, run_jetpy
 from jetpy.study.verdict import judge
@@ -83,15 +95,14 @@ def found_by(task: Task) -> dict[str, Any]:
         return _found_by_program(task, job)
     try:
         _warm_up(task.case, job)
-        solve = _prepare(task.case, job)
+        run = _prepare_run(task.case, job)
     except (ImportError, BackendError) as error:
         return {"absent": str(error)}
-    run = _run_jetpy if task.case.tool == JETPY else _run_other
     runs: list[Run] = []
     warm_ups = int(task.case.backend in ON_GPU)  # the host partitions small grids
     for _ in range(warm_ups + task.repeats):
         signal.setitimer(signal.ITIMER_REAL, task.time_limit)
-        runs.append(run(task.case, job, solve))
+        runs.append(run())
         signal.setitimer(signal.ITIMER_REAL, 0)
     kernels = _kernels(task.case, job) if task.profile else []
     judged = [
@@ -102,6 +113,8 @@ def found_by(task: Task) -> dict[str, Any]:
 
 
 def _verdict(case: Case, job: Job, parts: npt.ArrayLike) -> dict[str, Any]:
+    if case.changes:
+        return {}  # `over_batches` returns it
     if case.mapping:
         return judge_mapping(job, parts, machine_in(case.mapping))._asdict()
     return judge(job, parts, case.k)._asdict()
@@ -134,7 +147,7 @@ def _median(judged: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _run_jetpy(case: Case, job: Job, solve: Solve) -> Run:
+def _run_jetpy(case: Case, job: Job) -> Run:
     result = _jetpy(case, job, profile=False)
     stages = [f"{result.seconds[stage]:.6f}" for stage in STAGES]
     spent = dict(zip(STAGE_COLUMNS, stages, strict=True))
@@ -157,9 +170,25 @@ def _finest_seconds(levels: Sequence[Level]) -> float:
     return levels[0].refine_seconds + sum(level.coarsen_seconds for level in levels[1:2])
 
 
-def _run_other(case: Case, job: Job, solve: Solve) -> Run:
+def _run_other(case: Case, solve: Solve) -> Run:
     parts, seconds = solve(case.k, case.seed)
     return parts, {"seconds": seconds["total"]}
+
+
+def _run_changes(case: Case, job: Job) -> Run:
+    follow = _prepare_follow(case)
+    parts, batches = follow(job, case.k, case.seed, changes_in(case.changes))
+    return parts, over_batches(batches)
+
+
+def _prepare_run(case: Case, job: Job) -> Callable[[], Run]:
+    """Prepare a tool for a graph; return a function that makes a run."""
+    if case.changes:
+        return partial(_run_changes, case, job)
+    solve = _prepare(case, job)
+    if case.tool == JETPY:
+        return partial(_run_jetpy, case, job)
+    return partial(_run_other, case, solve)
 
 
 def _prepare(case: Case, job: Job) -> Solve:
@@ -168,6 +197,15 @@ def _prepare(case: Case, job: Job) -> Solve:
     if case.tool == JETPY:
         return prepare_jetpy(_backend(case), job)
     return PEERS[case.tool].prepare(job)
+
+
+def _prepare_follow(case: Case) -> Follow:
+    """Return the way in which a tool partitions a changing graph."""
+    if case.tool != JETPY:
+        return follow_from_scratch(PEERS[case.tool].prepare)
+    if is_from_scratch(case.preset):
+        return follow_from_scratch(partial(prepare_jetpy, _backend(case)))
+    return follow_incrementally(_backend(case))
 
 
 def _prepare_mapping(case: Case, job: Job) -> Solve:
@@ -186,7 +224,7 @@ def _prepare_mapping(case: Case, job: Job) -> Solve:
 
 
 def _preset(case: Case) -> Any:
-    return case.preset
+    return preset_in(case.preset)
 
 
 def _backend(case: Case) -> Any:
@@ -196,7 +234,10 @@ def _backend(case: Case) -> Any:
 def _warm_up(case: Case, job: Job) -> None:
     with tempfile.TemporaryDirectory() as folder:
         small = replace(job, graph=grid(WARM_UP, WARM_UP), folder=Path(folder))
-        _prepare(case, small)(2, case.seed)
+        if case.changes:
+            _run_changes(case._replace(k=2, changes=f"{Changes(KINDS, 1)}"), small)
+        else:
+            _prepare(case, small)(2, case.seed)
 
 
 def _kernels(case: Case, job: Job) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Figures of a study: cascades, performance profiles, cut against time, rooflines."""
+"""Figures of a study: cascades, profiles, cut against time, scaling, cut by batch, rooflines."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _SHARES = (0.0, 0.01, 0.1)
 """Minimum shares of the total time for each of the point sizes in `_AREAS`, in square points."""
 _AREAS = (6.0, 30.0, 120.0)
 _WIDEST_PROFILE = 100.0
+_MARKED = 10
+"""Approximate maximum number of marks on a line by batch."""
 _NARROW = 3.0
 """Ratio of the ends of a logarithmic axis below which its ticks are evenly spaced."""
 
@@ -226,6 +228,32 @@ def scaling_figure(
         _plain_numbers(axes)
         axes.set_xlabel("vertices and edges")
         axes.set_ylabel("seconds")
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def batch_figure(points: Mapping[str, Mapping[int, float]], styles: Styles) -> Figure:
+    """Plot the cut of each application after each batch, over the smallest cut.
+
+    Parameters
+    ----------
+    points : mapping of application to mapping of batch to float
+    styles : Styles
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(points) / 2)
+    with styled():
+        axes: Axes = figure.subplots()
+        for application, ratios in points.items():
+            axes.plot(
+                list(ratios), list(ratios.values()), color=styles.colour(application),
+                linestyle=styles.line(application), linewidth=1, marker=styles.mark(application),
+                markersize=4, markevery=max(1, len(ratios) // _MARKED), label=application,
+            )  # fmt: skip
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("batch")
+        axes.set_ylabel("cut / smallest cut")
         figure.legend(loc="outside upper left", ncols=2)
     return figure
 

@@ -14,7 +14,9 @@ from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.multilevel.outcome import STAGES
 from jetpy.study.cases import JETPY, Problem
+from jetpy.study.changes import changes_in
 from jetpy.study.machine import FILE, read_setting
+from jetpy.study.processes import DONE
 
 Row = dict[str, str]
 ALLOWED = "allowed_imbalance"
@@ -23,6 +25,10 @@ STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
 """Columns with the seconds of each stage of jetpy's runs."""
 FINEST = "finest_seconds"
 """Column with the seconds that jetpy's runs spend on the finest level, as `child` defines them."""
+MODIFICATION = "modification_seconds"
+"""Column with the seconds in which a changing graph is modified."""
+_PROBLEM = ("graph", "k", ALLOWED, "mapping", "changes")
+_RUN = (*_PROBLEM, "tool", "preset", "backend", "threads", "seed", "machine")
 
 
 @dataclass(frozen=True)
@@ -106,17 +112,14 @@ PERFORMANCE = Table(
     "performance.csv",
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
-        *("graph", "class", "n", "m", "graph_sha", "k", ALLOWED, "mapping"),
+        *("graph", "class", "n", "m", "graph_sha", "k", ALLOWED, "mapping", "changes"),
         *("tool", "preset", "backend", "threads"),
         *("measured_threads", "seed", "cut", "cost", "imbalance", "feasible", "parts_sha"),
-        *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS, FINEST),
-        *("launches", "kernels", "status", "machine"),
+        *("repeats", "seconds", "seconds_min", "seconds_max", MODIFICATION),
+        *(*STAGE_COLUMNS, FINEST, "launches", "kernels", "status", "machine"),
     ),
-    (
-        *("graph", "k", ALLOWED, "mapping", "tool", "preset"),
-        *("backend", "threads", "seed", "machine"),
-    ),
-    later=(ALLOWED, "mapping", "class", "cost", FINEST),
+    _RUN,
+    later=(ALLOWED, "mapping", "changes", "class", "cost", MODIFICATION, FINEST),
 )
 """One row per run. The first seven columns are those that p3-analysis-library reads.
 
@@ -126,38 +129,44 @@ PERFORMANCE = Table(
 KERNELS = Table(
     "kernels.csv",
     (
-        *("graph", "k", ALLOWED, "mapping", "preset", "backend", "threads", "kernel", "engine"),
+        *(*_PROBLEM, "preset", "backend", "threads", "kernel", "engine"),
         *("calls", "seconds", "bytes", "share", "machine"),
     ),
-    (
-        *("graph", "k", ALLOWED, "mapping", "preset", "backend", "threads"),
-        *("kernel", "engine", "machine"),
-    ),
-    later=(ALLOWED, "mapping"),
+    (*_PROBLEM, "preset", "backend", "threads", "kernel", "engine", "machine"),
+    later=(ALLOWED, "mapping", "changes"),
 )
 """One row per kernel of a run; `engine` is its back end, the host of a GPU on small levels."""
-TABLES = (PERFORMANCE, KERNELS)
+BATCHES = Table(
+    "batches.csv",
+    (
+        *(*_RUN, "batch", "seconds", MODIFICATION, "cut", "imbalance", "feasible", "moved"),
+        "action",
+    ),
+    (*_RUN, "batch"),
+)
+"""One row per batch of a run on a changing graph; the file is missing if there is none."""
+TABLES = (PERFORMANCE, KERNELS, BATCHES)
 CHECKSUMS = Table(
     "checksums.csv",
     (
-        *("graph", "k", ALLOWED, "mapping", "preset", "seed", "backend", "threads", "machine"),
-        *("parts_sha", "equal"),
+        *(*_PROBLEM, "preset", "seed", "backend", "threads", "machine", "parts_sha"),
+        "equal",
     ),
-    ("graph", "k", ALLOWED, "mapping", "preset", "seed", "backend", "threads", "machine"),
-    later=(ALLOWED, "mapping"),
+    (*_PROBLEM, "preset", "seed", "backend", "threads", "machine"),
+    later=(ALLOWED, "mapping", "changes"),
 )
 """One row per run of jetpy, derived from `PERFORMANCE`: whether the parts `equal` the first."""
-_TIMED = ("graph", "k", ALLOWED, "mapping", "preset", "backend", "threads", "machine")
-_PARTS = ("graph", "k", ALLOWED, "mapping", "preset", "seed")
+_TIMED = (*_PROBLEM, "preset", "backend", "threads", "machine")
+_PARTS = (*_PROBLEM, "preset", "seed")
 
 
 def problem_in(row: Mapping[str, str]) -> Problem:
     """Return the problem of a row."""
-    return Problem(row["graph"], int(row["k"]), float(row[ALLOWED]), row["mapping"])
+    return Problem(row["graph"], int(row["k"]), float(row[ALLOWED]), row["mapping"], row["changes"])
 
 
 def objective(row: Mapping[str, str]) -> str:
-    """Return what a run minimises: the cost of a mapping, or the cut of a partition."""
+    """Return what a run minimises: the cost of a mapping, or the (mean) cut of a partition."""
     return row["cost"] if row["mapping"] else row["cut"]
 
 
@@ -211,7 +220,7 @@ def is_copy(row: Mapping[str, str]) -> bool:
 def compared(runs: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     """Return runs of jetpy that should find the same parts.
 
-    The keys are graph, k, allowed imbalance, machine of a mapping, preset and seed.
+    The keys are graph, k, allowed imbalance, machine of a mapping, changes, preset and seed.
     """
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in runs:
@@ -239,10 +248,28 @@ def write_checksums(folder: Path, runs: Iterable[Row]) -> None:
 def without_kernels(runs: Iterable[Row], kernels: Iterable[Row]) -> list[Row]:
     """Return runs whose kernels were timed but are not all in the table of kernels.
 
-    >>> run = {"graph": "a", "k": "2", "allowed_imbalance": "0.03", "mapping": "", "preset": "fast"}
-    >>> run |= {"backend": "cpu", "threads": "1", "machine": "box"}
+    >>> run = {"graph": "a", "k": "2", "allowed_imbalance": "0.03", "mapping": "", "changes": ""}
+    >>> run |= {"preset": "fast", "backend": "cpu", "threads": "1", "machine": "box"}
     >>> len(without_kernels([{**run, "kernels": "2"}, {**run, "kernels": ""}], [run]))
     1
     """
     kept = Counter(map(timed_run, kernels))
     return [row for row in runs if kept[timed_run(row)] < int(row["kernels"] or 0)]
+
+
+def without_batches(runs: Iterable[Row], batches: Iterable[Row]) -> list[Row]:
+    """Return completed runs on changing graphs whose batches are not all in their table.
+
+    >>> run = dict.fromkeys(PERFORMANCE.columns, "") | {"changes": "50x2", "status": "done"}
+    >>> batches = [dict.fromkeys(BATCHES.columns, "") | {"changes": "50x2"}]
+    >>> len(without_batches([run], batches)), len(without_batches([run], 2 * batches))
+    (1, 0)
+    """
+    kept = Counter(map(PERFORMANCE.key_of, batches))
+    return [
+        row
+        for row in runs
+        if row["changes"]
+        and row["status"] == DONE
+        and kept[PERFORMANCE.key_of(row)] < changes_in(row["changes"]).batches
+    ]

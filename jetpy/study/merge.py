@@ -9,12 +9,14 @@ from pathlib import Path
 
 from jetpy.errors import JetpyError, count
 from jetpy.study.files import (
+    BATCHES,
     KERNELS,
     PERFORMANCE,
     TABLES,
     Row,
     Table,
     may_be_same_graph,
+    without_batches,
     without_kernels,
     write_checksums,
 )
@@ -35,9 +37,9 @@ def merge(folders: Sequence[Path], target: Path) -> None:
     Raises
     ------
     JetpyError
-        If a folder holds no study or has lost kernels, or the target holds a study; if two machines
-        have the same name, two studies have the same run with other results, two graphs of one
-        name differ, or versions of jetpy differ.
+        If a folder holds no study or has lost kernels or batches, or the target holds a study; if
+        two machines have the same name, two studies have the same run with other results, two
+        graphs of one name differ, or versions of jetpy differ.
     """
     if (target / PERFORMANCE.name).exists():
         raise JetpyError(f"{target} already contains a study; use another folder")
@@ -49,20 +51,25 @@ def merge(folders: Sequence[Path], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     write_setting(target, setting)
     for table, rows in joined.items():
-        table.write(target, rows)
+        if any((folder / table.name).exists() for folder in folders):
+            table.write(target, rows)
     write_checksums(target, joined[PERFORMANCE])
 
 
 def _check_whole(folder: Path) -> None:
     if not (folder / PERFORMANCE.name).exists():
         raise JetpyError(f"{folder} is not the folder of a study: {PERFORMANCE.name} is missing")
-    runs, kernels = PERFORMANCE.read(folder), KERNELS.read(folder)
-    if lost := without_kernels(runs, kernels):
-        raise JetpyError(
-            f"{folder / KERNELS.name} lacks the kernels of {count(len(lost), 'run')}, for example "
-            f"{lost[0]['problem']} on {lost[0]['platform']}; repeat the command that made the "
-            "study"
-        )
+    runs = PERFORMANCE.read(folder)
+    for table, what, missing_in in (
+        (KERNELS, "kernels", without_kernels),
+        (BATCHES, "batches", without_batches),
+    ):
+        if lost := missing_in(runs, table.read(folder)):
+            raise JetpyError(
+                f"{folder / table.name} lacks the {what} of {count(len(lost), 'run')}, for example "
+                f"{lost[0]['problem']} on {lost[0]['platform']}; repeat the command that made the "
+                "study"
+            )
 
 
 def _setting(folders: Sequence[Path]) -> Setting:

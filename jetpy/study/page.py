@@ -13,18 +13,22 @@ from jetpy.study.cases import JETPY
 from jetpy.study.efficiency import Cell, Efficiencies
 from jetpy.study.figures import (
     Styles,
+    batch_figure,
     cascade_figure,
     front_figure,
     profile_figure,
     roofline_figure,
     scaling_figure,
 )
-from jetpy.study.files import is_copy
+from jetpy.study.files import MODIFICATION, is_copy
 from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
 from jetpy.study.results import Kind, Results, over_best, range_of
 from jetpy.study.tables import (
+    batch_table,
     class_table,
+    cuts_by_batch,
+    gain_table,
     growth_table,
     scaling_points,
     scaling_table,
@@ -76,12 +80,14 @@ def study_page(results: Results, command: str) -> str:
 
 def _facts(results: Results) -> list[tuple[str, str]]:
     machines = dict.fromkeys(kind.mapping for kind in results.kinds if kind.mapping)
+    changes = dict.fromkeys(kind.changes for kind in results.kinds if kind.changes)
     return [
         ("graphs", ", ".join(dict.fromkeys(problem.graph for problem in results.problems))),
         ("parts", ", ".join(f"{k}" for k in sorted({p.k for p in results.problems}))),
         ("seeds", ", ".join(f"{seed}" for seed in _seeds(results))),
         ("imbalance", ", ".join(dict.fromkeys(kind.imbalance for kind in results.kinds))),
         *([("mapped onto", ", ".join(machines))] if machines else ()),
+        *([("changes", ", ".join(changes))] if changes else ()),
         ("applications", ", ".join(_with_presets(results))),
         ("runs", f"{len(results.runs):,}"),
         ("runs without feasible parts", f"{len(results.failures):,}"),
@@ -92,8 +98,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
 
 def _comparison(own: Results, kind: Kind, results: Results, styles: Styles) -> dict[str, object]:
     """Return the tables and figures of one kind; platforms are numbered as in all results."""
-    onto = f", mapping {kind.mapping}" * bool(kind.mapping)
-    at = f"{onto} at imbalance {kind.imbalance}" * (len(results.kinds) > 1)
+    at = f" at {kind.words}" * (len(results.kinds) > 1)
     by = kind.objective
     numbers = dict(zip(results.platforms, _numbers(results), strict=True))
     return {
@@ -109,6 +114,7 @@ def _comparison(own: Results, kind: Kind, results: Results, styles: Styles) -> d
         ],
         "solved": bool(own.solved),
         "front": _front(own, by, results.platforms, at, styles),
+        "changes": _changes(own, numbers, at, styles),
         "stages": stage_table(own, numbers),
         "classes": class_table(own, by, numbers),
         "speedups": speedup_table(own, numbers),
@@ -214,6 +220,22 @@ def _scaling(own: Results, platforms: Sequence[str], at: str, styles: Styles) ->
     return drawn(scaling_figure(points, sizes, platforms, styles), f"Time against size{at}")
 
 
+def _changes(
+    own: Results, numbers: Mapping[str, str], at: str, styles: Styles
+) -> dict[str, object] | None:
+    """Return the tables and the figure of a changing graph, if own is of this kind."""
+    batches = batch_table(own, numbers)
+    if batches is None:
+        return None
+    points = cuts_by_batch(own)
+    figure = batch_figure(points, styles) if points else None
+    return {
+        "batches": batches,
+        "gains": gain_table(own, numbers),
+        "cuts": figure and drawn(figure, f"Cut after each batch{at}"),
+    }
+
+
 def _roofline(results: Results, engine: Engine, launches: Sequence[Launches]) -> dict[str, object]:
     roofline = results.roofline(engine)
     total = sum(own.seconds for own in launches)
@@ -253,7 +275,8 @@ def _runs(results: Results) -> Table:
     shown = results.runs[:MAX_RUNS]
     headers = (
         *("problem", "application", "platform", "seed", "cut", "cost", "imbalance"),
-        *("seconds", "shortest", "longest", "coarsen", "initial", "refine", "launches"),
+        *("seconds", "shortest", "longest", "modification"),
+        *("coarsen", "initial", "refine", "launches"),
         "status",
     )
     numbers = dict(zip(results.platforms, _numbers(results), strict=True))
@@ -261,7 +284,7 @@ def _runs(results: Results) -> Table:
         (
             *(row["problem"], row["application"], numbers[row["platform"]]),
             *(row["seed"], row["cut"], row["cost"], row["imbalance"]),
-            *(row["seconds"], row["seconds_min"], row["seconds_max"]),
+            *(row["seconds"], row["seconds_min"], row["seconds_max"], row[MODIFICATION]),
             *(row["coarsen_seconds"], row["initial_seconds"], row["refine_seconds"]),
             *(row["launches"], _status(row)),
         )

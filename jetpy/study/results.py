@@ -18,6 +18,7 @@ from jetpy.study.cases import (
     device_of,
     runs_on,
 )
+from jetpy.study.changes import order_of
 from jetpy.study.efficiency import Cell, Efficiencies
 from jetpy.study.files import ALLOWED, TABLES, Row, compared, is_copy, objective, problem_in
 from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
@@ -28,27 +29,45 @@ from jetpy.study.triad import Roofline
 
 
 class Kind(NamedTuple):
-    """A kind of problems that are compared with each other: allowed imbalance, machine if any.
+    """A kind of problems that are compared with each other: those of a study that differ only in
+    the graph and the number of parts.
 
-    >>> str(Kind("0.03", "")), str(Kind("0.03", "4:2/1:10"))
-    ('0.03', '0.03 mapping=4:2/1:10')
+    >>> str(Kind("0.03")), str(Kind("0.03", "4:2/1:10")), str(Kind("0.03", changes="500x10"))
+    ('0.03', '0.03 mapping=4:2/1:10', '0.03 changes=500x10')
     """
 
     imbalance: str
-    mapping: str
+    mapping: str = ""
+    changes: str = ""
 
     @property
     def objective(self) -> str:
-        """What is minimised: the cut of partitions, the cost of mappings."""
+        """What is minimised: the cut of partitions and changing graphs, the cost of mappings."""
         return "cost" if self.mapping else "cut"
 
     def __str__(self) -> str:
-        return f"{self.imbalance}{' mapping=' * bool(self.mapping)}{self.mapping}"
+        onto = f" mapping={self.mapping}" * bool(self.mapping)
+        return f"{self.imbalance}{onto}{f' changes={self.changes}' * bool(self.changes)}"
+
+    @property
+    def words(self) -> str:
+        """What distinguishes the kind, in words.
+
+        >>> Kind("0.03", changes="500x10").words
+        'imbalance 0.03, changes 500x10'
+        """
+        onto = f", mapping {self.mapping}" * bool(self.mapping)
+        changes = f", changes {self.changes}" * bool(self.changes)
+        return f"imbalance {self.imbalance}{onto}{changes}"
+
+
+def _order(kind: Kind) -> tuple[tuple[int, ...], str, float]:
+    return order_of(kind.changes), kind.mapping, float(kind.imbalance)
 
 
 def kind_of(row: Row) -> Kind:
     """Return the kind of a row's problem."""
-    return Kind(row[ALLOWED], row["mapping"])
+    return Kind(row[ALLOWED], row["mapping"], row["changes"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +77,7 @@ class Results:
     setting: Setting
     runs: Sequence[Row]
     kernels: Sequence[Row]
+    batches: Sequence[Row]
 
     @property
     def machines(self) -> Machines:
@@ -69,7 +89,10 @@ class Results:
         """All problems, in the order of graphs, then by number of parts and imbalance."""
         graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
         found = {problem_in(row) for row in self.runs}
-        return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem[1:]))
+        return sorted(
+            found,
+            key=lambda own: (graphs.index(own.graph), own[1:4], order_of(own.changes)),
+        )
 
     @cached_property
     def sizes(self) -> dict[str, tuple[int, int]]:
@@ -84,15 +107,16 @@ class Results:
 
     @cached_property
     def kinds(self) -> dict[Kind, Results]:
-        """The results of problems of each kind; partitions first, imbalances ascending."""
+        """The results of problems of each kind: partitions, mappings, then changing graphs."""
         found = {kind_of(row) for row in self.runs}
         return {
             kind: replace(
                 self,
                 runs=[row for row in self.runs if kind_of(row) == kind],
                 kernels=[row for row in self.kernels if kind_of(row) == kind],
+                batches=[row for row in self.batches if kind_of(row) == kind],
             )
-            for kind in sorted(found, key=lambda kind: (kind.mapping, float(kind.imbalance)))
+            for kind in sorted(found, key=_order)
         }
 
     @cached_property
@@ -303,9 +327,8 @@ class Results:
     def unequal(self) -> list[str]:
         """Partitions that differ between back ends, numbers of threads, or machines."""
         return [
-            f"{graph}, k = {k}, imbalance {imbalance}{', mapping ' * bool(onto)}{onto}, {preset}, "
-            f"seed {seed}"
-            for (graph, k, imbalance, onto, preset, seed), rows in self.compared.items()
+            f"{graph}, k = {k}, {Kind(*kind).words}, {preset}, seed {seed}"
+            for (graph, k, *kind, preset, seed), rows in self.compared.items()
             if len({row["parts_sha"] for row in rows}) > 1
         ]
 

@@ -15,9 +15,11 @@ from jetpy.io import read_graph
 from jetpy.io.compression import split_name
 from jetpy.study.arrays import checksum, save_arrays
 from jetpy.study.cases import JETPY, Case, Options, cases_of, engines
+from jetpy.study.changes import changes_in
 from jetpy.study.child import Task
-from jetpy.study.files import FINEST, STAGE_COLUMNS, Row
+from jetpy.study.files import FINEST, MODIFICATION, STAGE_COLUMNS, Row
 from jetpy.study.machine import engine_name
+from jetpy.study.modifiers import KINDS
 from jetpy.study.processes import DONE, Outcome, run_apart
 from jetpy.study.study import Study
 from jetpy.study.tools import PACKAGES
@@ -25,7 +27,7 @@ from jetpy.study.triad import Roofline
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs, and the number of runs to make."""
-_DETAILS = ("cost", *STAGE_COLUMNS, FINEST, "launches")
+_DETAILS = ("cost", MODIFICATION, *STAGE_COLUMNS, FINEST, "launches")
 _TIMES = ("seconds", "seconds_min", "seconds_max")
 _MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", *_TIMES, *_DETAILS, "kernels")
 _NOTHING = dict.fromkeys(_MEASURED, "")
@@ -77,8 +79,8 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
     Raises
     ------
     JetpyError
-        If a graph cannot be read, differs from the study's graph of the same name, or has fewer
-        vertices than parts.
+        If a graph cannot be read, differs from the study's graph of the same name, has fewer
+        vertices than parts, or is deleted by a batch of modifiers.
     """
     for name, file in names_of(files).items():
         graph = read_graph(file)
@@ -88,6 +90,12 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
             raise JetpyError(
                 f"{file} has {graph.n} vertices, but k is {most}; each part needs a vertex. Leave "
                 "out the graph or this k"
+            )
+        largest = max((changes_in(text).modifiers for text in options.changes), default=0)
+        if largest // KINDS >= graph.n:
+            raise JetpyError(
+                f"{file} has {graph.n} vertices, and a batch of {largest} modifiers deletes "
+                f"{largest // KINDS}; some must stay. Leave out the graph or these modifiers"
             )
 
 
@@ -143,10 +151,12 @@ def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, A
     }
     same = next(_same_run(study, case, options), None)
     if same is not None:
-        if case.tool == JETPY:
+        if case.changes:
+            study.repeat_batches(same, case)
+        elif case.tool == JETPY:
             study.repeat_kernels(same, case)
         return {**study.runs[study.key_of(same)], **about}
-    profile = case.tool == JETPY and not study.has_kernels(case)
+    profile = case.tool == JETPY and not case.changes and not study.has_kernels(case)
     program = f"{options.programs.get(case.tool, '')}"
     task = Task(case, folder, options.time_limit, profile, options.repeats, program)
     outcome = run_apart(
@@ -157,6 +167,8 @@ def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, A
     )
     if outcome.status == DONE:
         study.append_kernels(case, outcome.found["kernels"])
+        if case.changes:
+            study.append_batches(case, outcome.found["batches"])
     how = {"measured_threads": case.threads, "repeats": options.repeats}
     return {**about, "date": _now(), **how, **_measured(outcome)}
 

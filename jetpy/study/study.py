@@ -11,13 +11,16 @@ from typing import Any
 from jetpy.errors import JetpyError
 from jetpy.study.cases import Case
 from jetpy.study.files import (
+    BATCHES,
     KERNELS,
+    MODIFICATION,
     PERFORMANCE,
     TABLES,
     Row,
     is_copy,
     may_be_same_graph,
     timed_run,
+    without_batches,
     without_kernels,
     write_checksums,
 )
@@ -69,9 +72,9 @@ class Study:
     ) -> Study:
         """Open a study, or begin a new one.
 
-        Runs whose kernel timings were lost do not count as existing, so they are repeated. Tables
-        of an earlier version get the columns of this one. `classes` are the classes of graphs;
-        graphs that it does not contain keep theirs.
+        Runs whose kernel timings or batches were lost do not count as existing, so they are
+        repeated. Tables of an earlier version get the columns of this one. `classes` are the
+        classes of graphs; graphs that it does not contain keep theirs.
 
         Raises
         ------
@@ -88,13 +91,18 @@ class Study:
             check_same(name, known, machine)
             programs = joined_programs(name, known, machine)
             machine = replace(machine, roofs=known.roofs, programs=programs)
-        runs, kernels = (table.read(folder) for table in TABLES)
+        tables = {table: table.read(folder) for table in TABLES}
+        runs = tables[PERFORMANCE]
         for run in runs:
             run["class"] = classes.get(run["graph"], run["class"])
-        for table, rows in zip(TABLES, (runs, kernels), strict=True):
+        for table, rows in tables.items():
             if (folder / table.name).exists():
                 table.write(folder, rows)
-        lost = {PERFORMANCE.key_of(row) for row in without_kernels(runs, kernels)}
+        incomplete = (
+            *without_kernels(runs, tables[KERNELS]),
+            *without_batches(runs, tables[BATCHES]),
+        )
+        lost = set(map(PERFORMANCE.key_of, incomplete))
         keyed = {key: row for row in runs if (key := PERFORMANCE.key_of(row)) not in lost}
         given = {run["graph"]: run["class"] for run in runs}
         study = cls(folder, name, setting, keyed, {**given, **classes})
@@ -172,6 +180,20 @@ class Study:
         found = (row for row in KERNELS.read(self.folder) if timed_run(row) == wanted)
         KERNELS.append(self.folder, [{**row, **run} for row in found])
 
+    def append_batches(self, case: Case, batches: Iterable[Mapping[str, Any]]) -> None:
+        """Append the batches of a run on a changing graph."""
+        run = self._run(case)
+        BATCHES.append(self.folder, [{**run, **_batch(batch)} for batch in batches])
+
+    def repeat_batches(self, same: Case, case: Case) -> None:
+        """Append the batches of `same` as those of `case`."""
+        run, wanted = self._run(case), self.key_of(same)
+        found = (row for row in BATCHES.read(self.folder) if PERFORMANCE.key_of(row) == wanted)
+        BATCHES.append(self.folder, [{**row, **run} for row in found])
+
+    def _run(self, case: Case) -> dict[str, str]:
+        return dict(zip(PERFORMANCE.key, self.key_of(case), strict=True))
+
     def _timed(self, case: Case) -> dict[str, str]:
         return {name: text for name, text in self._texts(case).items() if name in KERNELS.columns}
 
@@ -194,3 +216,9 @@ class Study:
         """Return the fields of a run's key as text."""
         fields = {name: str(value) for name, value in case._asdict().items()}
         return {**fields, "machine": self.name}
+
+
+def _batch(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of a batch, a `jetpy.study.changes.BatchRun` as a mapping."""
+    seconds = {name: f"{batch[name]:.6f}" for name in ("seconds", MODIFICATION)}
+    return {**batch, **seconds, "feasible": "yes" if batch["feasible"] else "no"}

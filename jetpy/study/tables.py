@@ -1,4 +1,4 @@
-"""Tables of a study: time by stage, by class of graphs, speed-ups, and scaling.
+"""Tables of a study: time by stage, by class of graphs, speed-ups, scaling, and changing graphs.
 
 Each function takes the results of one kind of problem, and the number of each platform on the page.
 It returns None if there is nothing to show.
@@ -6,17 +6,27 @@ It returns None if there is nothing to show.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import log
-from statistics import geometric_mean, linear_regression
+from statistics import geometric_mean, linear_regression, median
 from typing import Any
 
 from jetpy.multilevel.outcome import STAGES
 from jetpy.pages.blocks import Table
-from jetpy.study.cases import JETPY, SERIAL, device_of, platform_of
+from jetpy.study.cases import JETPY, SERIAL, Problem, application_of, device_of, platform_of
+from jetpy.study.changes import FROM_SCRATCH, is_from_scratch
 from jetpy.study.efficiency import Cell
-from jetpy.study.files import FINEST, STAGE_COLUMNS, is_copy
+from jetpy.study.files import (
+    FINEST,
+    MODIFICATION,
+    PERFORMANCE,
+    STAGE_COLUMNS,
+    Row,
+    is_copy,
+    problem_in,
+)
 from jetpy.study.metrics import Values, bests
 from jetpy.study.results import Results, problem_of
 
@@ -145,6 +155,116 @@ def growth_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
     return Table(("application", "platform", "graphs", "exponent"), rows) if rows else None
 
 
+def batch_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
+    """Return the time of a batch and of its two parts, and how often jetpy did what."""
+    modifying, partitioning = _parts_of_batches(results)
+    done = Counter((*_where(row), row["action"]) for row in results.batches)
+    rows = []
+    for (name, platform), cells in _by_platform(results, modifying):
+        times = (
+            _mean((1000 * values[name][cell] for cell in cells), 2)
+            for values in (results.seconds, modifying, partitioning)
+        )
+        scratch = done[name, platform, FROM_SCRATCH]
+        actions = (
+            "-" if scratch else f"{done[name, platform, action]}"
+            for action in ("placed", "refined", "repartitioned")
+        )
+        rows.append((name, numbers[platform], f"{len(cells)}", *times, *actions))
+    headers = ("application", "platform", "problems", "ms", "modification ms", "partitioning ms")
+    return Table((*headers, "placed", "refined", "repartitioned"), rows) if rows else None
+
+
+def gain_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
+    """Return speed-ups and cuts of incremental partitions over those from scratch.
+
+    A speed-up is the time of the partition from scratch on the same platform over that of the
+    incremental one.
+    """
+    modifying, partitioning = _parts_of_batches(results)
+    ours = {
+        row["application"]
+        for row in results.runs
+        if row["tool"] == JETPY and not is_from_scratch(row["preset"])
+    }
+    rows = []
+    for (name, platform), cells in _by_platform(results, modifying):
+        for other in results.applications if name in ours else ():
+            both = [cell for cell in cells if other not in ours and cell in modifying[other]]
+            if both:
+                whole, modification, rest = (
+                    [
+                        values[other][cell] / values[name][cell]
+                        for cell in both
+                        if values[name][cell]
+                    ]
+                    for values in (results.seconds, modifying, partitioning)
+                )
+                cuts = [
+                    results.cuts[name][cell] / results.cuts[other][cell]
+                    for cell in both
+                    if results.cuts[other][cell]
+                ]
+                texts = (_mean(whole, 2), f"{min(whole):.2f}", f"{max(whole):.2f}")
+                parts = (_mean(modification, 2), _mean(rest, 2))
+                worst = f"{max(cuts):.3f}" if cuts else "-"
+                where = (name, other, numbers[platform], f"{len(both)}")
+                rows.append((*where, *texts, *parts, _mean(cuts, 3), worst))
+    headers = (
+        *("application", "compared with", "platform", "problems"),
+        *("speed-up", "smallest", "largest", "of modification", "of partitioning"),
+        *("cut ratio", "largest"),
+    )
+    return Table(headers, rows, 2) if rows else None
+
+
+def cuts_by_batch(results: Results) -> dict[str, dict[int, float]]:
+    """Return mean ratios to the smallest cut after each batch, by application.
+
+    The cut of an application and problem is the median over platforms, and over the seeds that
+    count. The means are geometric, over the problems that the application solved; cuts of 0 as the
+    smallest are left out.
+    """
+    solved = {
+        PERFORMANCE.key_of(row)
+        for row in results.runs
+        if row["feasible"] == "yes" and results.seeds[problem_in(row)][int(row["seed"])]
+    }
+    cuts: dict[str, dict[tuple[Problem, int], list[int]]] = {}
+    for row in results.batches:
+        if PERFORMANCE.key_of(row) in solved:
+            own = cuts.setdefault(_where(row)[0], {})
+            own.setdefault((problem_in(row), int(row["batch"])), []).append(int(row["cut"]))
+    medians = {
+        name: {when: median(found) for when, found in own.items()} for name, own in cuts.items()
+    }
+    found: dict[str, dict[int, float]] = {}
+    for name in filter(medians.__contains__, results.applications):
+        ratios: dict[int, list[float]] = {}
+        for (_, batch), ratio in _over(medians, bests(medians))[name].items():
+            ratios.setdefault(batch, []).append(ratio)
+        found[name] = {batch: geometric_mean(own) for batch, own in sorted(ratios.items())}
+    return {name: own for name, own in found.items() if own}
+
+
+def _parts_of_batches(results: Results) -> tuple[Values, Values]:
+    """Return the seconds of modification and of partitioning of a batch."""
+    modifying = results.medians(MODIFICATION)
+    rest = {
+        name: {cell: results.seconds[name][cell] - seconds for cell, seconds in own.items()}
+        for name, own in modifying.items()
+    }
+    return modifying, rest
+
+
+def _where(row: Row) -> Where:
+    """Return application and platform of a batch."""
+    return (
+        application_of(row["tool"], row["preset"], row["backend"]),
+        platform_of(row["machine"], row["backend"], int(row["threads"])),
+    )
+
+
 def _by_platform(results: Results, values: Values) -> Iterator[tuple[Where, list[Cell]]]:
     """Yield applications and platforms, each with its cells that have a value."""
     for name, platform in product(results.applications, results.platforms):
@@ -155,7 +275,7 @@ def _by_platform(results: Results, values: Values) -> Iterator[tuple[Where, list
             yield (name, platform), cells
 
 
-def _over(values: Values, best: Mapping[Any, float]) -> dict[str, dict[Cell, float]]:
+def _over(values: Values, best: Mapping[Any, float]) -> dict[str, dict[Any, float]]:
     """Return value / best, where the best value is not 0."""
     return {
         name: {cell: value / best[cell] for cell, value in own.items() if best[cell]}

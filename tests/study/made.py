@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.study.cases import Case
-from jetpy.study.files import KERNELS, PERFORMANCE
+from jetpy.study.files import BATCHES, KERNELS, PERFORMANCE
 from jetpy.study.machine import Machine, Setting, write_setting
 from jetpy.study.triad import Roofline
 
@@ -52,7 +52,7 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
             "seconds": 1.0,
         },
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
-        "finest_seconds": "",
+        **{"finest_seconds": "", "modification_seconds": ""},
         **{"feasible": "yes", "status": "done", "parts_sha": "", "kernels": ""},
         **{"measured_threads": case.threads, "repeats": 1, **measured},
     }
@@ -72,12 +72,15 @@ def study(
     own: Machine,
     rows: list[dict[str, Any]],
     kernels: list[dict[str, Any]] | None = None,
+    batches: list[dict[str, Any]] | None = None,
 ) -> Path:
     """Write a study with the given rows."""
     folder.mkdir(exist_ok=True)
     write_setting(folder, Setting({name: own}))
     PERFORMANCE.write(folder, rows)
     KERNELS.write(folder, kernels or [])
+    if batches:
+        BATCHES.write(folder, batches)
     return folder
 
 
@@ -85,9 +88,21 @@ def kernel(
     name: str, case: Case, kernel: str, calls: int, seconds: float, moved: int
 ) -> dict[str, Any]:
     """Return the row of a kernel; its share is empty if it moved no bytes."""
-    shared = ("graph", "k", "allowed_imbalance", "mapping", "preset", "backend", "threads")
+    shared = (
+        *("graph", "k", "allowed_imbalance", "mapping", "changes"),
+        *("preset", "backend", "threads"),
+    )
     return {
         **{column: case._asdict()[column] for column in shared},
         **{"kernel": kernel, "engine": case.backend, "calls": calls, "seconds": seconds},
         **{"bytes": moved, "share": 0.5 if moved else "", "machine": name},
+    }
+
+
+def batch(name: str, case: Case, number: int, cut: int, action: str) -> dict[str, Any]:
+    """Return the row of a batch."""
+    return {
+        **{column: case._asdict()[column] for column in BATCHES.key if column in case._fields},
+        **{"machine": name, "batch": number, "seconds": 1.0, "modification_seconds": 0.5},
+        **{"cut": cut, "imbalance": 0.02, "feasible": "yes", "moved": "", "action": action},
     }

@@ -201,7 +201,7 @@ def test_mappings_are_compared_by_cost(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(study_page(results, "jetpy study"))
     shown = page(tmp_path / "page.html")
     assert shown.facts["mapped onto"] == onto
-    assert f"Performance portability by cost, mapping {onto} at imbalance 0.03" in shown.text
+    assert f"Performance portability by cost at imbalance 0.03, mapping {onto}" in shown.text
     case_0, cost = mapped[2]
     study(folder, "box", machine(), [*rows, row("box", case_0, cut=12, cost=cost)])
     assert read_results(folder).left_out == [
