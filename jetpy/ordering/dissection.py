@@ -24,6 +24,8 @@ Numbers = npt.NDArray[np.int64]
 
 ENTRY_ROOM = 3
 """Capacity of a try for the entries of its levels, per entry of the node."""
+LARGE = 2000
+"""Nodes with more vertices get the full number of tries."""
 FEWEST = 8
 """A node with fewer vertices is not divided."""
 MAX_FLOWS = 3
@@ -40,7 +42,9 @@ class Effort:
     Attributes
     ----------
     tries : int
-        Separators for each node; the best one is kept.
+        Separators for each large node; the best one is kept.
+    small_tries : int
+        Separators for each small node: at most `LARGE` vertices. Never more than `tries`.
     imbalances : tuple of float
         Imbalances up to which the separators of the tries grow, in turn.
     largest_side : float
@@ -59,18 +63,21 @@ class Effort:
     """
 
     tries: int
+    small_tries: int
     imbalances: tuple[float, ...]
     largest_side: float = 0.75
     leaf_weight: int = 120
     growings: int = 8
-    passes: int = 8
-    hops: int = 10
+    passes: int = 4
+    hops: int = 5
     choice: bool = False
 
-    @property
-    def shares(self) -> npt.NDArray[np.int32]:
-        """Share of a node's weight that a side may grow to, in thousandths, for each try."""
-        own = [self.imbalances[i % len(self.imbalances)] for i in range(self.tries)]
+    def shares(self, tries: int) -> npt.NDArray[np.int32]:
+        """Return the share of a node's weight that a side may grow to in each try, in thousandths.
+
+        int32, shape (tries,).
+        """
+        own = [self.imbalances[i % len(self.imbalances)] for i in range(tries)]
         return np.array([round(500 * (1 + imbalance)) for imbalance in own], np.int32)
 
 
@@ -170,6 +177,20 @@ class Depth:
     def __len__(self) -> int:
         return len(self.parents)
 
+    @property
+    def sizes(self) -> Numbers:
+        """Number of vertices of each node."""
+        return np.diff(self.starts)
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Depth:
+        """Return the chosen nodes."""
+        return Depth(
+            self.order[np.repeat(chosen, self.sizes)],
+            np.append(0, np.cumsum(self.sizes[chosen])),
+            self.parents[chosen],
+            self.seeds[chosen],
+        )
+
     def slice(self, first: int, last: int) -> Depth:
         """Return the nodes `first` to `last` - 1."""
         own = self.starts[first : last + 1]
@@ -247,17 +268,28 @@ class Tools:
 
     def separators(self, depth: Depth) -> Vertices:
         """Return the side of each vertex of a depth, by its place in the order."""
-        return np.concatenate([self._separate(batch) for batch in self._batches(depth)])
+        effort = self.effort
+        sides = np.empty(len(depth.order), np.int32)
+        is_large = depth.sizes > LARGE
+        for chosen, tries in (
+            (is_large, effort.tries),
+            (~is_large, min(effort.tries, effort.small_tries)),
+        ):
+            if chosen.any():
+                batches = self._batches(depth.where(chosen), tries)
+                found = [self._separate(batch, tries) for batch in batches]
+                sides[np.repeat(chosen, depth.sizes)] = np.concatenate(found)
+        return sides
 
-    def _sizes(self, depth: Depth) -> Numbers:
+    def _degrees(self, depth: Depth) -> Numbers:
         """Return the sum of the degrees of each node's vertices."""
         degrees = (self.graph.indptr[1:] - self.graph.indptr[:-1]).astype(np.int64)[depth.order]
         return np.add.reduceat(degrees, depth.starts[:-1])
 
-    def _batches(self, depth: Depth) -> Iterator[Depth]:
+    def _batches(self, depth: Depth, tries: int) -> Iterator[Depth]:
         """Yield the nodes in groups of consecutive ones, so that the tries need little memory."""
         room = max(len(self.graph.indices) // 2, 1 << 16)
-        total = np.cumsum(self._sizes(depth) * self.effort.tries)
+        total = np.cumsum(self._degrees(depth) * tries)
         first = 0
         while first < len(depth):
             before = total[first - 1] if first else 0
@@ -265,10 +297,10 @@ class Tools:
             yield depth.slice(first, last)
             first = last
 
-    def _separate(self, depth: Depth) -> Vertices:
+    def _separate(self, depth: Depth, tries: int) -> Vertices:
         """Return the sides of the vertices of some nodes of a depth."""
         backend, effort = self.backend, self.effort
-        tries, count = effort.tries, len(depth)
+        count = len(depth)
         nodes, size = self._nodes(depth)
         n, nnz = len(depth.order), int(size.sum())
         room = max(1, min(ENTRY_ROOM, INT32_MAX // max(nnz * tries, 1)))
@@ -277,7 +309,7 @@ class Tools:
         )
         sides = backend.empty(n)
         launch = partial(backend.run_tasks, count * tries, levels=levels)
-        shares = backend.from_host(effort.shares)
+        shares = backend.from_host(effort.shares(tries))
         launch(
             kernels.extract, tries=tries, room=room, shares=shares, graph=self.there, nodes=nodes
         )
@@ -294,19 +326,19 @@ class Tools:
             other=levels.other,
         )
         if effort.hops:
-            self._improve_by_flows(count, levels)
+            self._improve_by_flows(count, tries, levels)
         backend.run_tasks(
             count, kernels.choose_separators, tries=tries, nodes=nodes, levels=levels, sides=sides
         )
         return backend.to_host(sides)
 
-    def _improve_by_flows(self, count: int, levels: Levels) -> None:
+    def _improve_by_flows(self, count: int, tries: int, levels: Levels) -> None:
         """Improve the best separators of `count` nodes by flows and passes, by turns."""
         backend, effort, bands = self.backend, self.effort, levels.bands
-        tasks = count * effort.tries
+        tasks = count * tries
         for _ in range(MAX_FLOWS):
             backend.run_tasks(
-                count, kernels.select_tries, tries=effort.tries, levels=levels, bands=bands.bands
+                count, kernels.select_tries, tries=tries, levels=levels, bands=bands.bands
             )
             backend.run_tasks(
                 tasks,
@@ -327,7 +359,7 @@ class Tools:
 
     def _nodes(self, depth: Depth) -> tuple[Nodes, Numbers]:
         """Return the nodes of a depth for kernels, and the sum of the degrees of each."""
-        size = self._sizes(depth)
+        size = self._degrees(depth)
         rows = np.empty((len(depth), Node.COUNT), np.int64)
         rows[:, Node.BEGIN], rows[:, Node.END] = depth.starts[:-1], depth.starts[1:]
         rows[:, Node.ENTRY], rows[:, Node.SIZE] = np.cumsum(size) - size, size
@@ -362,7 +394,7 @@ class Tools:
             components=components,
         )
         order, components = backend.to_host(order), backend.to_host(components)
-        node = np.repeat(np.arange(len(depth)), np.diff(depth.starts))
+        node = np.repeat(np.arange(len(depth)), depth.sizes)
         separates = components == kernels.NO_COMPONENT
         above = depth.parents.copy()
         divided = np.unique(node[separates])

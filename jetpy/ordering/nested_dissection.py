@@ -26,12 +26,12 @@ from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic, analysed, pattern_graph
 from jetpy.progress import Progress, ProgressOption
 
-SPREAD = (0.2, 0.5)
-"""Imbalances of the tries, in turn: bisections, and separators that may be lopsided."""
+SPREAD = (0.1, 0.5, 0.3, 0.3)
+"""Imbalances of several tries, in turn."""
 EFFORTS: Mapping[str, Effort] = {
-    "fast": Effort(tries=1, imbalances=SPREAD),
-    "default": Effort(tries=4, imbalances=SPREAD),
-    "best": Effort(tries=8, imbalances=SPREAD, choice=True),
+    "fast": Effort(tries=1, small_tries=1, imbalances=(0.3,)),
+    "default": Effort(tries=4, small_tries=1, imbalances=SPREAD, choice=True),
+    "best": Effort(tries=8, small_tries=4, imbalances=SPREAD, passes=8, hops=10, choice=True),
 }
 """What each preset spends on a separator."""
 BACKENDS = ("auto", CPU, "kokkos-openmp", "kokkos-serial")
@@ -68,10 +68,11 @@ def nested_dissection(
     matrix, n, symmetrize
         As for `symbolic`.
     preset : {'fast', 'default', 'best'}
-        How much time to spend for less fill. With `best`, subtrees of the dissection are ordered by
-        minimum degree or multisection instead where that takes fewer operations.
+        How much time to spend for less fill. `default` and `best` order subtrees of the dissection
+        by minimum degree or multisection instead where that takes fewer operations.
     tries : int, optional
-        Separators that are computed for each separator of the tree; the best one is kept.
+        Separators that are computed for each separator of the tree; the best one is kept. Subgraphs
+        of at most 2,000 vertices have fewer.
     leaf_size : int, optional
         Largest number of rows that is ordered by minimum degree instead.
     imbalances : sequence of float, optional
@@ -117,8 +118,9 @@ def nested_dissection(
     with lease(CPU if backend == "auto" else backend, threads) as leased:
         engine = with_required_width(leased, graph)
         title = f"{graph.name}, {engine.name}" if profile else None
-        (order, tree, seconds), _ = execute(work, engine, progress, (graph.n, graph.m), title)
-    return Ordering(order, _structure(graph, order), "nested_dissection", seconds, tree)
+        (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
+    structure = _structure(graph, order)
+    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile)
 
 
 def dissected(

@@ -80,6 +80,28 @@ def test_less_fill_than_minimum_degree_on_a_grid() -> None:
     assert jetpy.nested_dissection(grid).fill < 0.95 * jetpy.minimum_degree(grid).fill
 
 
+def test_no_more_operations_than_minimum_degree_without_small_separators() -> None:
+    graph = generators.rmat(10)
+    found, reference = jetpy.nested_dissection(graph), jetpy.minimum_degree(graph)
+    assert found.operations <= 1.02 * reference.operations
+
+
+def test_large_separators_are_balanced() -> None:
+    """Lopsided separators of a graph without small ones would cause 1.4 times the operations."""
+    graph = generators.rmat(12)
+    lopsided, balanced = (
+        jetpy.nested_dissection(graph, preset="fast", tries=tries).operations for tries in (4, 1)
+    )
+    assert lopsided < 1.1 * balanced
+
+
+def test_profile() -> None:
+    found = jetpy.nested_dissection(generators.grid(40, 40), profile=True)
+    assert found.profile is not None
+    assert "refine_separators" in {kernel.name for kernel in found.profile.kernels}
+    assert jetpy.nested_dissection(generators.grid(3, 3)).profile is None
+
+
 def test_dense_coarse_levels_do_not_spoil_the_separator() -> None:
     """A torus of distance 6: coarse levels are nearly complete."""
     side = np.arange(40)

@@ -27,7 +27,7 @@ def test_small_patterns_show_each_entry() -> None:
 
 def test_large_patterns_show_densities_and_separators() -> None:
     graph = generators.grid(40, 40)
-    order = jetpy.nested_dissection(graph)
+    order = jetpy.nested_dissection(graph, preset="fast")
     axes, bar = order.plot(graph).axes
     pixels = np.asarray(axes.images[0].get_array())
     assert pixels.shape[:2] == (229, 229)  # cells of 7 x 7

@@ -22,7 +22,7 @@ from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.separator_flows import OUTSIDE, Band
-from jetpy.workloads.ordering.separators import FAIR, RATIO_BITS, SEPARATOR, SKEW
+from jetpy.workloads.ordering.separators import FAIR, RATIO_BITS, SEPARATOR, SKEW, SKEW_OF_LARGE
 from tests.graphs import from_edges, random_graph
 from tests.strategies import weighted_graphs
 
@@ -92,7 +92,7 @@ def from_levels(graph: Graph) -> Array:
     matrix = matrix_of(graph)
     order = breadth_first_order(matrix, 0, return_predecessors=False)
     sides = np.ones(graph.n, np.int64)
-    sides[order[: len(order) // 3]] = 0
+    sides[order[: len(order) // 2]] = 0
     sides[(sides == 1) & (matrix @ (sides == 0) > 0)] = SEPARATOR
     sides[np.random.default_rng(0).random(graph.n) < 0.1] = SEPARATOR
     return sides
@@ -109,7 +109,7 @@ def judged(graph: Graph, sides: Array, largest: int) -> tuple[int, int]:
     total = first + second + cut
     skew = (max(2 * max(first, second) - total, 0) << RATIO_BITS) // total
     overload = max(first - largest, second - largest, 0) if first and second else total
-    return overload, cut * (FAIR + SKEW * skew * skew)
+    return overload, cut * (FAIR + (SKEW + SKEW_OF_LARGE * cut // total) * skew * skew)
 
 
 def is_separated(graph: Graph, sides: Array) -> bool:
