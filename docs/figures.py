@@ -36,6 +36,8 @@ from jetpy.workloads.common.control_block import Task
 FOLDER = Path(__file__).parent / "algorithm" / "figures"
 DPI = 160
 COLOURS = 24
+DEPTHS = 2
+"""Depths of a separator tree in the figure of separators."""
 
 
 # Drawing
@@ -193,12 +195,42 @@ def rebalancing() -> Figure:
     return figure
 
 
+def separators() -> Figure:
+    """The separators of the first two depths on a mesh, and the pattern of the permuted matrix."""
+    graph = mesh(2500)
+    order = jetpy.nested_dissection(graph, backend="cpu", threads=1)
+    tree = order.tree
+    assert tree is not None
+    depths, regions = np.zeros((2, len(tree)), np.int32)
+    for node in reversed(range(len(tree))):
+        parent = tree.parents[node]
+        depths[node] = 0 if parent < 0 else depths[parent] + 1
+        regions[node] = node if depths[node] <= DEPTHS else regions[parent]
+    node_of = np.repeat(np.arange(len(tree)), tree.sizes)[order.iperm]
+    is_separator = depths[node_of] < DEPTHS
+    figure = new_figure(2.75)
+    left, right = figure.subplots(1, 2)
+    _, region = np.unique(regions[node_of], return_inverse=True)
+    frame = map_of(left, graph, region.astype(np.int32))
+    mark(left, frame, is_separator, s=2.5)
+    titled(left, f"separators: {is_separator.sum()} of {graph.n:,} vertices")
+    rows, columns = order.iperm[graph.sources(0, graph.n)], order.iperm[graph.indices]
+    ends = is_separator[order.perm[rows]] | is_separator[order.perm[columns]]
+    for chosen, colour in ((~ends, SERIES[0]), (ends, ON_FILL)):
+        right.scatter(columns[chosen], rows[chosen], s=0.4, linewidths=0, color=colour)
+    right.set(aspect="equal", xlim=(0, graph.n), ylim=(graph.n, 0), xticks=[], yticks=[])
+    titled(right, "permuted matrix")
+    below(figure, [dot("in a separator", markersize=3)])
+    return figure
+
+
 FIGURES = {
     "hierarchy": hierarchy,
     "iterations": iterations,
     "before-and-after": before_and_after,
     "afterburner": afterburner,
     "rebalancing": rebalancing,
+    "separators": separators,
 }
 
 

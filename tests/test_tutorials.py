@@ -24,6 +24,7 @@ WRITTEN = {
     "network": {"network.png"},
     "pooling": {"pooling.png"},
     "multigrid": {"multigrid.png"},
+    "ordering": {"ordering.png"},
     "ranks": {"ranks.txt", "hosts.txt", "ranks.png"},
     "circuit": {"circuit.npz", "circuit.png"},
 }

@@ -7,9 +7,10 @@ from functools import cache
 from statistics import geometric_mean
 
 from bench.comparisons import ratios, seconds
+from bench.pages.orderings import over_the_better
 from bench.pages.sentences import Sentence
 from bench.pages.table import STUDIES, Cells
-from bench.pages.tables import CORES, MESSAGES, TABLES
+from bench.pages.tables import CORES, MESSAGES, ORDERINGS, TABLES
 from bench.pages.times import KAMINPAR
 from bench.records import Record, read_records
 from bench.speedups import METIS, Runs, by_threads, in_group, is_jetpy
@@ -172,6 +173,11 @@ def cut_of_the_mesh() -> list[str]:
     return [row[headers.index("`default`")]]
 
 
+def operations_of_orderings() -> list[str]:
+    """Return jetpy's threads, the matrices of half B, and operations over METIS and AMD."""
+    return over_the_better([STUDIES / file for file in ORDERINGS])
+
+
 SENTENCES: Sequence[Sentence] = (
     Sentence(
         "README.md",
@@ -224,6 +230,13 @@ SENTENCES: Sequence[Sentence] = (
         "the cut was more than 3 % larger than a new partition's in {} of {} comparisons, and at "
         "most {} % larger.",
         cuts_of_batches,
+    ),
+    Sentence(
+        PERFORMANCE,
+        "jetpy had {} threads, the other tools one. On the {} matrices of half B, `fast`, "
+        "`default` and `best` need {}, {} and {} times the operations of the better of METIS and "
+        "AMD.",
+        operations_of_orderings,
     ),
     Sentence(
         CHOOSING,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from bench.pages import cuts, other, study, times
+from bench.pages import cuts, orderings, other, study, times
 from bench.pages.table import Table
 
 PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
 CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
 STUDY = "2026-11/performance.csv"
 MESSAGES = ("2026-11-messages/distributed.jsonl",)
+ORDERINGS = ("2026-11-orderings/orderings-jetpy.jsonl", "2026-11-orderings/orderings.jsonl")
 MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
 
 TABLES: Mapping[str, Table] = {
@@ -42,6 +43,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "mapping": Table(other.of_mapping, ["2026-11-epyc/mapping.jsonl"]),
     "changing-graphs": Table(other.of_changing_graphs, ["2026-11-epyc/incremental.jsonl"], left=2),
+    "orderings": Table(orderings.by_order, ORDERINGS, left=2),
     "messages-cube": Table(partial(other.of_messages, "cube:128"), MESSAGES, left=0),
     "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),

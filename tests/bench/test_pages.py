@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.pages import __main__ as program
-from bench.pages import other, study, times
+from bench.pages import orderings, other, study, times
 from bench.pages.claims import SENTENCES
 from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
 from bench.pages.sentences import Sentence
@@ -200,3 +200,24 @@ def test_other_distributed_partitioners_have_a_row(tmp_path: Path) -> None:
         append_record(path, record)
     rows = {row[0]: row[5:] for row in other.of_distributed_peers(path).rows}
     assert rows["a"] == ["0.800", "0.500", "0.900", "0.250"]
+
+
+def test_orderings_have_a_row_per_half_and_tool(tmp_path: Path) -> None:
+    for tool, threads, fill in (
+        ("metis", 1, [2, 8]),
+        ("amd", 1, [16]),
+        *((f"jetpy/{preset}", 1, [1]) for preset in ("fast", "default", "best")),
+        *((f"jetpy/{preset}", 2, [2]) for preset in ("fast", "default", "best")),
+    ):
+        record = {"graph": "a", "half": "B", "n": 10, "tool": tool, "threads": threads}
+        record |= dict.fromkeys(("fill", "operations", "height", "critical_path"), fill)
+        record |= {"seconds": [3.0], "metis_seconds": [2.0]}
+        append_record(tmp_path / f"{'jetpy' if threads > 1 else 'other'}.jsonl", record)
+    paths = [tmp_path / "jetpy.jsonl", tmp_path / "other.jsonl"]
+    presets = [
+        ["B", f"`{preset}`", "1", "0.500", "0.500", "0.500 a", "0.500", "0.500", "1.500"]
+        for preset in ("fast", "default", "best")
+    ]
+    amd = ["B", "AMD", "1", "4.000", "4.000", "4.000 a", "4.000", "4.000", "1.500"]
+    assert orderings.by_order(*paths).rows == [*presets, amd]
+    assert orderings.over_the_better(paths) == ["2", "1", "0.500", "0.500", "0.500"]

@@ -1,0 +1,62 @@
+"""The table of orderings: `bench.orderings`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from bench.matrices import HALVES
+from bench.ordering_tools import AMD, BASELINE
+from bench.orderings import Results, better_rows, by_matrix, is_jetpy, mean_rows
+from bench.pages.table import Cells
+from bench.records import Record, read_records
+from jetpy.choices import OrderingPreset
+
+TITLES = {
+    **{f"jetpy/{preset}": f"`{preset}`" for preset in get_args(OrderingPreset)},
+    "jetpy/minimum_degree": "`minimum_degree`",
+    AMD: "AMD",
+    "scotch": "Scotch",
+    "kahip": "KaHIP",
+    "metis, nseps = 8": "METIS, 8 tries",
+}
+"""Names of the tools in the table."""
+HEADERS = [
+    *("half", "order", "matrices", "fill", "operations", "worst operations", "height"),
+    *("critical path", "time"),
+]
+
+
+def results(paths: Sequence[Path], half: str) -> tuple[Results, int]:
+    """Return the records of a half by tool and matrix, and jetpy's number of threads.
+
+    If jetpy has run with several numbers of threads, the largest number counts.
+    """
+    records: list[Record] = [record for path in paths for record in read_records(path)]
+    threads = max(record["threads"] for record in records if is_jetpy(record["tool"]))
+    return by_matrix((r for r in records if r["half"] == half), threads), threads
+
+
+def by_order(*paths: Path) -> Cells:
+    """Return a row per half and tool: geometric means over METIS_NodeND, and the worst matrix."""
+    rows = []
+    for half in HALVES:
+        found, _ = results(paths, half)
+        for tool, number, fill, operations, worst, height, path, _, time, _ in mean_rows(found):
+            if tool != BASELINE:
+                rows.append(
+                    [half, TITLES[tool], number, fill, operations, worst, height, path, time]
+                )
+    return Cells(HEADERS, rows)
+
+
+def over_the_better(paths: Sequence[Path]) -> list[str]:
+    """Return jetpy's threads, the matrices of half B, and the operations of each preset.
+
+    The operations are geometric means over the better of METIS and AMD on each matrix.
+    """
+    found, threads = results(paths, "B")
+    rows = {tool: row for tool, *row in better_rows(found)}
+    presets = [rows[f"jetpy/{preset}"] for preset in get_args(OrderingPreset)]
+    return [str(threads), presets[0][0], *(operations for _, _, operations, _ in presets)]
