@@ -198,7 +198,7 @@ def rebalancing() -> Figure:
 def separators() -> Figure:
     """The separators of the first two depths on a mesh, and the pattern of the permuted matrix."""
     graph = mesh(2500)
-    order = jetpy.nested_dissection(graph, backend="cpu", threads=1)
+    order = jetpy.nested_dissection(graph, preset="fast", backend="cpu", threads=1)
     tree = order.tree
     assert tree is not None
     depths, regions = np.zeros((2, len(tree)), np.int32)

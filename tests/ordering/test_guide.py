@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from jetpy.ordering.dissection import LARGE
 from jetpy.ordering.nested_dissection import EFFORTS, MAX_TRIES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,23 +19,36 @@ def rows(page: str) -> dict[str, list[str]]:
     return {name.strip(" `"): [cell.strip() for cell in cells] for name, *cells in found}
 
 
+def listed(values: list[int]) -> str:
+    """Return numbers as in "1, 4 or 8"."""
+    return f"{', '.join(map(str, values[:-1]))} or {values[-1]}"
+
+
 def test_options_have_their_defaults() -> None:
-    described, effort = rows("guide/orderings.md"), EFFORTS["default"]
-    tries = [str(effort.tries) for effort in EFFORTS.values()]
-    assert described["tries"][0] == f"{', '.join(tries[:-1])} or {tries[-1]} by preset"
-    assert described["tries"][2].endswith(f"At most {MAX_TRIES}")
+    described, efforts = rows("guide/orderings.md"), list(EFFORTS.values())
+    assert described["tries"][0] == f"{listed([e.tries for e in efforts])} by preset"
+    assert f"At most {MAX_TRIES}." in described["tries"][2]
+    small = listed([e.small_tries for e in efforts])
+    assert described["tries"][2].endswith(f"at most {LARGE:,} vertices get {small}")
+    fast, default, best = (e.imbalances for e in efforts)
+    assert described["imbalances"][0] == f"({fast[0]}) for `fast`, else {default}"
+    assert (fast, default) == (fast[:1], best)
+    effort = EFFORTS["default"]
     assert described["leaf_size"][0] == str(effort.leaf_weight)
-    assert described["imbalances"][0] == str(effort.imbalances)
     assert described["largest_side"][0] == str(effort.largest_side)
-    assert len({(e.leaf_weight, e.imbalances, e.largest_side) for e in EFFORTS.values()}) == 1
+    assert len({(e.leaf_weight, e.largest_side) for e in efforts}) == 1
 
 
 def test_presets_have_their_methods() -> None:
     for name, effort in EFFORTS.items():
         method, _ = rows("guide/orderings.md")[name]
         assert NUMBERS[effort.tries] in method
-        assert ("multisection" in method) == effort.choice
-        tries, flows, choice = rows("algorithm/ordering.md")[name]
-        assert int(tries) == effort.tries
-        assert (flows == "yes") == bool(effort.hops)
+        *numbers, choice = rows("algorithm/ordering.md")[name]
+        assert numbers == [
+            str(effort.tries),
+            str(effort.small_tries),
+            f"{effort.hops} hops",
+            str(effort.passes),
+        ]
         assert (choice == "yes") == effort.choice
+    assert [e.choice for e in EFFORTS.values()] == [False, True, True]
