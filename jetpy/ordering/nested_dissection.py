@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, get_args
 
 import numpy as np
@@ -13,6 +12,7 @@ from jetpy import choices
 from jetpy.device.backends import CPU, lease
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
@@ -104,21 +104,22 @@ def nested_dissection(
     >>> order.fill < jetpy.symbolic(grid).fill / 2
     True
     """
-    effort = _chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
+    effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
     seed = whole_number("seed", seed)
     one_of(BACKENDS, "backend", backend)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
 
     def work(engine: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
-        start = perf_counter()
-        order, tree = dissected(engine, graph, effort, seed, tell)
-        return order, tree, perf_counter() - start
+        with Stopwatch(engine, "order") as watch:
+            order, tree = dissected(engine, graph, effort, seed, tell)
+        return order, tree, watch.seconds
 
     with lease(CPU if backend == "auto" else backend, threads) as leased:
         engine = with_required_width(leased, graph)
         title = f"{graph.name}, {engine.name}" if profile else None
-        (order, tree, seconds), _ = execute(work, engine, progress, (graph.n, graph.m), title)
-    return Ordering(order, _structure(graph, order), "nested_dissection", seconds, tree)
+        (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
+    structure = _structure(graph, order)
+    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile)
 
 
 def dissected(
@@ -151,14 +152,20 @@ def _structure(graph: Graph, order: Permutation) -> Symbolic:
         return analysed(with_required_width(host, graph), graph, order)
 
 
-def _chosen_effort(
+def chosen_effort(
     preset: str,
-    tries: int | None,
-    leaf_size: int | None,
-    imbalances: Sequence[float] | None,
-    largest_side: float | None,
+    tries: int | None = None,
+    leaf_size: int | None = None,
+    imbalances: Sequence[float] | None = None,
+    largest_side: float | None = None,
 ) -> Effort:
-    """Return the effort of a preset, changed by the options that are not None."""
+    """Return the effort of a preset, changed by the options that are not None.
+
+    Raises
+    ------
+    OptionError
+        If a value is out of range.
+    """
     one_of(get_args(choices.OrderingPreset), "preset", preset)
     effort = EFFORTS[preset]
     if tries is not None:

@@ -18,6 +18,8 @@ from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from jetpy.profiling.profile import Profile
+
 
 @dataclass(frozen=True, eq=False)
 class Ordering:
@@ -39,6 +41,8 @@ class Ordering:
         Seconds of that function, without the symbolic factorization.
     tree : SeparatorTree or None
         The separators and leaves of a nested dissection.
+    profile : Profile or None
+        Times of stages and kernels, if they were asked for.
 
     Examples
     --------
@@ -62,6 +66,7 @@ class Ordering:
     method: str
     seconds: float
     tree: SeparatorTree | None = None
+    profile: Profile | None = None
 
     def __repr__(self) -> str:
         tree = "" if self.tree is None else f"{int((~self.tree.is_leaf).sum())} separators, "
