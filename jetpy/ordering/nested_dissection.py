@@ -17,6 +17,7 @@ from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
+from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.choice import choose
 from jetpy.ordering.compression import Compression, compress
 from jetpy.ordering.dissection import Effort, dissect
@@ -34,7 +35,7 @@ EFFORTS: Mapping[str, Effort] = {
     "best": Effort(tries=8, imbalances=SPREAD, choice=True),
 }
 """What each preset spends on a separator."""
-BACKENDS = ("auto", CPU, "kokkos-openmp", "kokkos-serial")
+BACKENDS = get_args(choices.HostBackend)
 MAX_TRIES = 64
 MIN_SHARE = 0.5
 
@@ -50,7 +51,7 @@ def nested_dissection(
     seed: int = 0,
     n: int | None = None,
     symmetrize: bool = False,
-    backend: choices.Backend = "auto",
+    backend: choices.HostBackend = "auto",
     threads: int | None = None,
     progress: ProgressOption = None,
     profile: bool = False,
@@ -119,7 +120,8 @@ def nested_dissection(
         title = f"{graph.name}, {engine.name}" if profile else None
         (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
     structure = _structure(graph, order)
-    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile)
+    run = seconds, tree, cost.profile, engine.name, cpu_threads(engine)
+    return Ordering(order, structure, "nested_dissection", *run)
 
 
 def dissected(
@@ -128,7 +130,7 @@ def dissected(
     """Return the order of elimination (int32, shape (n,)) and its separator tree."""
     compression = compress(graph)
     groups = compression.graph
-    node_of, tree = dissect(engine, groups, effort, seed)
+    node_of, tree = dissect(engine, groups, effort, seed, tell)
     order = block_orders(engine, groups, node_of, len(tree))
     if effort.choice:
         order, tree = choose(engine, groups, order, tree)

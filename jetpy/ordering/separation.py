@@ -47,7 +47,7 @@ def vertex_separator(
     n: int | None = None,
     symmetrize: bool = False,
     scale: bool = False,
-    backend: choices.Backend = "auto",
+    backend: choices.HostBackend = "auto",
     threads: int | None = None,
     progress: ProgressOption = None,
 ) -> VertexSeparator:
