@@ -101,7 +101,7 @@ def test_components_need_no_separator() -> None:
 
 
 def test_the_heaviest_component_is_divided() -> None:
-    """A grid and vertices that even out its halves; a clique, of which a side takes its limit."""
+    """Isolated vertices even out the halves of a grid. One side of a clique takes its limit."""
     grid = sp.csr_array(np.kron(np.eye(20, dtype=bool), np.eye(10, k=1, dtype=bool)))
     grid += sp.csr_array(np.kron(np.eye(20, k=1, dtype=bool), np.eye(10, dtype=bool)))
     found = jetpy.vertex_separator(union((grid + grid.T).toarray(), np.zeros((30, 30))))
