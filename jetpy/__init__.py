@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from jetpy.ordering.minimum_degree import minimum_degree
     from jetpy.ordering.nested_dissection import nested_dissection
     from jetpy.ordering.ordering import Ordering
+    from jetpy.ordering.separation import vertex_separator
     from jetpy.ordering.separator_tree import SeparatorTree
     from jetpy.ordering.symbolic import Symbolic, symbolic
+    from jetpy.ordering.vertex_separator import VertexSeparator
     from jetpy.problem.machine import Machine
     from jetpy.problem.options import (
         CoarsenOptions,
@@ -81,6 +83,7 @@ __all__ = [
     "Subgraph",
     "Symbolic",
     "Update",
+    "VertexSeparator",
     "__version__",
     "as_graph",
     "coarsen",
@@ -101,6 +104,7 @@ __all__ = [
     "read_parts",
     "refine",
     "symbolic",
+    "vertex_separator",
     "write_graph",
     "write_parts",
 ]
@@ -133,8 +137,10 @@ _HOMES = {
     "ordering.minimum_degree": ("minimum_degree",),
     "ordering.nested_dissection": ("nested_dissection",),
     "ordering.ordering": ("Ordering",),
+    "ordering.separation": ("vertex_separator",),
     "ordering.separator_tree": ("SeparatorTree",),
     "ordering.symbolic": ("Symbolic", "symbolic"),
+    "ordering.vertex_separator": ("VertexSeparator",),
     "problem.machine": ("Machine",),
     "problem.options": (
         *("CoarsenOptions", "IncrementalOptions", "InitialOptions", "Options", "RefineOptions"),

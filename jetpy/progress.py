@@ -25,6 +25,7 @@ STAGES = {
     "coarsen": "Coarsening",
     "refine": "Refining",
     "evolve": "Recombining",
+    "order": "Ordering",
     "graphs": "Partitioning",
     "study": "Running",
 }

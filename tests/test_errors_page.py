@@ -18,6 +18,7 @@ from jetpy.engines.cuda import diagnosis
 from jetpy.engines.cuda.installation import Installation
 from jetpy.engines.kokkos.paths import check_not_hidden
 from jetpy.engines.oom_message import _explain
+from jetpy.io.permutations import read_permutation
 from jetpy.io.weights import read_vertex_weights
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
@@ -46,6 +47,7 @@ FILES = {
     "mesh.stl": "no mesh",
     "square.graph": "0 0\n",
     "few.part": "0\n1\n",
+    "perm.txt": "3\n1\n2\n",
     "deleted.part": "0\n-1\n",
     "weights.txt": "1\n0.5\n",
 }
@@ -103,12 +105,14 @@ def write_without_h5py() -> None:
         output_format(Path("mesh.xdmf"))
 
 
-NO_GRAPHS = "mesh.stl", "few.part", "deleted.part", "weights.txt", "square.graph"
+NO_GRAPHS = "mesh.stl", "perm.txt", "few.part", "deleted.part", "weights.txt", "square.graph"
 PROVOKED: list[Callable[[], object]] = [
     *(read(name) for name in FILES if name not in NO_GRAPHS),
     read("mesh.xyz"),
     lambda: jetpy.read_parts("few.part", n=3),
     lambda: jetpy.read_parts("deleted.part"),
+    lambda: read_permutation("perm.txt", 3),
+    lambda: jetpy.minimum_degree(PATH).save("perm.csv"),
     lambda: read_vertex_weights("weights.txt", 2),
     lambda: read_mesh(Path("square.graph")),
     read_reduced_session,

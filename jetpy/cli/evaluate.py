@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
@@ -13,20 +14,38 @@ from jetpy.cli.given import is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
+    base_option,
     distance_option,
     graph_argument,
     hierarchy_option,
     json_option,
     quiet_option,
     reading_options,
+    symmetrize_option,
     vertex_weights_option,
 )
-from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
+from jetpy.cli.output import (
+    STDOUT,
+    check_cut_matrix,
+    check_outputs,
+    check_permutation,
+    write_json,
+)
+from jetpy.cli.results import read_timed
 from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph.csr import Graph
+    from jetpy.ordering.symbolic import Symbolic
+
+OF_PARTITIONS = (
+    *("k", "hierarchy", "distance", "repair", "pattern", "scale"),
+    *("vertex_weights", "cut_matrix"),
+)
+"""Parameters that are refused with an ordering."""
+OF_ORDERINGS = ("base", "symmetrize")
+"""Parameters that are refused without an ordering."""
 
 
 @click.command(
@@ -36,6 +55,7 @@ if TYPE_CHECKING:
         "jetpy evaluate mesh.graph mesh.part",
         "jetpy evaluate mesh.graph mesh.pe --hierarchy 4:8:2 --distance 1:10:100",
         "jetpy evaluate mesh.npz",
+        "jetpy evaluate matrix.mtx --ordering perm.txt",
     ),
 )
 @graph_argument
@@ -53,9 +73,20 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the weight of the edges between each pair of parts, as .npy, .mtx or .csv.",
 )
+@click.option(
+    "--ordering",
+    type=INPUT_FILE,
+    metavar="PERM",
+    help="Measure an ordering of the rows of a matrix instead: text with one row on each line, in "
+    "the order of elimination, or .npy.",
+)
+@base_option
+@symmetrize_option
 @json_option
 @quiet_option
+@click.pass_context
 def evaluate_command(
+    ctx: click.Context,
     graph: Path,
     parts: Path | None,
     k: int | None,
@@ -66,6 +97,9 @@ def evaluate_command(
     scale: bool,
     vertex_weights: Path | None,
     cut_matrix: Path | None,
+    ordering: Path | None,
+    base: int,
+    symmetrize: bool,
     json_file: Path | None,
     quiet: bool,
 ) -> None:
@@ -75,7 +109,12 @@ def evaluate_command(
     session of `jetpy update`. PARTS contains the part of each vertex, from 0: one id on each line,
     or .npy, .npz, .csv or .json. PARTS is optional for a session, which contains its parts. If a
     machine is given, the parts are its PEs, and the command also prints the cost of the mapping.
+    With --ordering, GRAPH is a matrix, and the command prints the fill of its Cholesky factor.
     """
+    _check_combination(ctx, parts, ordering)
+    if ordering is not None:
+        _evaluate_ordering(graph, ordering, base, symmetrize, json_file, quiet)
+        return
     from jetpy.io.distances import matrix_file, read_distances
 
     matrix = matrix_file(distance or "")
@@ -105,6 +144,52 @@ def evaluate_command(
         write_json(json_file, evaluation(given.graph, result))
     if not quiet and json_file != STDOUT:
         _print(given.graph, result)
+
+
+def _check_combination(ctx: click.Context, parts: Path | None, ordering: Path | None) -> None:
+    """Refuse options for partitions with an ordering, and the other way around."""
+    if ordering is not None and parts is not None:
+        raise click.UsageError("--ordering cannot be combined with PARTS")
+    refused = OF_ORDERINGS if ordering is None else OF_PARTITIONS
+    for param in ctx.command.params:
+        is_given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+        if is_given and param.name in refused:
+            rule = "needs" if ordering is None else "cannot be combined with"
+            raise click.UsageError(f"{param.opts[0]} {rule} --ordering")
+
+
+def _evaluate_ordering(
+    matrix: Path,
+    ordering: Path,
+    base: int,
+    symmetrize: bool,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Measure an ordering of a matrix."""
+    check_permutation(ordering)
+    check_outputs([], json_file, inputs=[matrix, ordering])
+
+    from jetpy.cli.json_summary import about, structure_report
+    from jetpy.io.permutations import read_permutation
+    from jetpy.ordering.symbolic import symbolic
+
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
+        graph, _ = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
+        bars.busy("Evaluating")
+        result = symbolic(graph, read_permutation(ordering, graph.n, base=base))
+    if json_file is not None:
+        write_json(json_file, {**about(graph), **structure_report(result)})
+    if not quiet and json_file != STDOUT:
+        _print_structure(graph, result)
+
+
+def _print_structure(graph: Graph, result: Symbolic) -> None:
+    from jetpy.cli.tables import facts, stdout_console
+    from jetpy.evaluation.rows import matrix_text, symbolic_rows
+
+    rows = [("matrix", matrix_text(graph)), *symbolic_rows(graph, result)]
+    stdout_console().print(facts(rows))
 
 
 def _print(graph: Graph, result: Evaluation) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from jetpy.graph.csr import Graph
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.multilevel.outcome import Level
+    from jetpy.ordering.ordering import Ordering
+    from jetpy.ordering.symbolic import Symbolic
     from jetpy.problem.machine import Machine
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
@@ -177,6 +179,40 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
         "part_boundary_vertices": result.part_boundary_vertices.tolist(),
         "part_isolated_vertices": result.part_isolated_vertices.tolist(),
         **costs,
+    }
+
+
+def ordering_stats(
+    graph: Graph, ordering: Ordering, asked: dict[str, Any], read_seconds: float
+) -> dict[str, Any]:
+    """Describe an ordering of a matrix, with the fields listed in ``docs/guide/json.md``.
+
+    `asked` has the options of the run.
+    """
+    tree = ordering.tree
+    assert tree is not None
+    leaves = int(tree.is_leaf.sum())
+    return {
+        **about(graph),
+        **asked,
+        "backend": ordering.backend,
+        "threads": ordering.threads,
+        **structure_report(ordering.symbolic),
+        "separators": len(tree) - leaves,
+        "leaves": leaves,
+        "depth": tree.depth,
+        "seconds": {"read": read_seconds, "total": ordering.seconds},
+        **({} if ordering.profile is None else {"profile": _profile(ordering.profile)}),
+    }
+
+
+def structure_report(structure: Symbolic) -> dict[str, Any]:
+    """Describe the factor of a matrix whose rows are in some order."""
+    return {
+        "fill": structure.fill,
+        "operations": structure.operations,
+        "height": structure.height,
+        "critical_path": structure.critical_path,
     }
 
 

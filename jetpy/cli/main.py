@@ -16,6 +16,7 @@ COMMANDS = (
     "update",
     "map",
     "mesh",
+    "order",
     "evaluate",
     "report",
     "study",

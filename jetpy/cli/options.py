@@ -31,6 +31,7 @@ class _GraphPath(click.Path):
 
 
 graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=Path))
+matrix_argument = click.argument("matrix", type=_GraphPath(exists=True, path_type=Path))
 
 
 class _BackendName(click.Choice[str]):
@@ -49,6 +50,14 @@ backend_option = click.option(
     show_default=True,
     help="Back end that runs the kernels; auto selects a GPU if one works and the graph is not "
     "small, otherwise the CPU.",
+)
+
+host_backend_option = click.option(
+    "--backend",
+    type=_BackendName(get_args(choices.HostBackend)),
+    default="auto",
+    show_default=True,
+    help="Back end that runs the kernels, on CPUs; auto is cpu.",
 )
 
 threads_option = click.option(
@@ -80,6 +89,20 @@ scale_option = click.option(
     "--scale",
     is_flag=True,
     help="Scale positive weights that are not integers, or are too large, to integers.",
+)
+
+symmetrize_option = click.option(
+    "--symmetrize",
+    is_flag=True,
+    help="Add missing reverses of entries, so that the pattern of the matrix becomes symmetric.",
+)
+
+base_option = click.option(
+    "--base",
+    type=click.IntRange(0, 1),
+    default=0,
+    show_default=True,
+    help="Number of the first row in the file of the ordering.",
 )
 
 vertex_weights_option = click.option(

@@ -80,6 +80,21 @@ def check_cut_matrix(path: Path | None) -> None:
             check_cut_matrix_name(path)
 
 
+def check_permutation(path: Path | None) -> None:
+    """Check that the suffix of a file, if any, is not that of another format than orderings have.
+
+    Raises
+    ------
+    UsageError
+        If it is.
+    """
+    from jetpy.io.permutations import check_permutation_name
+
+    if path is not None:
+        with _as_usage_error():
+            check_permutation_name(path)
+
+
 def _check_parts_name(path: Path) -> None:
     from jetpy.io.parts import check_parts_name
 

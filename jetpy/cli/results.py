@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jetpy.result.partition import Partition
 
 
-def read_timed(path: Path, bars: Bars, **rules: bool) -> tuple[Graph, float]:
+def read_timed(path: Path, bars: Bars, **rules: Any) -> tuple[Graph, float]:
     """Read a graph, with rules as for `read_graph`; return it and the wall seconds."""
     from jetpy.io import read_graph
 

@@ -22,6 +22,40 @@ class Baseline:
     seconds: float
 
 
+def unsupported_order_reason(graph: Graph) -> str:
+    """Return the reason why METIS cannot order a matrix; empty if it can."""
+    if graph.is_large:
+        return "the matrix is too large for METIS"
+    return "" if graph.n else "METIS needs at least one row"
+
+
+def metis_order(graph: Graph, seed: int) -> tuple[npt.NDArray[np.int32], float]:
+    """Order a matrix by METIS's nested dissection on one thread.
+
+    Parameters
+    ----------
+    graph : Graph
+        Supported according to `unsupported_order_reason`.
+    seed : int
+        METIS gets `seed` + 1, as in `metis`.
+
+    Returns
+    -------
+    int32, shape (n,)
+        The rows in order of elimination.
+    float
+        Wall seconds.
+    """
+    import pymetis
+
+    indptr, indices = (array.astype(np.int64) for array in (graph.indptr, graph.indices))
+    adjacency = pymetis.CSRAdjacency(indptr, indices)
+    started = time.perf_counter()
+    perm, _ = pymetis.nested_dissection(adjacency, options=pymetis.Options(seed=seed + 1))
+    seconds = time.perf_counter() - started
+    return np.asarray(perm, np.int32), seconds
+
+
 def unsupported_reason(graph: Graph, k: int) -> str:
     """Return the reason why METIS cannot partition a graph into k parts; empty if it can."""
     if graph.is_large:

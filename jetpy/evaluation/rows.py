@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph.csr import Graph
     from jetpy.multilevel.outcome import Level
+    from jetpy.ordering.ordering import Ordering
+    from jetpy.ordering.symbolic import Symbolic
     from jetpy.problem.options import Options
     from jetpy.result.mapping import Mapping
     from jetpy.result.partition import Partition
@@ -125,6 +127,38 @@ def evaluation_rows(result: Evaluation) -> Rows:
         ("empty parts", f"{result.empty_parts:,}"),
         ("disconnected parts", f"{result.disconnected_parts:,}"),
     ]
+
+
+def ordering_rows(graph: Graph, ordering: Ordering, run: str) -> Rows:
+    """Describe an ordering of a matrix; `run` has its options."""
+    rows = [
+        ("matrix", matrix_text(graph)),
+        ("run", f"{run}, {ordering.backend}, {count(ordering.threads, 'thread')}"),
+        *symbolic_rows(graph, ordering.symbolic),
+    ]
+    tree = ordering.tree
+    if tree is not None:
+        leaves = int(tree.is_leaf.sum())
+        separators = count(len(tree) - leaves, "separator")
+        noun = "leaf" if leaves == 1 else "leaves"
+        rows.append(("tree", f"{separators}, {leaves:,} {noun}, depth {tree.depth}"))
+    return rows
+
+
+def symbolic_rows(graph: Graph, structure: Symbolic) -> Rows:
+    """Describe the factor of a matrix whose rows are in some order."""
+    times = structure.fill / max(graph.n + graph.m, 1)
+    return [
+        ("fill", f"{structure.fill:,} ({times:.2f} times the lower triangle of the matrix)"),
+        ("operations", f"{structure.operations:.4g}"),
+        ("height", f"{structure.height:,}"),
+        ("critical path", f"{structure.critical_path:.4g} operations"),
+    ]
+
+
+def matrix_text(graph: Graph) -> str:
+    """Return the name and size of a matrix, given its graph."""
+    return f"{graph.name}: {count(graph.n, 'row')}, {2 * graph.m:,} entries off the diagonal"
 
 
 def part_rows(result: Evaluation) -> list[tuple[str, ...]]:

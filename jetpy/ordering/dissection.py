@@ -13,6 +13,7 @@ from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.progress import Progress, no_progress
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import dissection as kernels
@@ -237,11 +238,11 @@ class Dissection:
 
 
 def dissect(
-    backend: Backend, graph: Graph, effort: Effort, seed: int
+    backend: Backend, graph: Graph, effort: Effort, seed: int, tell: Progress = no_progress
 ) -> tuple[Vertices, SeparatorTree]:
     """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
 
-    A node without children is a leaf.
+    A node without children is a leaf. `tell` gets the number of vertices that have a node.
     """
     there = upload(backend, graph)
     found = Dissection(graph.n)
@@ -251,6 +252,7 @@ def dissect(
     tools = Tools(backend, there, graph, effort, node_of, places)
     depth = tools.children(whole, np.zeros(len(members), np.int32), found)
     while len(depth):
+        tell("order", graph.n - len(depth.order), graph.n)
         depth = tools.children(depth, tools.separators(depth), found)
     return found.finished()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, get_args
 
 import numpy as np
@@ -13,10 +12,12 @@ from jetpy import choices
 from jetpy.device.backends import CPU, lease
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
+from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.choice import choose
 from jetpy.ordering.compression import Compression, compress
 from jetpy.ordering.dissection import Effort, dissect
@@ -34,7 +35,7 @@ EFFORTS: Mapping[str, Effort] = {
     "best": Effort(tries=8, small_tries=4, imbalances=SPREAD, passes=8, hops=10, choice=True),
 }
 """What each preset spends on a separator."""
-BACKENDS = ("auto", CPU, "kokkos-openmp", "kokkos-serial")
+BACKENDS = get_args(choices.HostBackend)
 MAX_TRIES = 64
 MIN_SHARE = 0.5
 
@@ -50,7 +51,7 @@ def nested_dissection(
     seed: int = 0,
     n: int | None = None,
     symmetrize: bool = False,
-    backend: choices.Backend = "auto",
+    backend: choices.HostBackend = "auto",
     threads: int | None = None,
     progress: ProgressOption = None,
     profile: bool = False,
@@ -105,22 +106,23 @@ def nested_dissection(
     >>> order.fill < jetpy.symbolic(grid).fill / 2
     True
     """
-    effort = _chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
+    effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
     seed = whole_number("seed", seed)
     one_of(BACKENDS, "backend", backend)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
 
     def work(engine: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
-        start = perf_counter()
-        order, tree = dissected(engine, graph, effort, seed, tell)
-        return order, tree, perf_counter() - start
+        with Stopwatch(engine, "order") as watch:
+            order, tree = dissected(engine, graph, effort, seed, tell)
+        return order, tree, watch.seconds
 
     with lease(CPU if backend == "auto" else backend, threads) as leased:
         engine = with_required_width(leased, graph)
         title = f"{graph.name}, {engine.name}" if profile else None
         (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
     structure = _structure(graph, order)
-    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile)
+    run = seconds, tree, cost.profile, engine.name, cpu_threads(engine)
+    return Ordering(order, structure, "nested_dissection", *run)
 
 
 def dissected(
@@ -129,7 +131,7 @@ def dissected(
     """Return the order of elimination (int32, shape (n,)) and its separator tree."""
     compression = compress(graph)
     groups = compression.graph
-    node_of, tree = dissect(engine, groups, effort, seed)
+    node_of, tree = dissect(engine, groups, effort, seed, tell)
     order = block_orders(engine, groups, node_of, len(tree))
     if effort.choice:
         order, tree = choose(engine, groups, order, tree)
@@ -153,14 +155,20 @@ def _structure(graph: Graph, order: Permutation) -> Symbolic:
         return analysed(with_required_width(host, graph), graph, order)
 
 
-def _chosen_effort(
+def chosen_effort(
     preset: str,
-    tries: int | None,
-    leaf_size: int | None,
-    imbalances: Sequence[float] | None,
-    largest_side: float | None,
+    tries: int | None = None,
+    leaf_size: int | None = None,
+    imbalances: Sequence[float] | None = None,
+    largest_side: float | None = None,
 ) -> Effort:
-    """Return the effort of a preset, changed by the options that are not None."""
+    """Return the effort of a preset, changed by the options that are not None.
+
+    Raises
+    ------
+    OptionError
+        If a value is out of range.
+    """
     one_of(get_args(choices.OrderingPreset), "preset", preset)
     effort = EFFORTS[preset]
     if tries is not None:

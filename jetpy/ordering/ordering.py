@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from jetpy.device.backends import CPU
 from jetpy.errors import OptionError
-from jetpy.io.parts import write_parts
+from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph
@@ -43,6 +44,9 @@ class Ordering:
         The separators and leaves of a nested dissection.
     profile : Profile or None
         Times of stages and kernels, if they were asked for.
+    backend : str
+    threads : int
+        Number of CPU threads.
 
     Examples
     --------
@@ -67,6 +71,8 @@ class Ordering:
     seconds: float
     tree: SeparatorTree | None = None
     profile: Profile | None = None
+    backend: str = CPU
+    threads: int = 1
 
     def __repr__(self) -> str:
         tree = "" if self.tree is None else f"{int((~self.tree.is_leaf).sum())} separators, "
@@ -153,17 +159,20 @@ class Ordering:
         return draw_pattern(pattern, separators)
 
     def save(self, path: str | os.PathLike[str], *, base: int = 0) -> None:
-        """Write `perm` in the formats of `write_parts`: NumPy's for ``.npy``, text for ``.txt``.
+        """Write `perm` as an array if the suffix is ``.npy``, otherwise as text.
 
-        A text file has one row per line. Rows count from `base`, 0 or 1.
+        A text file has one row per line. Rows count from `base`, 0 or 1. A suffix for compression
+        may follow, as in ``perm.txt.gz``.
 
         Raises
         ------
         OptionError
             If `base` is not 0 or 1.
+        FileFormatError
+            If the suffix belongs to another format, such as ``.mtx`` or ``.csv``.
         JetpyError
-            As `write_parts` does.
+            If the file cannot be written.
         """
         if base not in (0, 1):
             raise OptionError(f"base must be 0 or 1, not {base}")
-        write_parts(path, self.perm + np.int32(base))
+        write_permutation(path, self.perm, base=base)

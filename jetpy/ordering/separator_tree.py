@@ -43,6 +43,15 @@ class SeparatorTree:
         return is_leaf
 
     @property
+    def depth(self) -> int:
+        """Number of nodes on the longest path from a root to a leaf."""
+        depths = [0] * len(self)
+        for node in range(len(self) - 1, -1, -1):
+            parent = int(self.parents[node])
+            depths[node] = 1 if parent < 0 else depths[parent] + 1
+        return max(depths, default=0)
+
+    @property
     def subtree_starts(self) -> npt.NDArray[np.int32]:
         """First column of the subtree of each node, int32, shape (nodes,).
 

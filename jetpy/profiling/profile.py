@@ -63,7 +63,7 @@ class Step:
 
     Attributes
     ----------
-    stage : {'coarsen', 'branch', 'initial', 'refine'}
+    stage : {'coarsen', 'branch', 'initial', 'refine', 'order'}
     level : int or None
         0 is the input graph. None means work that belongs to no level: the transfers of the graph
         to the device and of the parts to the host.

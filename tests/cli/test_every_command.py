@@ -56,7 +56,16 @@ def test_help_fits_into_80_columns(name: str, run: Run, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ALL)
 def test_examples_of_the_help_can_be_parsed(name: str, run: Run, folder: Path) -> None:
-    for file in ("mesh.npz", "changes.txt", "mesh.pe", "in.vtu", "laptop", "gpu"):
+    for file in (
+        "mesh.npz",
+        "changes.txt",
+        "mesh.pe",
+        "in.vtu",
+        "laptop",
+        "gpu",
+        "matrix.mtx",
+        "perm.txt",
+    ):
         (folder / file).touch()
     _, _, words = run(*name.split(), "--help").stdout.partition("\n  Example")
     lines = [line for line in words.splitlines() if line.startswith("    jetpy ")]
@@ -90,6 +99,7 @@ def test_every_command_has_json_and_quiet(name: str) -> None:
 RUNS = {
     "generate grid 4 5 -o made.graph": {"file": "made.graph", "n": 20, "m": 31},
     "evaluate mesh.graph mesh.part": {"cut": 90},
+    f"order mesh.graph --leaf-size 1200 {' '.join(ENGINE)}": {"n": 1200, "separators": 0},
     "compile --backend cpu": {"backend": "cpu", "failed": 0, "left": 0},
     f"partition mesh.graph -k 1 {' '.join(ENGINE)}": {"cut": 0},
     f"map mesh.graph --hierarchy 1:1 --distance 1:2 {' '.join(ENGINE)}": {"cost": 0},

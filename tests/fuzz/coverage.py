@@ -20,6 +20,7 @@ from tests.fuzz import (
     refining,
     results,
     runs,
+    separators,
     several,
 )
 from tests.fuzz.checks import CHECKS
@@ -40,6 +41,7 @@ MODULES = (
     meshes,
     mistakes,
     orderings,
+    separators,
     calls,
 )
 KNOWN: dict[Choice, None] = {

@@ -30,6 +30,7 @@ from tests.fuzz.partitions import partitioning
 from tests.fuzz.processes import spread
 from tests.fuzz.refining import refining
 from tests.fuzz.results import resulting
+from tests.fuzz.separators import separating
 from tests.fuzz.several import several
 
 KINDS: Mapping[Callable[[Random], Problem], int] = {
@@ -45,6 +46,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     meshed: 4,
     listed: 4,
     ordered: 4,
+    separating: 3,
     mistakes: 4,
     calling: 5,
 }

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
+from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import checked_permutation
 
 SPECIAL = {
@@ -136,3 +137,31 @@ def test_a_pattern_that_is_not_symmetric() -> None:
     with pytest.raises(jetpy.GraphError, match="symmetric"):
         jetpy.nested_dissection(matrix)
     assert jetpy.nested_dissection(matrix, symmetrize=True).fill == 3
+
+
+def test_depth_of_separator_trees() -> None:
+    def depth(parents: list[int]) -> int:
+        starts = np.arange(len(parents) + 1, dtype=np.int32)
+        return SeparatorTree(np.array(parents, np.int32), starts).depth
+
+    assert [depth(parents) for parents in ([], [-1], [2, 2, -1], [1, 3, 3, -1, -1])] == [0, 1, 2, 3]
+
+
+def test_runs_report_progress_and_the_profile() -> None:
+    calls: list[tuple[str, int, int]] = []
+    found = jetpy.nested_dissection(
+        generators.grid(40, 40),
+        threads=2,
+        profile=True,
+        progress=lambda *call: calls.append(call),
+    )
+    done = [step for stage, step, total in calls if stage == "order" and total == 1600]
+    assert done[0] == 0
+    assert done == sorted(done)
+    assert len(done) > 2
+    assert found.profile is not None
+    assert [step.stage for step in found.profile.steps] == ["order"]
+    assert (found.backend, found.threads) == ("cpu", 2)
+    plain = jetpy.nested_dissection(generators.grid(40, 40), threads=1)
+    assert (plain.profile, plain.threads) == (None, 1)
+    assert np.array_equal(plain.perm, found.perm)

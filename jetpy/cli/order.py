@@ -1,0 +1,251 @@
+"""``jetpy order``: order a sparse symmetric matrix by nested dissection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from jetpy import choices
+from jetpy.cli.changes import changes_told
+from jetpy.cli.command import Command, example, notify
+from jetpy.cli.options import (
+    OUTPUT_FILE,
+    base_option,
+    host_backend_option,
+    json_option,
+    matrix_argument,
+    profile_option,
+    quiet_option,
+    seed_option,
+    symmetrize_option,
+    threads_option,
+)
+from jetpy.cli.output import (
+    STDOUT,
+    check_outputs,
+    check_permutation,
+    standard_output_kept,
+    write_json,
+)
+from jetpy.cli.results import read_timed
+from jetpy.progress import progress_bars
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jetpy.graph.csr import Graph
+    from jetpy.ordering.ordering import Ordering
+    from jetpy.ordering.symbolic import Symbolic
+
+DRAWINGS = (".png", ".svg", ".pdf")
+"""Suffixes of drawings."""
+COMPARED = ("fill", "operations", "height")
+"""Fields of the JSON that the comparison with METIS has."""
+
+
+@click.command(
+    "order",
+    cls=Command,
+    epilog=example(
+        "jetpy order matrix.mtx -o perm.txt",
+        "jetpy order matrix.mtx --preset best --metis",
+    ),
+)
+@matrix_argument
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="PERM",
+    help="Write the rows in the order of elimination. The file is text with one row on each line, "
+    "unless the suffix is .npy.",
+)
+@base_option
+@click.option(
+    "--preset",
+    type=click.Choice(get_args(choices.OrderingPreset)),
+    default="default",
+    show_default=True,
+    help="Trade-off between running time and fill.",
+)
+@click.option(
+    "--tries",
+    type=int,
+    metavar="N",
+    help="Compute N separators for each one of the tree, and keep the best; the default is that of "
+    "the preset.",
+)
+@click.option(
+    "--leaf-size",
+    type=int,
+    metavar="ROWS",
+    help="Largest number of rows that is ordered by minimum degree instead; the default is that of "
+    "the preset.",
+)
+@seed_option
+@symmetrize_option
+@host_backend_option
+@threads_option
+@click.option("--metis", is_flag=True, help="Compare with METIS's nested dissection.")
+@click.option(
+    "--plot",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Draw the permuted matrix and its separators, as .png, .svg or .pdf. Needs the extra "
+    "report.",
+)
+@json_option
+@profile_option
+@quiet_option
+def order_command(
+    matrix: Path,
+    output: Path | None,
+    base: int,
+    preset: choices.OrderingPreset,
+    tries: int | None,
+    leaf_size: int | None,
+    seed: int,
+    symmetrize: bool,
+    backend: choices.HostBackend,
+    threads: int | None,
+    metis: bool,
+    plot: Path | None,
+    json_file: Path | None,
+    trace_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Order a sparse symmetric matrix so that its Cholesky factor has few entries.
+
+    MATRIX is a file in one of the formats of `jetpy partition`; a graph is a matrix, too. Only the
+    positions of its entries matter. The method is nested dissection. Row PERM[i] comes in place i.
+    """
+    check_permutation(output)
+    if plot is not None:
+        _check_drawing(plot)
+    check_outputs([output, plot, trace_file], json_file, inputs=[matrix])
+
+    from jetpy.device.backends import check_backend
+    from jetpy.graph.checks import whole_number
+    from jetpy.ordering.nested_dissection import chosen_effort, nested_dissection
+
+    # refuse wrong numbers before reading
+    effort = chosen_effort(preset, tries, leaf_size)
+    whole_number("seed", seed)
+    check_backend(backend, threads, None)
+    asked = {
+        "preset": preset,
+        "tries": effort.tries,
+        "leaf_size": effort.leaf_weight,
+        "seed": seed,
+    }
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
+        graph, read_seconds = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
+        bars.busy("Preparing")
+        with standard_output_kept():
+            result = nested_dissection(
+                graph,
+                preset=preset,
+                tries=tries,
+                leaf_size=leaf_size,
+                seed=seed,
+                backend=backend,
+                threads=threads,
+                progress=bars.stage,
+                profile=trace_file is not None,
+            )
+            if metis:
+                bars.busy("Comparing with METIS")
+            other = _by_metis(graph, seed) if metis else None
+        bars.busy("Writing")
+        if output is not None:
+            result.save(output, base=base)
+        if plot is not None:
+            _write_drawing(plot, result.plot(graph))
+        if trace_file is not None and result.profile is not None:
+            result.profile.write(trace_file)
+    _conclude(graph, result, asked, read_seconds, other, json_file, quiet)
+
+
+def _by_metis(graph: Graph, seed: int) -> tuple[Symbolic, float] | None:
+    """Return the structure of the factor in METIS's order, and the seconds of METIS."""
+    from jetpy.evaluation.metis_baseline import metis_order, unsupported_order_reason
+    from jetpy.ordering.symbolic import symbolic
+
+    reason = unsupported_order_reason(graph)
+    if reason:
+        notify("warning", f"no comparison: {reason}")
+        return None
+    perm, seconds = metis_order(graph, seed)
+    return symbolic(graph, perm), seconds
+
+
+def _check_drawing(path: Path) -> None:
+    from jetpy.pages.page import check_installed
+
+    check_installed()
+    if path != STDOUT and path.suffix not in DRAWINGS:
+        raise click.UsageError(f"{path}: a drawing must be {', '.join(DRAWINGS)}")
+
+
+def _write_drawing(path: Path, figure: Figure) -> None:
+    from jetpy.io.atomic import atomic_write
+    from jetpy.pages.style import styled
+
+    with styled(), atomic_write(path) as stream:
+        figure.savefig(stream, format=path.suffix.removeprefix("."))
+
+
+def _conclude(
+    graph: Graph,
+    result: Ordering,
+    asked: dict[str, Any],
+    read_seconds: float,
+    other: tuple[Symbolic, float] | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Write the report, and print the summary."""
+    from jetpy.cli.json_summary import ordering_stats, structure_report
+
+    report = ordering_stats(graph, result, asked, read_seconds)
+    if other is not None:
+        structure, seconds = other
+        report["metis"] = {**structure_report(structure), "seconds": seconds}
+    if json_file is not None:
+        write_json(json_file, report)
+    if quiet or json_file == STDOUT:
+        return
+
+    from jetpy.cli.tables import columns, facts, kernels, stdout_console, steps
+    from jetpy.evaluation.rows import ordering_rows
+
+    console = stdout_console()
+    run = "preset {preset}, tries {tries}, leaf size {leaf_size}, seed {seed}".format(**asked)
+    console.print(
+        facts(
+            [
+                *ordering_rows(graph, result, run),
+                ("seconds", f"{result.seconds:.2f}"),
+                ("setup", f"read {read_seconds:.2f}"),
+            ]
+        )
+    )
+    if other is not None:
+        rows = (
+            (
+                name,
+                f"{figures['fill']:,}",
+                f"{figures['operations']:.4g}",
+                f"{figures['height']:,}",
+                f"{seconds:.2f}",
+            )
+            for name, figures, seconds in (
+                ("jetpy", report, result.seconds),
+                ("METIS", report["metis"], other[1]),
+            )
+        )
+        console.print(columns(("", *COMPARED, "seconds"), rows, left=1))
+    if result.profile is not None:
+        console.print(steps(result.profile), kernels(result.profile))

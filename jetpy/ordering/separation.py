@@ -1,0 +1,262 @@
+"""Separation of a graph in two by a set of vertices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy import choices
+from jetpy.device.backends import CPU, lease
+from jetpy.device.device_graph import upload, with_required_width
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.checks import finite_number, flag, one_of, whole_number
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.raw import Pattern
+from jetpy.io.graphs import as_graph
+from jetpy.multilevel.execution import execute
+from jetpy.multilevel.outcome import cpu_threads
+from jetpy.ordering.dense_rows import induced_subgraph
+from jetpy.ordering.dissection import NO_NODE, Depth, Effort, Tools
+from jetpy.ordering.nested_dissection import BACKENDS, chosen_effort
+from jetpy.ordering.vertex_separator import VertexSeparator
+from jetpy.problem.limits import limits_of
+from jetpy.problem.metrics import label_components
+from jetpy.progress import Progress, ProgressOption
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.ordering.dissection import THOUSAND
+from jetpy.workloads.ordering.separators import SEPARATOR
+
+Weights = npt.NDArray[np.int64]
+
+UNKNOWN = -1
+"""Label of a vertex that has not been assigned."""
+
+
+def vertex_separator(
+    graph: Any,
+    *,
+    imbalance: float = 0.2,
+    preset: choices.OrderingPreset = "default",
+    tries: int | None = None,
+    seed: int = 0,
+    vertex_weights: npt.ArrayLike | None = None,
+    n: int | None = None,
+    symmetrize: bool = False,
+    scale: bool = False,
+    backend: choices.HostBackend = "auto",
+    threads: int | None = None,
+    progress: ProgressOption = None,
+) -> VertexSeparator:
+    """Separate a graph in two by few vertices, as ``METIS_ComputeVertexSeparator`` does.
+
+    Without the separator, no edge joins the two sides. The methods are those that
+    `nested_dissection` uses for the root of its tree. The separator is light, but its balance
+    counts, too: of two separators of the same weight, jetpy prefers the more balanced one.
+
+    If the graph is complete, no set of vertices separates it: all vertices get label 2. In any
+    other graph with a vertex, both sides have vertices. They keep the limit unless jetpy finds no
+    separator that allows it, for example because of one heavy vertex; then `feasible` is False. The
+    separator is empty if the components of a graph fit into the two sides when each, from the
+    heaviest on, goes to the lighter side.
+
+    Parameters
+    ----------
+    graph : Graph, path, sparse matrix, or other input of `as_graph`
+        Edge weights do not matter, nor do self-loops.
+    imbalance : float
+        Maximum imbalance, in 0..1: a side weighs at most (1 + imbalance) times half of the total
+        vertex weight. At 1, sides have no limit. METIS has the same default.
+    preset : {'fast', 'default', 'best'}
+        How many separators to compute.
+    tries : int, optional
+        Number of separators that are computed; jetpy keeps the best one.
+    seed : int
+    vertex_weights : positive whole numbers, shape (n,), optional
+        Replace the vertex weights of the graph.
+    n, scale
+        As for `as_graph`; `scale` concerns vertex weights only.
+    symmetrize : bool
+        Add missing reverse edges.
+    backend : {'auto', 'cpu', 'kokkos-openmp', 'kokkos-serial'}
+        A back end on CPUs; `auto` is `cpu`. The result is the same on all of them.
+    threads, progress
+        As for `partition`. The threads share the tries.
+
+    Returns
+    -------
+    VertexSeparator
+
+    Raises
+    ------
+    GraphError
+        If an edge lacks its reverse and `symmetrize` is False, or `graph` breaks a rule of
+        `as_graph`.
+    OptionError, BackendError
+        As `nested_dissection` does.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> found = jetpy.vertex_separator(jetpy.generators.grid(20, 30))
+    >>> found.weight
+    20
+    >>> found.sizes.sum() == 600 and found.feasible
+    True
+    """
+    imbalance = finite_number("imbalance", imbalance, 1)
+    effort = chosen_effort(preset, tries)
+    seed = whole_number("seed", seed)
+    one_of(BACKENDS, "backend", backend)
+    flag("symmetrize", symmetrize)
+    pattern: Pattern = True if symmetrize else "symmetric"
+    checked = as_graph(graph, vertex_weights=vertex_weights, n=n, pattern=pattern, scale=scale)
+    half = np.array(-(-checked.total_vertex_weight // 2), np.int64)
+    limit = int(limits_of(half, imbalance, max(INT32_MAX, checked.total_vertex_weight)))
+    narrow = _with_narrow_weights(checked)
+
+    def work(engine: Backend, tell: Progress) -> tuple[IntArray, float]:
+        with Stopwatch(engine, "separate") as watch:
+            labels = _separated(engine, narrow, checked, limit, effort, seed)
+        return labels, watch.seconds
+
+    with lease(CPU if backend == "auto" else backend, threads) as leased:
+        engine = with_required_width(leased, narrow)
+        (labels, seconds), _ = execute(work, engine, progress, (checked.n, checked.m))
+    return VertexSeparator(checked, labels, limit, seed, engine.name, cpu_threads(engine), seconds)
+
+
+def _with_narrow_weights(graph: Graph) -> Graph:
+    """Return the graph with vertex weights that sum to less than 2**31.
+
+    Larger ones are divided by an integer just large enough, rounding down but not below 1.
+    """
+    total = graph.total_vertex_weight
+    if total <= INT32_MAX:
+        return graph
+    unit = -(-total // (INT32_MAX - graph.n))
+    return replace(graph, vertex_weights=np.maximum(graph.vertex_weights // unit, 1))
+
+
+def _separated(
+    engine: Backend, narrow: Graph, graph: Graph, limit: int, effort: Effort, seed: int
+) -> IntArray:
+    """Return the label of each vertex; `narrow` is the graph with weights for 32-bit sums."""
+    n, weights = graph.n, graph.vertex_weights.astype(np.int64)
+    if 2 * graph.m == n * (n - 1):
+        return np.full(n, SEPARATOR, np.int32)
+    if weights.max() > limit:  # only the separator can hold this vertex
+        rest = np.flatnonzero(weights <= limit).astype(np.int32)
+        labels = np.full(n, SEPARATOR, np.int32)
+        part, exact = induced_subgraph(narrow, rest), induced_subgraph(graph, rest)
+        labels[rest] = _separated(engine, part, exact, limit, effort, seed)
+        if _excess(labels, weights, limit) == 0:
+            return labels
+    components = label_components(graph, np.zeros(n, np.int32))
+    sums = np.bincount(components, weights).astype(np.int64)
+    if len(sums) > 1:
+        labels = np.full(n, UNKNOWN, np.int32)
+        is_divided = True
+        if sums.max() > limit:
+            heaviest = np.flatnonzero(components == sums.argmax()).astype(np.int32)
+            part = induced_subgraph(narrow, heaviest)
+            share = _share(limit, int(sums.max()))
+            labels[heaviest] = _divided(engine, part, share, effort, seed)
+            is_divided = bool((labels[heaviest] != SEPARATOR).any())
+        _pack(labels, components, sums, weights)
+        if is_divided and _excess(labels, weights, limit) == 0:
+            return labels
+    share = _share(limit, graph.total_vertex_weight)
+    labels = _divided(engine, narrow, share, effort, seed)
+    _relieve(labels, weights, limit)
+    other = _lightest_neighbourhood(graph, weights, limit)
+    worse = _excess(labels, weights, limit) > _excess(other, weights, limit)
+    return other if worse else labels
+
+
+def _share(limit: int, total: int) -> int:
+    """Return the share of a total weight that a limit allows, in thousandths, as kernels take it.
+
+    If rounding up exceeds the limit, it is rounded down.
+    """
+    share: int = min(THOUSAND, -(-THOUSAND * limit // total))
+    if share < THOUSAND and total * share // THOUSAND > limit:
+        share -= 1
+    return share
+
+
+def _divided(engine: Backend, graph: Graph, share: int, effort: Effort, seed: int) -> IntArray:
+    """Return the labels of a graph, divided by multilevel bisection, flows and passes.
+
+    Each side may have `share` thousandths of the weight.
+    """
+    n, imbalance = graph.n, 2 * share / THOUSAND - 1
+    limited = replace(
+        effort,
+        small_tries=effort.tries,
+        imbalances=tuple(min(each, imbalance) for each in effort.imbalances),
+        largest_side=share / THOUSAND,
+    )
+    whole = Depth(
+        np.arange(n, dtype=np.int32), np.array([0, n]), np.array([NO_NODE]), np.array([seed])
+    )
+    scratch = engine.full(n, NO_PART), engine.empty(n)
+    return Tools(engine, upload(engine, graph), graph, limited, *scratch).separators(whole)
+
+
+def _pack(labels: IntArray, components: IntArray, sums: Weights, weights: Weights) -> None:
+    """Put components without a label on the lighter side, the heaviest first; in place."""
+    first, second = (int(weights[labels == side].sum()) for side in range(2))
+    side_of = np.zeros(len(sums), np.int32)
+    is_open = np.zeros(len(sums), bool)
+    is_open[components[labels == UNKNOWN]] = True
+    order = np.argsort(-sums, kind="stable")
+    for component in order[is_open[order]].tolist():
+        if second < first:
+            side_of[component] = 1
+            second += int(sums[component])
+        else:
+            first += int(sums[component])
+    unknown = labels == UNKNOWN
+    labels[unknown] = side_of[components[unknown]]
+
+
+def _excess(labels: IntArray, weights: Weights, limit: int) -> int:
+    """Return the excess of the heavier side over the limit; the total weight if a side is empty."""
+    first, second = (int(weights[labels == side].sum()) for side in range(2))
+    return max(first - limit, second - limit, 0) if first and second else int(weights.sum())
+
+
+def _relieve(labels: IntArray, weights: Weights, limit: int) -> None:
+    """Move the heaviest vertices of a side above the limit to the separator, in place.
+
+    A side that would be left empty stays as it is.
+    """
+    for side in range(2):
+        members = np.flatnonzero(labels == side)
+        members = members[np.argsort(-weights[members], kind="stable")]
+        sums = np.cumsum(weights[members])
+        if len(members) and sums[-1] > limit:
+            count = int(np.searchsorted(sums, sums[-1] - limit)) + 1
+            if count < len(members):
+                labels[members[:count]] = SEPARATOR
+
+
+def _lightest_neighbourhood(graph: Graph, weights: Weights, limit: int) -> IntArray:
+    """Return the labels if the neighbours of one vertex separate it from all others.
+
+    It is the vertex with the smallest excess over the limit, then the lightest neighbours.
+    """
+    n = graph.n
+    around = np.bincount(graph.sources(0, n), weights[graph.indices], n).astype(np.int64)
+    others = weights.sum() - around - weights
+    excess = np.maximum(np.maximum(weights, others) - limit, 0)
+    possible = np.flatnonzero(others > 0)
+    v = possible[np.lexsort((around[possible], excess[possible]))[0]]
+    labels = np.ones(n, np.int32)
+    labels[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]] = SEPARATOR
+    labels[v] = 0
+    return labels

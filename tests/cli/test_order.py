@@ -1,0 +1,224 @@
+"""`jetpy order` and `jetpy evaluate --ordering`, run in this process."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import jetpy
+from jetpy.io import read_graph, write_graph
+from tests.cli.conftest import ENGINE, Run
+from tests.graphs import isolated
+
+FIELDS = {
+    *("version", "graph", "n", "m", "preset", "tries", "leaf_size", "seed", "backend", "threads"),
+    *("fill", "operations", "height", "critical_path", "separators", "leaves", "depth", "seconds"),
+}
+DRAWINGS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+"""First bytes of drawings by suffix."""
+STRUCTURE = ("fill", "operations", "height", "critical_path")
+
+
+def report_of(run: Run, *arguments: object) -> dict[str, Any]:
+    return dict(json.loads(run(*arguments, "--json", "-").stdout))
+
+
+def words_of(run: Run, *arguments: object) -> str:
+    return " ".join(run(*arguments).stdout.split())
+
+
+def write_npy(name: str, values: Any) -> None:
+    np.save(name, np.array(values))
+
+
+@pytest.mark.parametrize("base", [0, 1])
+@pytest.mark.parametrize("name", ["perm.txt", "perm.npy", "perm.txt.gz", "perm"])
+def test_the_file_has_the_order_of_the_library(run: Run, name: str, base: int) -> None:
+    options = ("--preset", "fast", "--tries", 2, "--leaf-size", 40, "--seed", 5)
+    result = run("order", "mesh.graph", "-o", name, "--base", base, *options, *ENGINE)
+    expected = jetpy.nested_dissection(
+        "mesh.graph", preset="fast", tries=2, leaf_size=40, seed=5, threads=1
+    )
+    if name.endswith(".npy"):
+        rows = np.load(name)
+    else:
+        content = Path(name).read_bytes()
+        rows = np.array((gzip.decompress(content) if ".gz" in name else content).split(), int)
+    assert np.array_equal(rows, expected.perm + base)
+    tree = expected.tree
+    assert tree is not None
+    leaves = int(tree.is_leaf.sum())
+    summary = " ".join(result.stdout.split())
+    for words in (
+        "matrix mesh: 1,200 rows, 4,660 entries off the diagonal",
+        "run preset fast, tries 2, leaf size 40, seed 5, cpu, 1 thread",
+        f"fill {expected.fill:,} ({expected.fill / 3530:.2f} times the lower triangle",
+        f"operations {expected.operations:.4g} height {expected.height:,}",
+        f"tree {len(tree) - leaves} separators, {leaves} leaves, depth {tree.depth}",
+    ):
+        assert words in summary
+    assert result.stderr == ""
+
+
+def test_json_has_the_figures(run: Run) -> None:
+    report = report_of(run, "order", "mesh.graph", "--preset", "best", *ENGINE)
+    expected = jetpy.nested_dissection("mesh.graph", preset="best", threads=1)
+    assert report.keys() == FIELDS
+    for field in STRUCTURE:
+        assert report[field] == getattr(expected.symbolic, field)
+    assert (report["preset"], report["tries"], report["leaf_size"]) == ("best", 8, 120)
+    assert report["seconds"].keys() == {"read", "total"}
+    assert (report["graph"], report["n"], report["m"]) == ("mesh", 1200, 2330)
+
+
+def test_comparison_with_metis(run: Run) -> None:
+    report = report_of(run, "order", "mesh.graph", "--metis", *ENGINE)
+    assert report.keys() == {*FIELDS, "metis"}
+    metis = report["metis"]
+    assert metis.keys() == {*STRUCTURE, "seconds"}
+    assert report["fill"] < 1.2 * metis["fill"]
+    words = words_of(run, "order", "mesh.graph", "--metis", *ENGINE)
+    assert "fill operations height seconds" in words
+    assert f"METIS {metis['fill']:,} {metis['operations']:.4g} {metis['height']}" in words
+
+
+def test_metis_cannot_order_an_empty_matrix(run: Run) -> None:
+    write_graph("empty.graph", isolated(0))
+    result = run("order", "empty.graph", "--metis", "-o", "perm.txt", *ENGINE)
+    assert result.stderr == "jetpy: warning: no comparison: METIS needs at least one row\n"
+    assert Path("perm.txt").read_bytes() == b""
+    assert report_of(run, "evaluate", "empty.graph", "--ordering", "perm.txt")["fill"] == 0
+
+
+def test_a_matrix_with_values(run: Run) -> None:
+    pattern = sp.csr_array(np.triu(np.eye(6) * 2 - np.eye(6, k=1) / 3))
+    scipy.io.mmwrite("upper.mtx", sp.coo_matrix(pattern), symmetry="general")
+    refused = run("order", "upper.mtx", *ENGINE, code=1)
+    assert "upper.mtx: " in refused.stderr
+    assert "symmetric" in refused.stderr
+    found = report_of(run, "order", "upper.mtx", "--symmetrize", "-o", "perm.txt", *ENGINE)
+    assert (found["n"], found["m"], found["fill"]) == (6, 5, 11)
+    checked = report_of(run, "evaluate", "upper.mtx", "--ordering", "perm.txt", "--symmetrize")
+    assert checked["fill"] == 11
+    run("evaluate", "upper.mtx", "--ordering", "perm.txt", code=1)
+
+
+def test_profile_and_quiet(run: Run) -> None:
+    report = report_of(run, "order", "mesh.graph", "--profile", "trace.json", *ENGINE)
+    assert report.keys() == {*FIELDS, "profile"}
+    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, cpu"
+    assert "kernel" in run("order", "mesh.graph", "--profile", "trace.json", *ENGINE).stdout
+    assert run("order", "mesh.graph", "-o", "perm.txt", "--quiet", *ENGINE).output == ""
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")
+@pytest.mark.parametrize("suffix", DRAWINGS)
+def test_drawings(run: Run, suffix: str) -> None:
+    run("order", "mesh.graph", "--plot", f"drawing{suffix}", *ENGINE)
+    assert Path(f"drawing{suffix}").read_bytes().startswith(DRAWINGS[suffix])
+
+
+def test_evaluate_agrees_with_order(run: Run) -> None:
+    made = report_of(run, "order", "mesh.graph", "-o", "perm.txt", "--base", 1, *ENGINE)
+    ordering = ("evaluate", "mesh.graph", "--ordering", "perm.txt", "--base", 1)
+    found = report_of(run, *ordering)
+    assert found == {k: made[k] for k in ("version", "graph", "n", "m", *STRUCTURE)}
+    words = words_of(run, *ordering)
+    assert "matrix mesh: 1,200 rows, 4,660 entries off the diagonal fill " in words
+    assert f"height {made['height']}" in words
+
+
+def test_evaluate_an_ordering_of_any_tool(run: Run) -> None:
+    rows = np.random.default_rng(3).permutation(1200)
+    write_npy("perm.npy", rows.astype(np.uint16))
+    Path("perm.txt").write_text("# rows\n" + "".join(f"{row}\n" for row in rows))
+    expected = jetpy.symbolic(read_graph("mesh.graph"), rows)
+    for name in ("perm.npy", "perm.txt"):
+        found = report_of(run, "evaluate", "mesh.graph", "--ordering", name)
+        assert [found[field] for field in STRUCTURE] == [getattr(expected, f) for f in STRUCTURE]
+
+
+SHIFT = "; if the file counts from {0}, pass base={0} (--base {0})\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "base", "message"),
+    [
+        ("0\n1\n", 0, "perm.txt: the file has 2 rows, but the matrix has 3\n"),
+        ("0\n1\n2\n3\n", 0, "perm.txt: the file has 4 rows, but the matrix has 3\n"),
+        ("0\n\n1\n2\n", 0, "line 2: the line has 0 integers; it must have one row\n"),
+        ("0 1 2\n", 0, "line 1: the line has 3 integers; it must have one row\n"),
+        ("2\n0\n2\n", 0, "perm.txt: line 3: row 2 is also on line 1; a permutation has each row"),
+        ("# head\n0\n-1\n2\n", 0, "perm.txt: line 3: row -1 is not in 0..2\n"),
+        ("3\n1\n2\n", 0, "perm.txt: line 1: row 3 is not in 0..2" + SHIFT.format(1)),
+        ("2\n1\n0\n", 1, "perm.txt: line 3: row 0 is not in 1..3" + SHIFT.format(0)),
+        ("0\n1\n7\n", 1, "perm.txt: line 1: row 0 is not in 1..3\n"),
+        ("zero\n1\n2\n", 0, "perm.txt: line 1"),
+        ("0.5\n1\n2\n", 0, "perm.txt: line 1"),
+    ],
+)
+def test_files_that_are_no_permutations(run: Run, content: str, base: int, message: str) -> None:
+    write_graph("three.graph", isolated(3))
+    Path("perm.txt").write_text(content)
+    options = ("--ordering", "perm.txt", "--base", base)
+    assert message in run("evaluate", "three.graph", *options, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.0, 1.0, 2.0], "has shape (3,) and type float64; it must have one integer for each"),
+        ([[0, 1, 2]], "has shape (1, 3) and type int64"),
+        ([0, 2, 2], "entry 2: row 2 is also on entry 1"),
+        ([0, 1, 2**40], "entry 2: row 1099511627776 is not in 0..2"),
+        ([0, 1], "the file has 2 rows, but the matrix has 3"),
+    ],
+)
+def test_arrays_that_are_no_permutations(run: Run, values: Any, message: str) -> None:
+    write_graph("three.graph", isolated(3))
+    write_npy("perm.npy", values)
+    assert message in run("evaluate", "three.graph", "--ordering", "perm.npy", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("order mesh.graph --tries 0", 2, "tries is 0; it must be an integer in 1..64"),
+        ("order mesh.graph --leaf-size 0", 2, "leaf_size is 0"),
+        ("order mesh.graph --seed -1", 2, "seed is -1"),
+        ("order mesh.graph --base 2", 2, "2 is not in the range 0<=x<=1"),
+        ("order mesh.graph --preset ultra", 2, "'ultra' is not one of 'fast', 'default', 'best'"),
+        ("order mesh.graph --backend cuda", 2, "'cuda' is not one of 'auto', 'cpu'"),
+        ("order mesh.graph --threads 0", 2, "threads is 0"),
+        ("order mesh.graph -o perm.mtx", 2, "perm.mtx: .mtx is not a format of orderings"),
+        ("order mesh.graph -o perm.csv.gz", 2, ".csv is not a format of orderings; use .npy"),
+        ("order mesh.graph -o mesh.graph", 2, ".graph is not a format of orderings"),
+        ("order mesh.graph -o -", 2, "'-' (standard output) is allowed for --json only"),
+        ("order mesh.graph -o nowhere/perm.txt", 1, "nowhere/perm.txt: cannot be written"),
+        ("order mesh.graph -o x --json x", 2, "x is given twice"),
+        ("order mesh.graph --plot a.gif", 2, "a.gif: a drawing must be .png, .svg, .pdf"),
+        ("order nothing.mtx", 2, "'nothing.mtx' does not exist"),
+        ("evaluate mesh.graph mesh.part --ordering mesh.part", 2, "combined with PARTS"),
+        ("evaluate mesh.graph --ordering mesh.part -k 3", 2, "-k cannot be combined with --ord"),
+        ("evaluate mesh.graph --ordering mesh.part --pattern", 2, "--pattern cannot be combined"),
+        ("evaluate mesh.graph mesh.part --base 1", 2, "--base needs --ordering"),
+        ("evaluate mesh.graph mesh.part --symmetrize", 2, "--symmetrize needs --ordering"),
+        ("evaluate mesh.graph --ordering mesh.graph", 2, ".graph is not a format of orderings"),
+        ("evaluate mesh.graph --ordering none.txt", 2, "'none.txt' does not exist"),
+        ("evaluate mesh.graph --ordering mesh.part", 1, "mesh.part: line 2: row 0 is also on line"),
+    ],
+)
+def test_wrong_command_lines(run: Run, folder: Path, line: str, code: int, message: str) -> None:
+    before = sorted(folder.iterdir())
+    result = run(*line.split(), code=code)
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert sorted(folder.iterdir()) == before
