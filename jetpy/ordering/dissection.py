@@ -50,6 +50,9 @@ class Effort:
         Imbalances up to which the separators of the tries grow, in turn.
     largest_side : float
         Largest share of a node's weight on one side of its separator.
+    skew : int
+        Penalty of a lopsided separator that is large (`jetpy.workloads.ordering.separators`). Its
+        larger side needs another separator about as large, and so on.
     leaf_weight : int
         Nodes of at most this weight are not divided.
     growings : int
@@ -67,6 +70,7 @@ class Effort:
     small_tries: int
     imbalances: tuple[float, ...]
     largest_side: float = 0.75
+    skew: int = 160
     leaf_weight: int = 120
     growings: int = 8
     passes: int = 4
@@ -313,7 +317,13 @@ class Tools:
         launch = partial(backend.run_tasks, count * tries, levels=levels)
         shares = backend.from_host(effort.shares(tries))
         launch(
-            kernels.extract, tries=tries, room=room, shares=shares, graph=self.there, nodes=nodes
+            kernels.extract,
+            tries=tries,
+            room=room,
+            skew=effort.skew,
+            shares=shares,
+            graph=self.there,
+            nodes=nodes,
         )
         launch(kernels.coarsen_nodes)
         best = backend.empty(VERTEX_ROOM * n * tries)

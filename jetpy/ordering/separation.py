@@ -199,6 +199,7 @@ def _divided(engine: Backend, graph: Graph, share: int, effort: Effort, seed: in
         small_tries=effort.tries,
         imbalances=tuple(min(each, imbalance) for each in effort.imbalances),
         largest_side=share / THOUSAND,
+        skew=0,
     )
     whole = Depth(
         np.arange(n, dtype=np.int32), np.array([0, n]), np.array([NO_NODE]), np.array([seed])

@@ -22,11 +22,12 @@ from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.separator_flows import OUTSIDE, Band
-from jetpy.workloads.ordering.separators import FAIR, RATIO_BITS, SEPARATOR, SKEW, SKEW_OF_LARGE
+from jetpy.workloads.ordering.separators import FAIR, RATIO_BITS, SEPARATOR, SKEW
 from tests.graphs import from_edges, random_graph
 from tests.strategies import weighted_graphs
 
 Array = np.ndarray
+LARGE_SKEW = 160
 NO_LIMIT = 10**6
 GRAPHS = {
     "delaunay": generators.delaunay(900),
@@ -56,6 +57,7 @@ def improved(
     numbers[Field.END] = graph.n
     numbers[[Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]] = weights
     numbers[[Field.MOST, Field.MOST + 1, Field.TOTAL]] = largest, largest, weights.sum()
+    numbers[Field.SKEW] = LARGE_SKEW
     levels = replace(
         Levels.with_room(backend, graph.n + 1, len(graph.indices), 1),
         rows=backend.from_host(graph.indptr.astype(np.int32)),
@@ -109,7 +111,7 @@ def judged(graph: Graph, sides: Array, largest: int) -> tuple[int, int]:
     total = first + second + cut
     skew = (max(2 * max(first, second) - total, 0) << RATIO_BITS) // total
     overload = max(first - largest, second - largest, 0) if first and second else total
-    return overload, cut * (FAIR + (SKEW + SKEW_OF_LARGE * cut // total) * skew * skew)
+    return overload, cut * (FAIR + (SKEW + LARGE_SKEW * cut // total) * skew * skew)
 
 
 def is_separated(graph: Graph, sides: Array) -> bool:

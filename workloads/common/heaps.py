@@ -52,9 +52,11 @@ class Field(IntEnum):
     """Total weight of both sides."""
     PINNED = 20
     """Number of vertices that are pinned to a side."""
-    LEVEL_BEGINS = 21
+    SKEW = 21
+    """Penalty of a lopsided separator that is large."""
+    LEVEL_BEGINS = 22
     """First vertex of each level; one unused index separates consecutive levels."""
-    COUNT = 40
+    COUNT = 41
 
 
 MAX_LEVELS = 18

@@ -101,6 +101,7 @@ def extract(
     i: int,
     tries: int,
     room: int,
+    skew: int,
     shares: pk.View1D[pk.int32],
     graph: Graph,
     nodes: Nodes,
@@ -109,7 +110,8 @@ def extract(
     """Build the finest level of a try: the subgraph induced by the vertices of its node.
 
     A try has capacity for `room` times the directed edges of its node. A side may grow to as many
-    thousandths of the weight as `shares` has for the try.
+    thousandths of the weight as `shares` has for the try. `skew` is the penalty of a lopsided
+    separator that is large.
     """
     node: int = i // tries
     row: int = node * Node.COUNT
@@ -144,6 +146,7 @@ def extract(
     levels.numbers[here + Field.PINNED] = 0
     levels.numbers[here + Field.TARGET] = total // 2
     levels.numbers[here + Field.TOTAL] = total
+    levels.numbers[here + Field.SKEW] = skew
     limit_sides(shares[i % tries], here, levels)
     levels.numbers[here + Field.SEED] = mix(nodes.rows[row + Node.SEED] + i % tries)
 

@@ -27,12 +27,11 @@ RATIO_BITS = 10
 """Bits of the ratio of a side's weight to the total weight, for scores."""
 FAIR = 2 ** (2 * RATIO_BITS + 2)
 """The score of a separator of weight 1 that divides the others in half."""
-SKEW, SKEW_OF_LARGE = 3, 160
+SKEW = 3
 """Penalty of a lopsided separator: a separator of weight s, whose larger side has the share 1/2 + d
-of the total weight W, counts as s (1 + a d^2) with a = SKEW + SKEW_OF_LARGE s / W, rounded down.
-
-The larger side of a large separator needs another one about as large, and so on. This does not hold
-on inner levels, where the vertices are heavy and all separators are large: there, a is SKEW."""
+of the total weight W, counts as s (1 + a d^2). On the finest level, a is SKEW plus `Field.SKEW`
+times s / W, rounded down. On inner levels, vertices are heavy, so that all separators are large;
+there, a is SKEW."""
 
 
 class Separations(Levels):
@@ -203,7 +202,7 @@ def score_of(here: int, state: Separations) -> pk.int64:
     cut: pk.int64 = state.numbers[here + Field.CUT]
     penalty: pk.int64 = SKEW
     if state.numbers[here + Field.LEVELS] == 0:
-        penalty += SKEW_OF_LARGE * cut // total
+        penalty += state.numbers[here + Field.SKEW] * cut // total
     return cut * (FAIR + penalty * skew * skew)
 
 
