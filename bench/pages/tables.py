@@ -72,6 +72,6 @@ OTHER_NUMBERS: Mapping[str, str] = {
     "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
-    "| preset | tries | small nodes | flow band | passes on a level | choice by subtree |": "options",
+    "| preset | tries | small nodes | flow band | passes | choice by subtree |": "options",
 }
 """Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""
