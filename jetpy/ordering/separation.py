@@ -21,7 +21,7 @@ from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.dense_rows import induced_subgraph
 from jetpy.ordering.dissection import NO_NODE, Depth, Effort, Tools
-from jetpy.ordering.nested_dissection import BACKENDS, SPREAD, chosen_effort
+from jetpy.ordering.nested_dissection import BACKENDS, chosen_effort
 from jetpy.ordering.vertex_separator import VertexSeparator
 from jetpy.problem.limits import limits_of
 from jetpy.problem.metrics import label_components
@@ -54,8 +54,8 @@ def vertex_separator(
     """Separate a graph in two by few vertices, as ``METIS_ComputeVertexSeparator`` does.
 
     Without the separator, no edge joins the two sides. The methods are those that
-    `nested_dissection` uses for the root of its tree. The separator is light, but its balance
-    counts, too: of two separators of the same weight, jetpy prefers the more balanced one.
+    `nested_dissection` uses for the root of its tree. jetpy prefers a slightly heavier separator if
+    its sides are much better balanced.
 
     If the graph is complete, no set of vertices separates it: all vertices get label 2. In any
     other graph with a vertex, both sides have vertices. They keep the limit unless jetpy finds no
@@ -194,8 +194,7 @@ def _divided(engine: Backend, graph: Graph, share: int, effort: Effort, seed: in
     Each side may have `share` thousandths of the weight.
     """
     n, imbalance = graph.n, 2 * share / THOUSAND - 1
-    spread = tuple(min(each, imbalance) for each in SPREAD)
-    limited = replace(effort, imbalances=spread, largest_side=share / THOUSAND)
+    limited = replace(effort, imbalances=(imbalance,), largest_side=share / THOUSAND)
     whole = Depth(
         np.arange(n, dtype=np.int32), np.array([0, n]), np.array([NO_NODE]), np.array([seed])
     )
