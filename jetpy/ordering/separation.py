@@ -54,8 +54,8 @@ def vertex_separator(
     """Separate a graph in two by few vertices, as ``METIS_ComputeVertexSeparator`` does.
 
     Without the separator, no edge joins the two sides. The methods are those that
-    `nested_dissection` uses for the root of its tree. The separator is light, but its balance
-    counts, too: of two separators of the same weight, jetpy prefers the more balanced one.
+    `nested_dissection` uses for the root of its tree. jetpy prefers a slightly heavier separator if
+    its sides are much better balanced.
 
     If the graph is complete, no set of vertices separates it: all vertices get label 2. In any
     other graph with a vertex, both sides have vertices. They keep the limit unless jetpy finds no
@@ -197,7 +197,7 @@ def _divided(engine: Backend, graph: Graph, share: int, effort: Effort, seed: in
     limited = replace(
         effort,
         small_tries=effort.tries,
-        imbalances=tuple(min(each, imbalance) for each in effort.imbalances),
+        imbalances=(imbalance,),
         largest_side=share / THOUSAND,
         skew=0,
     )
