@@ -123,7 +123,7 @@ def over_program(performance: Path) -> Cells:
     [there] = {cell.platform for cell in found.seconds["jet"]}
     rows = []
     for name, title in WITH_PROGRAM.items():
-        for platform in sorted({cell.platform for cell in found.seconds[name]}):
+        for platform in sorted({cell.platform for cell in found.seconds.get(name, {})}):
             times, cuts = (
                 ratios(values, name, platform, "jet", there)
                 for values in (found.seconds, found.cuts)

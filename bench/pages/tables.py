@@ -35,6 +35,7 @@ TABLES: Mapping[str, Table] = {
     "study-metis": Table(study.over_metis, [STUDY]),
     "study-peers": Table(study.over_peers, [STUDY]),
     "study-jet": Table(study.over_program, ["2026-11-h100-study/performance.csv"]),
+    "study-jet-real": Table(study.over_program, ["2026-11-h100-real/performance.csv"]),
     "study-efficiency": Table(study.by_efficiency, [STUDY]),
     "study-bandwidth": Table(study.by_bandwidth, ["2026-11-h100-study/kernels.csv"]),
     "small": Table(times.on_small_graphs, ["2026-11-epyc/many.jsonl"]),
