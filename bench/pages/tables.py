@@ -12,7 +12,13 @@ PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
 CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
 STUDY = "2026-11/performance.csv"
 MESSAGES = ("2026-11-messages/distributed.jsonl",)
-ORDERINGS = ("2026-11-orderings/orderings-jetpy.jsonl", "2026-11-orderings/orderings.jsonl")
+
+
+def _orderings(folder: str) -> tuple[str, str]:
+    return f"{folder}/orderings-jetpy.jsonl", f"{folder}/orderings.jsonl"
+
+
+ORDERINGS = _orderings("2026-11-orderings")
 MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
 
 TABLES: Mapping[str, Table] = {
@@ -45,6 +51,8 @@ TABLES: Mapping[str, Table] = {
     "mapping": Table(other.of_mapping, ["2026-11-epyc/mapping.jsonl"]),
     "changing-graphs": Table(other.of_changing_graphs, ["2026-11-epyc/incremental.jsonl"], left=2),
     "orderings": Table(orderings.by_order, ORDERINGS, left=2),
+    "orderings-large": Table(orderings.by_order, _orderings("2026-11-orderings-large"), left=2),
+    "orderings-16-threads": Table(orderings.by_order, _orderings("2026-11-orderings-xeon"), left=2),
     "messages-cube": Table(partial(other.of_messages, "cube:128"), MESSAGES, left=0),
     "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
