@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -196,16 +195,6 @@ class Depth:
             self.seeds[chosen],
         )
 
-    def slice(self, first: int, last: int) -> Depth:
-        """Return the nodes `first` to `last` - 1."""
-        own = self.starts[first : last + 1]
-        return Depth(
-            self.order[own[0] : own[-1]],
-            own - own[0],
-            self.parents[first:last],
-            self.seeds[first:last],
-        )
-
 
 class Dissection:
     """The tree under construction, from the root down: a node has a lower number than its children.
@@ -282,26 +271,14 @@ class Tools:
             (~is_large, min(effort.tries, effort.small_tries)),
         ):
             if chosen.any():
-                batches = self._batches(depth.where(chosen), tries)
-                found = [self._separate(batch, tries) for batch in batches]
-                sides[np.repeat(chosen, depth.sizes)] = np.concatenate(found)
+                found = self._separate(depth.where(chosen), tries)
+                sides[np.repeat(chosen, depth.sizes)] = found
         return sides
 
     def _degrees(self, depth: Depth) -> Numbers:
         """Return the sum of the degrees of each node's vertices."""
         degrees = (self.graph.indptr[1:] - self.graph.indptr[:-1]).astype(np.int64)[depth.order]
         return np.add.reduceat(degrees, depth.starts[:-1])
-
-    def _batches(self, depth: Depth, tries: int) -> Iterator[Depth]:
-        """Yield the nodes in groups of consecutive ones, so that the tries need little memory."""
-        room = max(len(self.graph.indices) // 2, 1 << 16)
-        total = np.cumsum(self._degrees(depth) * tries)
-        first = 0
-        while first < len(depth):
-            before = total[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(total, before + room, "right")))
-            yield depth.slice(first, last)
-            first = last
 
     def _separate(self, depth: Depth, tries: int) -> Vertices:
         """Return the sides of the vertices of some nodes of a depth."""
