@@ -92,7 +92,7 @@ def degree(matrix):
 # Factorization
 # -------------
 # SciPy's ``splu`` gets the permuted matrix and keeps its order, because of
-# ``permc_spec="NATURAL"``. Three more settings make it a symmetric factorization: the
+# ``permc_spec="NATURAL"``. Two more settings make it a symmetric factorization: the
 # rows are permuted like the columns, ``diag_pivot_thresh=0`` takes all pivots from the
 # diagonal, and ``SymmetricMode`` follows the elimination tree of A. Matrices that need
 # other pivots cannot be factorized in this way. The loop skips an order with too many

@@ -81,8 +81,8 @@ COMPARED = ("fill", "operations", "height")
     "--leaf-size",
     type=int,
     metavar="ROWS",
-    help="Largest number of rows that is ordered by minimum degree instead; the default is that of "
-    "the preset.",
+    help="Do not divide components of at most this number of rows; the default is that of the "
+    "preset.",
 )
 @seed_option
 @symmetrize_option
@@ -186,7 +186,7 @@ def _check_drawing(path: Path) -> None:
 
     check_installed()
     if path != STDOUT and path.suffix not in DRAWINGS:
-        raise click.UsageError(f"{path}: a drawing must be {', '.join(DRAWINGS)}")
+        raise click.UsageError(f"{path}: a drawing must be .png, .svg or .pdf")
 
 
 def _write_drawing(path: Path, figure: Figure) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Array, Backend
+from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.progress import Progress, no_progress
@@ -236,6 +237,11 @@ def dissect(
     """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
 
     A node without children is a leaf. `tell` gets the number of vertices that have a node.
+
+    Raises
+    ------
+    GraphError
+        If the graph is too large.
     """
     there = upload(backend, graph)
     found = Dissection(graph.n)
@@ -261,14 +267,31 @@ class Tools:
     node_of: Array
     places: Array
 
+    @property
+    def most_tries(self) -> int:
+        """Number of tries of the whole graph whose finest levels 32-bit indices can address.
+
+        Raises
+        ------
+        GraphError
+            If it is 0.
+        """
+        most: int = INT32_MAX // max(len(self.graph.indices), VERTEX_ROOM * self.graph.n, 1)
+        if not most:
+            raise GraphError(
+                f"{self.graph.name}: nested dissection takes fewer than 2**31 entries off the "
+                "diagonal and fewer than 2**29 rows"
+            )
+        return most
+
     def separators(self, depth: Depth) -> Vertices:
         """Return the side of each vertex of a depth, by its place in the order."""
         effort = self.effort
         sides = np.empty(len(depth.order), np.int32)
         is_large = depth.sizes > LARGE
         for chosen, tries in (
-            (is_large, effort.tries),
-            (~is_large, min(effort.tries, effort.small_tries)),
+            (is_large, min(effort.tries, self.most_tries)),
+            (~is_large, min(effort.tries, effort.small_tries, self.most_tries)),
         ):
             if chosen.any():
                 found = self._separate(depth.where(chosen), tries)

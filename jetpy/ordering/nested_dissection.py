@@ -72,10 +72,10 @@ def nested_dissection(
         How much time to spend for less fill. `default` and `best` order subtrees of the dissection
         by minimum degree or multisection instead where that takes fewer operations.
     tries : int, optional
-        Separators that are computed for each separator of the tree; the best one is kept. Subgraphs
-        of at most 2,000 vertices have fewer.
+        Separators that are computed for each separator of the tree; the best one is kept. Without
+        this option, subgraphs of at most 2,000 vertices get fewer than others.
     leaf_size : int, optional
-        Largest number of rows that is ordered by minimum degree instead.
+        Components of at most this number of rows are not divided.
     imbalances : sequence of float, optional
         Imbalances of the tries, in turn: a separator is grown until one side has the share (1 +
         imbalance) / 2 of the rows. Refinement may exceed that up to `largest_side`.
@@ -172,14 +172,15 @@ def chosen_effort(
     one_of(get_args(choices.OrderingPreset), "preset", preset)
     effort = EFFORTS[preset]
     if tries is not None:
-        effort = replace(effort, tries=whole_number("tries", tries, 1, MAX_TRIES))
+        number = whole_number("tries", tries, 1, MAX_TRIES)
+        effort = replace(effort, tries=number, small_tries=number)
     if leaf_size is not None:
         effort = replace(effort, leaf_weight=whole_number("leaf_size", leaf_size, 1))
     if imbalances is not None:
         effort = replace(effort, imbalances=_checked_imbalances(imbalances))
     if largest_side is not None:
-        share = finite_number("largest_side", largest_side, 1)
-        if share < MIN_SHARE:
+        share = finite_number("largest_side", largest_side)
+        if not MIN_SHARE <= share <= 1:
             raise OptionError(f"largest_side is {share}; it must be a number in {MIN_SHARE}..1")
         effort = replace(effort, largest_side=share)
     return effort

@@ -71,7 +71,7 @@ def vertex_separator(
         Maximum imbalance, in 0..1: a side weighs at most (1 + imbalance) times half of the total
         vertex weight. At 1, sides have no limit. METIS has the same default.
     preset : {'fast', 'default', 'best'}
-        How many separators to compute.
+        How much time to spend for a lighter separator.
     tries : int, optional
         Number of separators that are computed; jetpy keeps the best one.
     seed : int

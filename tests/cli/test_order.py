@@ -204,7 +204,7 @@ def test_arrays_that_are_no_permutations(run: Run, values: Any, message: str) ->
         ("order mesh.graph -o -", 2, "'-' (standard output) is allowed for --json only"),
         ("order mesh.graph -o nowhere/perm.txt", 1, "nowhere/perm.txt: cannot be written"),
         ("order mesh.graph -o x --json x", 2, "x is given twice"),
-        ("order mesh.graph --plot a.gif", 2, "a.gif: a drawing must be .png, .svg, .pdf"),
+        ("order mesh.graph --plot a.gif", 2, "a.gif: a drawing must be .png, .svg or .pdf"),
         ("order nothing.mtx", 2, "'nothing.mtx' does not exist"),
         ("evaluate mesh.graph mesh.part --ordering mesh.part", 2, "combined with PARTS"),
         ("evaluate mesh.graph --ordering mesh.part -k 3", 2, "-k cannot be combined with --ord"),

@@ -96,6 +96,12 @@ def test_large_separators_are_balanced() -> None:
     assert lopsided < 1.1 * balanced
 
 
+def test_tries_of_small_graphs() -> None:
+    grid = generators.grid(40, 50)
+    one, many = (jetpy.nested_dissection(grid, preset="fast", tries=tries) for tries in (1, 16))
+    assert not np.array_equal(many.perm, one.perm)
+
+
 def test_profile() -> None:
     found = jetpy.nested_dissection(generators.grid(40, 40), profile=True)
     assert found.profile is not None
