@@ -159,10 +159,11 @@ def order_command(
                 bars.busy("Comparing with METIS")
             other = _by_metis(graph, seed) if metis else None
         bars.busy("Writing")
+        figure = None if plot is None else result.plot(graph)
         if output is not None:
             result.save(output, base=base)
-        if plot is not None:
-            _write_drawing(plot, result.plot(graph))
+        if plot is not None and figure is not None:
+            _write_drawing(plot, figure)
         if trace_file is not None and result.profile is not None:
             result.profile.write(trace_file)
     _conclude(graph, result, asked, read_seconds, other, json_file, quiet)

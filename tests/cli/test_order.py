@@ -222,3 +222,11 @@ def test_wrong_command_lines(run: Run, folder: Path, line: str, code: int, messa
     assert message in result.stderr
     assert result.stdout == ""
     assert sorted(folder.iterdir()) == before
+
+
+def test_nothing_is_written_if_the_matrix_cannot_be_drawn(run: Run, folder: Path) -> None:
+    (folder / "empty.graph").write_text("0 0\n")
+    before = sorted(folder.iterdir())
+    result = run("order", "empty.graph", "-o", "perm.txt", "--plot", "a.png", code=1)
+    assert "no rows" in result.stderr
+    assert sorted(folder.iterdir()) == before
