@@ -19,7 +19,7 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field
-from jetpy.workloads.initial.inner_levels import Levels, coarsen
+from jetpy.workloads.initial.inner_levels import Levels, coarsen, project
 from jetpy.workloads.initial.two_way import (
     change_side,
     distance_of,
@@ -80,13 +80,13 @@ def halvings(parts: int) -> int:
 
 
 @pk.function
-def set_level(begin: int, end: int, here: int, levels: Levels):
-    """Switch to a level; a side may exceed its room by a mean vertex, on the finest by half of it.
+def limit_level(here: int, levels: Levels):
+    """Let a side exceed its room by a mean vertex of the level, on the finest by half of it.
 
     Vertex weights rarely fill a side exactly. Later refinement removes the excess.
     """
-    levels.numbers[here + Field.BEGIN] = begin
-    levels.numbers[here + Field.END] = end
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
     mean: pk.int64 = levels.numbers[here + Field.TOTAL]
     if end > begin:  # all vertices may be pinned to the parts of another node
         mean //= end - begin
@@ -223,7 +223,7 @@ def grow_nodes(
     here: int = i * Field.COUNT
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
-    set_level(begin, end, here, levels)
+    limit_level(here, levels)
     overload: pk.int64 = 0
     cut: pk.int64 = 0
     for growing in range(growings):
@@ -246,18 +246,13 @@ def refine_nodes(i: int, tries: int, tree: Tree, levels: Levels, passes: int):
     if is_leaf(i // tries, tree):
         return
     here: int = i * Field.COUNT
-    coarsest: int = levels.numbers[here + Field.LEVELS]
-    level: int = coarsest
-    while level >= 0:
-        if level < coarsest:
-            begin: int = levels.numbers[here + Field.LEVEL_BEGINS + level]
-            end: int = levels.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
-            for v in range(begin, end):
-                levels.sides[v] = levels.sides[levels.coarse_of[v]]
-            set_level(begin, end, here, levels)
+    measure(here, levels)
+    refine(passes, here, levels)
+    while levels.numbers[here + Field.LEVELS] > 0:
+        project(here, levels)
+        limit_level(here, levels)
         measure(here, levels)
         refine(passes, here, levels)
-        level -= 1
 
 
 @pk.workunit

@@ -1,4 +1,4 @@
-"""Coarsening inside a bisection: heavy-edge matching and contraction by one index.
+"""Levels inside a bisection: heavy-edge matching, contraction and projection by one index.
 
 Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM
 Journal on Scientific Computing 20 (1998), sections 3.1 and 3.2: vertices are visited in random
@@ -168,3 +168,16 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
     levels.numbers[here + Field.LEVELS] = level + 1
     levels.numbers[here + Field.LEVEL_BEGINS + level + 1] = end + 1
     return True
+
+
+@pk.function
+def project(here: int, levels: Levels):
+    """Switch to the next finer level: its vertices get the sides of their coarse vertices."""
+    level: int = levels.numbers[here + Field.LEVELS] - 1
+    begin: int = levels.numbers[here + Field.LEVEL_BEGINS + level]
+    end: int = levels.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
+    for v in range(begin, end):
+        levels.sides[v] = levels.sides[levels.coarse_of[v]]
+    levels.numbers[here + Field.LEVELS] = level
+    levels.numbers[here + Field.BEGIN] = begin
+    levels.numbers[here + Field.END] = end

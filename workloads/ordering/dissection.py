@@ -17,7 +17,7 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
-from jetpy.workloads.initial.inner_levels import coarsen
+from jetpy.workloads.initial.inner_levels import coarsen, project
 from jetpy.workloads.initial.two_way import grow, measure, overload_of, refine
 from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
@@ -206,19 +206,6 @@ def grow_bisections(
                 best[v] = levels.sides[v]
     for v in range(begin, end):
         levels.sides[v] = best[v]
-
-
-@pk.function
-def project(here: int, levels: Separations):
-    """Switch to the next finer level: its vertices get the sides of their coarse vertices."""
-    level: int = levels.numbers[here + Field.LEVELS] - 1
-    begin: int = levels.numbers[here + Field.LEVEL_BEGINS + level]
-    end: int = levels.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
-    for v in range(begin, end):
-        levels.sides[v] = levels.sides[levels.coarse_of[v]]
-    levels.numbers[here + Field.LEVELS] = level
-    levels.numbers[here + Field.BEGIN] = begin
-    levels.numbers[here + Field.END] = end
 
 
 @pk.workunit
