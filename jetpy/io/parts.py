@@ -24,7 +24,7 @@ from jetpy.graph.csr import INT32_MAX, IntArray
 from jetpy.io.archive import read_archive, read_array, write_archive
 from jetpy.io.compression import open_input, open_output, split_name
 from jetpy.io.pairs import read_table
-from jetpy.io.text import first_line, format_rows, read_rows
+from jetpy.io.text import first_line, format_rows, one_per_line, read_rows
 
 OTHERS = (
     *(".graph", ".metis", ".mtx", ".edges", ".el", ".tsv"),
@@ -151,14 +151,7 @@ def _checked(parts: npt.NDArray[Any], least: int) -> IntArray:
 
 def _read_text(stream: BinaryIO, n: int | None, least: int) -> IntArray:
     found, count = [np.empty(0, np.int32)], 0
-    for rows in read_rows(stream, head=first_line(stream)):
-        wrong = rows.counts != 1
-        if wrong.any():
-            i = int(wrong.argmax())
-            raise FileFormatError(
-                f"line {rows.lines[i]}: the line has {rows.counts[i]} integers; it must have one "
-                "part id"
-            )
+    for rows in one_per_line(stream, "part id"):
         if rows.values.min(initial=0) < least:
             i = int((rows.values < least).argmax())
             part = rows.values[i]

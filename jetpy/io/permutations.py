@@ -13,7 +13,7 @@ from jetpy.graph.csr import IntArray
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
 from jetpy.io.parts import OTHERS, write_parts
-from jetpy.io.text import first_line, read_rows
+from jetpy.io.text import one_per_line
 
 REFUSED = (*OTHERS, ".npz", ".csv", ".json")
 """Suffixes of other formats."""
@@ -104,14 +104,7 @@ def check_permutation_name(path: str | os.PathLike[str]) -> None:
 def _read_text(stream: BinaryIO, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return the rows and the line number of each; at most about `n` lines are kept."""
     found, lines, count = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
-    for rows in read_rows(stream, head=first_line(stream), comments=b"#%"):
-        wrong = rows.counts != 1
-        if wrong.any():
-            i = int(wrong.argmax())
-            raise FileFormatError(
-                f"line {rows.lines[i]}: the line has {rows.counts[i]} integers; it must have one "
-                "row"
-            )
+    for rows in one_per_line(stream, "row", comments=b"#%"):
         count += len(rows.values)
         if count <= n:
             found.append(rows.values)

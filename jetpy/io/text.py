@@ -153,6 +153,25 @@ def read_rows(
             line += 1
 
 
+def one_per_line(stream: BinaryIO, noun: str, *, comments: bytes = b"%") -> Iterator[Rows]:
+    """Read a text from its first line, as `read_rows` does, with one integer on each line.
+
+    Raises
+    ------
+    FileFormatError
+        If a line has several integers; `noun` is what it must have one of. Also as `read_rows`.
+    """
+    for rows in read_rows(stream, head=first_line(stream), comments=comments):
+        wrong = rows.counts != 1
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise FileFormatError(
+                f"line {rows.lines[i]}: the line has {rows.counts[i]} integers; it must have one "
+                f"{noun}"
+            )
+        yield rows
+
+
 def _long_row(stream: BinaryIO, text: bytes, line: int, decimals: bool) -> Rows:
     """Read the rest of a line that begins with `text` in segments; commas are not allowed."""
     found, more = [], text
