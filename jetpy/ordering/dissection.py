@@ -300,7 +300,8 @@ class Tools:
 
     def _degrees(self, depth: Depth) -> Numbers:
         """Return the sum of the degrees of each node's vertices."""
-        degrees = (self.graph.indptr[1:] - self.graph.indptr[:-1]).astype(np.int64)[depth.order]
+        indptr, order = self.graph.indptr, depth.order
+        degrees = (indptr[order + 1] - indptr[order]).astype(np.int64)
         return np.add.reduceat(degrees, depth.starts[:-1])
 
     def _separate(self, depth: Depth, tries: int) -> Vertices:
