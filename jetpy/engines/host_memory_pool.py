@@ -6,7 +6,6 @@ takes it until the run gives it back.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,8 @@ class HostMemoryPool:
     """Free blocks of memory, by size."""
 
     def __init__(self) -> None:
-        self._lock = fork_safe_lock()  # reentrant, because `take` may trigger a `give`
-        self._blocks: defaultdict[int, list[memoryview]] = defaultdict(list)
+        self._lock = fork_safe_lock()  # reentrant, because garbage collections call `give`
+        self._blocks: dict[int, list[memoryview]] = {}
         self._kept = 0
 
     def take(self, size: int) -> memoryview:
@@ -36,7 +35,7 @@ class HostMemoryPool:
         number = size_number(size)
         with self._lock:
             for larger in range(number, number + LARGER + 1):
-                if blocks := self._blocks[larger]:
+                if blocks := self._blocks.get(larger):
                     block = blocks.pop()
                     self._kept -= len(block)
                     return block
@@ -49,7 +48,7 @@ class HostMemoryPool:
             if self._kept + len(block) > MAX_KEPT:
                 self.clear()
             if len(block) <= MAX_KEPT:
-                self._blocks[size_number(len(block))].append(block)
+                self._blocks.setdefault(size_number(len(block)), []).append(block)
                 self._kept += len(block)
 
     def clear(self) -> None:

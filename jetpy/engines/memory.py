@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -37,6 +36,17 @@ class _Elements(dict["np.dtype[Any]", str]):
     def __missing__(self, kind: np.dtype[Any]) -> str:
         self[kind] = kind.name
         return self[kind]
+
+
+class _Addresses(dict[str, dict[int, int]]):
+    """Addresses by `id`, for each element type.
+
+    A `defaultdict` could make two dictionaries for one element type: the memory for the first may
+    start a garbage collection, and that calls `_forget`, where another thread can go on.
+    """
+
+    def __missing__(self, element: str) -> dict[int, int]:
+        return self.setdefault(element, {})
 
 
 class _Known(weakref.ref[Any]):
@@ -76,7 +86,7 @@ class Memory(ABC):
     stream: Any = None
 
     def __init__(self) -> None:
-        self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self.addresses = _Addresses()
         self._types, self._elements = _Types(), _Elements()
         self._alive: dict[int, _Known] = {}
         self._without_elements: dict[Any, Array] = {}
