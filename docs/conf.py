@@ -59,7 +59,8 @@ html_title = "jetpy"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
-html_sidebars = {page: [] for page in ("start", "recipes", "stability")}  # sections of one page
+ONE_PAGE = ("start", "recipes", "recipes-solvers", "stability")
+html_sidebars = {page: [] for page in ONE_PAGE}  # sections of one page
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "show_prev_next": False,

@@ -38,7 +38,7 @@ def runs(page: Path) -> list[Block]:
 
 
 def with_code() -> list[str]:
-    pages = [page for page in PAGES if page.name != "recipes.md" and runs(page)]
+    pages = [page for page in PAGES if not page.name.startswith("recipes") and runs(page)]
     return [str(page.relative_to(ROOT)) for page in pages]
 
 

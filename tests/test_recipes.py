@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,15 +19,18 @@ import jetpy
 from tests.graphs import edge_dict, random_graph
 from tests.markdown import Block, blocks, packages
 
-RECIPES = Path(__file__).parents[1] / "docs" / "recipes.md"
+DOCS = Path(__file__).parents[1] / "docs"
+RECIPES = [DOCS / "recipes.md", DOCS / "recipes-solvers.md"]
 
 
 def sections() -> dict[str, list[Block]]:
-    """Return the Python blocks by section."""
-    found: dict[str, list[Block]] = defaultdict(list)
-    for block in blocks(RECIPES):
-        if block.language == "python" and not block.skipped:
-            found[block.section].append(block)
+    """Return the Python blocks by section, after those above the first section of the page."""
+    found: dict[str, list[Block]] = {}
+    for page in RECIPES:
+        runs = [b for b in blocks(page) if b.language == "python" and not b.skipped]
+        first = [block for block in runs if not block.section]
+        for block in runs[len(first) :]:
+            found.setdefault(block.section, first.copy()).append(block)
     return found
 
 
@@ -42,7 +44,7 @@ def test_recipe_runs(
     for block in sections()[title]:
         for package in packages(block.code):
             pytest.importorskip(package)
-        exec(compile(block.code, RECIPES, "exec"), names)
+        exec(compile(block.code, block.page, "exec"), names)
 
 
 @dataclass
