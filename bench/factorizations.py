@@ -123,7 +123,8 @@ def main() -> None:
     if options.child:
         answer = answering()
         with unavailability_answered(answer):
-            job = Job(load_arrays(Path(options.child)), options.threads, tuple(options.libraries))
+            graph, libraries = load_arrays(Path(options.child)), tuple(options.libraries)
+            job = Job(graph, options.threads, options.backend, libraries)
             for record in records_of(job, options.tools):
                 answer(record)
         return

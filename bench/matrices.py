@@ -54,6 +54,15 @@ MATRICES: dict[str, Recipe] = {
 }
 LARGE_MATRICES: dict[str, Recipe] = {
     "grid1000": ("stencil, 2D", 1_000_000, partial(generators.grid, 1000, 1000)),
+    "grid2000": ("stencil, 2D", 4_000_000, partial(generators.grid, 2000, 2000)),
+    "cube100": ("stencil, 3D", 1_000_000, partial(generators.cube, 100, 100, 100)),
+    "cube128": ("stencil, 3D", 128**3, partial(generators.cube, 128, 128, 128)),
+    "cube200": ("stencil, 3D", 8_000_000, partial(generators.cube, 200, 200, 200)),
+    "cube100-27": ("stencil, 3D", 1_000_000, partial(stencil, 100, 100, 100)),
+    "del1M": ("Delaunay", 1_000_000, partial(generators.delaunay, 1_000_000)),
+    "rgg1M": ("random geometric", 1_000_000, partial(generators.random_geometric, 1_000_000)),
+    "thinned2M": ("road", 2_000_000, partial(generators.thinned_delaunay, 2_000_000)),
+    "tetrahedra50": ("FEM", 101**3, partial(generators.tetrahedra, 50, 50, 50)),
     "cube80": ("stencil, 3D", 512_000, partial(generators.cube, 80, 80, 80)),
     "cube60-27": ("stencil, 3D", 216_000, partial(stencil, 60, 60, 60)),
     "elastic40": ("elasticity", 192_000, partial(_elastic, 3, 40, 40, 40)),

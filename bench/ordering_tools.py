@@ -41,12 +41,15 @@ class Job:
         Graph of the matrix.
     threads
         Number of threads of jetpy.
+    backend
+        Back end of jetpy.
     libraries
         Folders that contain libraries.
     """
 
     graph: jetpy.Graph
     threads: int
+    backend: str
     libraries: tuple[Path, ...]
 
 
@@ -59,13 +62,15 @@ class Tool:
 
 
 def _jetpy(preset: OrderingPreset, job: Job) -> Order:
+    backend: Any = job.backend
+
     def order(seed: int, matrix: jetpy.Graph = job.graph) -> tuple[Permutation, float]:
         found = jetpy.nested_dissection(
-            matrix, preset=preset, seed=seed, backend="cpu", threads=job.threads
+            matrix, preset=preset, seed=seed, backend=backend, threads=job.threads
         )
         return found.perm, found.seconds
 
-    order(0, jetpy.generators.grid(40, 40))  # warm-up
+    order(0, jetpy.generators.grid(150, 150))  # warm-up
     return order
 
 
@@ -173,6 +178,7 @@ def add_tool_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that select tools, and how they run."""
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT)
     parser.add_argument("--threads", type=int, default=1, help="threads of jetpy")
+    parser.add_argument("--backend", default="cpu", help="back end of jetpy")
     parser.add_argument(
         "--libraries",
         type=Path,

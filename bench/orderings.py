@@ -68,17 +68,24 @@ def measure(
         return
     graph = instance.load()
     about = {"class": instance.cls, "half": half_of(instance.name), "n": graph.n, "m": graph.m}
+    engine = options.threads, options.backend
     fixed = {"graph": instance.name, **about}
     with tempfile.TemporaryDirectory() as folder:
         save_arrays(Path(folder), graph)
         for tool in todo:
             note(f"{instance.name} {tool}")
             arguments = ["--child", tool, folder, "--threads", options.threads]
-            arguments += ["--rounds", options.rounds, "--libraries", *options.libraries]
+            arguments += [
+                "--backend",
+                options.backend,
+                "--rounds",
+                options.rounds,
+                "--libraries",
+                *options.libraries,
+            ]
             with failures_noted(tool, instance.name) as outcome:
                 costs = run_module("bench.orderings", *arguments)
-                threads = options.threads if is_jetpy(tool) else 1
-                yield {**fixed, "tool": tool, "threads": threads, **costs}
+                yield {**fixed, "tool": tool, **engine_of(tool, *engine), **costs}
             if outcome.unavailable:
                 tools.remove(tool)
 
@@ -86,12 +93,19 @@ def measure(
 def run(options: argparse.Namespace) -> None:
     """Measure the missing cases and append each record to its file at once."""
     tools = list(options.tools)
-    found = by_matrix(all_records(options.results), options.threads)
+    found = by_matrix(all_records(options.results), options.threads, options.backend)
     for instance in selected(options, RECIPES):
         if options.half in (half_of(instance.name), "all"):
             for record in measure(instance, options, found, tools):
                 file = JETPY_FILE if is_jetpy(record["tool"]) else FILE
                 append_record(options.results / file, record)
+
+
+def engine_of(tool: str, threads: int, backend: str) -> Record:
+    """Return the number of threads of a tool, and its back end, given those of jetpy."""
+    if is_jetpy(tool):
+        return {"threads": threads, "backend": backend}
+    return {"threads": 1, "backend": "cpu"}
 
 
 def is_jetpy(tool: str) -> bool:
@@ -104,13 +118,16 @@ def all_records(folder: Path) -> list[Record]:
     return [record for file in (FILE, JETPY_FILE) for record in read_records(folder / file)]
 
 
-def by_matrix(records: Iterable[Record], threads: int) -> Results:
+def by_matrix(records: Iterable[Record], threads: int, backend: str = "cpu") -> Results:
     """Return the last record of each tool and matrix, in the order of `TOOLS`.
 
-    `threads` is the number of threads of jetpy; other tools have one.
+    `threads` and `backend` are those of jetpy; other tools have one thread. Records without a back
+    end are older than the option.
     """
+    own = ({"backend": "cpu", **record} for record in records)
     found = by_tool(
-        (r for r in records if r["threads"] == (threads if is_jetpy(r["tool"]) else 1)), "graph"
+        (r for r in own if {**r, **engine_of(r["tool"], threads, backend)} == r),
+        "graph",
     )
     return {
         tool: {name: record for (name,), record in found[tool].items()}
@@ -201,14 +218,15 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
         chosen = [record for record in records if half in (record["half"], "all")]
         if not chosen or options.half not in (half, "all"):
             continue
-        found = by_matrix(chosen, options.threads)
+        found = by_matrix(chosen, options.threads, options.backend)
         named = "both halves" if half == "all" else f"half {half}"
-        title = f"{named}, threads = {options.threads}: geometric means over METIS"
+        engine = f"{options.backend}, threads = {options.threads}"
+        title = f"{named}, {engine}: geometric means over METIS"
         show(title, HEADERS, mean_rows(found), markdown=options.markdown)
         title = f"{named}: geometric means over the better of METIS and AMD"
         headers = ["tool", "matrices", "fill", "operations", "worst operations"]
         show(title, headers, better_rows(found), markdown=options.markdown)
-    found = by_matrix(records, options.threads)
+    found = by_matrix(records, options.threads, options.backend)
     for measure in (*MEASURES, "seconds"):
         headers = ["matrix", "half", BASELINE, *(tool for tool in found if tool != BASELINE)]
         rows = [row for row in matrix_rows(found, measure) if options.half in (row[1], "all")]
@@ -236,8 +254,9 @@ def main() -> None:
     if options.child:
         answer = answering()
         tool, folder = options.child
+        libraries = tuple(options.libraries)
         with unavailability_answered(answer):
-            job = Job(load_arrays(Path(folder)), options.threads, tuple(options.libraries))
+            job = Job(load_arrays(Path(folder)), options.threads, options.backend, libraries)
             answer(measured(tool, job, options.rounds))
         return
     if options.graphs or options.generated:

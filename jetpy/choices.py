@@ -19,7 +19,6 @@ RebalanceBy = Literal["cost", "cut"]
 Reduction = Literal["sum", "mean", "max", "first"]
 Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
-HostBackend = Literal["auto", "cpu", "kokkos-openmp", "kokkos-serial"]
 
 RENAMED = {"numba": "cpu"}
 """Current names of back ends that had another name in earlier versions."""

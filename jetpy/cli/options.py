@@ -52,14 +52,6 @@ backend_option = click.option(
     "small, otherwise the CPU.",
 )
 
-host_backend_option = click.option(
-    "--backend",
-    type=_BackendName(get_args(choices.HostBackend)),
-    default="auto",
-    show_default=True,
-    help="Back end that runs the kernels, on CPUs; auto is cpu.",
-)
-
 threads_option = click.option(
     "--threads", type=int, help="Number of CPU threads; by default all that the process may use."
 )

@@ -12,8 +12,9 @@ from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
+    backend_option,
     base_option,
-    host_backend_option,
+    device_option,
     json_option,
     matrix_argument,
     profile_option,
@@ -86,8 +87,9 @@ COMPARED = ("fill", "operations", "height")
 )
 @seed_option
 @symmetrize_option
-@host_backend_option
+@backend_option
 @threads_option
+@device_option
 @click.option("--metis", is_flag=True, help="Compare with METIS's nested dissection.")
 @click.option(
     "--plot",
@@ -108,8 +110,9 @@ def order_command(
     leaf_size: int | None,
     seed: int,
     symmetrize: bool,
-    backend: choices.HostBackend,
+    backend: choices.Backend,
     threads: int | None,
+    device: int | None,
     metis: bool,
     plot: Path | None,
     json_file: Path | None,
@@ -133,7 +136,7 @@ def order_command(
     # refuse wrong numbers before reading
     effort = chosen_effort(preset, tries, leaf_size)
     whole_number("seed", seed)
-    check_backend(backend, threads, None)
+    check_backend(backend, threads, device)
     asked = {
         "preset": preset,
         "tries": effort.tries,
@@ -152,6 +155,7 @@ def order_command(
                 seed=seed,
                 backend=backend,
                 threads=threads,
+                device=device,
                 progress=bars.stage,
                 profile=trace_file is not None,
             )

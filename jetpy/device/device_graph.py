@@ -178,12 +178,19 @@ def carry(array: Array, source: Backend, target: Backend) -> Array:
 
 
 def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceGraph:
-    """Copy a graph from one back end to another; return it unchanged if they are the same."""
+    """Copy a graph from one back end to another; return it unchanged if they are the same.
+
+    Edge weights of 1 are filled there instead of copied.
+    """
     if source is target:
         return graph
-    indptr, indices, edge_weights, vertex_weights = (
+    indptr, indices, vertex_weights = (
         carry(array, source, target)
-        for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
+        for array in (graph.indptr, graph.indices, graph.vertex_weights)
     )
+    if graph.is_weighted:
+        edge_weights = carry(graph.edge_weights, source, target)
+    else:
+        edge_weights = target.full(graph.nnz, 1, target.sum_type)
     long_rows = find_long_rows(target, indptr, graph.nnz)
     return DeviceGraph(indptr, indices, edge_weights, vertex_weights, graph.edge_weight, long_rows)

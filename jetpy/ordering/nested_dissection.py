@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 
 from jetpy import choices
-from jetpy.device.backends import CPU, lease
-from jetpy.device.device_graph import with_required_width
+from jetpy.device.backends import CPU, device_of, lease
+from jetpy.device.device_graph import download, upload, with_required_width
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
@@ -20,7 +21,9 @@ from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.choice import choose
 from jetpy.ordering.compression import Compression, compress
-from jetpy.ordering.dissection import Effort, dissect
+from jetpy.ordering.dissection import dissect
+from jetpy.ordering.effort import Effort
+from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.ordering import Ordering
 from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
@@ -30,12 +33,12 @@ from jetpy.progress import Progress, ProgressOption
 SPREAD = (0.1, 0.5, 0.3, 0.3)
 """Imbalances of several tries, in turn."""
 EFFORTS: Mapping[str, Effort] = {
-    "fast": Effort(tries=1, small_tries=1, imbalances=(0.3,)),
+    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3)),
     "default": Effort(tries=4, small_tries=1, imbalances=SPREAD, choice=True),
     "best": Effort(tries=8, small_tries=4, imbalances=SPREAD, passes=8, hops=10, choice=True),
 }
 """What each preset spends on a separator."""
-BACKENDS = get_args(choices.HostBackend)
+BACKENDS = get_args(choices.Backend)
 MAX_TRIES = 64
 MIN_SHARE = 0.5
 
@@ -51,8 +54,9 @@ def nested_dissection(
     seed: int = 0,
     n: int | None = None,
     symmetrize: bool = False,
-    backend: choices.HostBackend = "auto",
+    backend: choices.Backend = "auto",
     threads: int | None = None,
+    device: int | bool | None = None,
     progress: ProgressOption = None,
     profile: bool = False,
 ) -> Ordering:
@@ -61,8 +65,8 @@ def nested_dissection(
     A vertex separator divides the graph of the matrix in two. It comes last in the order, and the
     same method orders both sides. Small graphs are ordered by minimum degree. Sources: George, SIAM
     Journal on Numerical Analysis 10 (1973); Lipton, Rose, Tarjan, SIAM Journal on Numerical
-    Analysis 16 (1979). The same input, options and seed give the same order on every CPU
-    back end and number of threads.
+    Analysis 16 (1979). The same input, options and seed give the same order on every back end
+    and number of threads.
 
     Parameters
     ----------
@@ -82,9 +86,12 @@ def nested_dissection(
     largest_side : float, optional
         Largest share of the rows that may be on one side of a separator, in 0.5..1.
     seed : int
-    backend : {'auto', 'cpu', 'kokkos-openmp', 'kokkos-serial'}
-        A back end on CPUs; `auto` is `cpu`.
-    threads, progress, profile
+    backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
+        A back end on a GPU coarsens large subgraphs and finds the bands around their separators;
+        the host does the rest. `auto` is `cpu`, or a GPU if `device` is given.
+    threads : int, optional
+        CPU threads, also of the host of a GPU; by default all that this process may use.
+    device, progress, profile
         As for `partition`.
 
     Returns
@@ -111,30 +118,51 @@ def nested_dissection(
     one_of(BACKENDS, "backend", backend)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
 
-    def work(engine: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
-        with Stopwatch(engine, "order") as watch:
-            order, tree = dissected(engine, graph, effort, seed, tell)
-        return order, tree, watch.seconds
+    with leased(graph, backend, threads, device) as (engine, host):
 
-    with lease(CPU if backend == "auto" else backend, threads) as leased:
-        engine = with_required_width(leased, graph)
+        def work(own: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
+            others = own if host is engine else host
+            with host.using(), Stopwatch(own, "order") as watch:
+                order, tree = dissected(own, others, graph, effort, seed, tell)
+            return order, tree, watch.seconds
+
         title = f"{graph.name}, {engine.name}" if profile else None
         (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
+        used = engine.name, cpu_threads(host)
     structure = _structure(graph, order)
-    run = seconds, tree, cost.profile, engine.name, cpu_threads(engine)
-    return Ordering(order, structure, "nested_dissection", *run)
+    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile, *used)
+
+
+@contextmanager
+def leased(
+    graph: Graph, backend: str, threads: int | None, device: int | bool | None
+) -> Iterator[tuple[Backend, Backend]]:
+    """Lend the block a back end, and one on CPUs; the same one if the first is on CPUs.
+
+    Both have the width that the graph requires.
+    """
+    chosen = CPU if backend == "auto" and device is None else backend
+    with ExitStack() as leases:
+        engine = leases.enter_context(lease(chosen, threads, device_of(graph, chosen, device)))
+        host = engine if engine.gpu is None else leases.enter_context(lease(CPU, threads))
+        wide = with_required_width(engine, graph)
+        yield wide, wide if host is engine else with_required_width(host, graph)
 
 
 def dissected(
-    engine: Backend, graph: Graph, effort: Effort, seed: int, tell: Progress
+    engine: Backend, host: Backend, graph: Graph, effort: Effort, seed: int, tell: Progress
 ) -> tuple[Permutation, SeparatorTree]:
     """Return the order of elimination (int32, shape (n,)) and its separator tree."""
     compression = compress(graph)
     groups = compression.graph
-    node_of, tree = dissect(engine, groups, effort, seed, tell)
-    order = block_orders(engine, groups, node_of, len(tree))
+    node_of, tree = dissect(engine, host, groups, effort, seed, tell)
+    # vertices by node, because all that follows reads the rows of nodes
+    vertices = np.argsort(node_of, kind="stable").astype(np.int32)
+    by_node = download(host, joined(host, upload(host, groups), host.from_host(vertices)))
+    order = block_orders(host, by_node, node_of[vertices], len(tree))
     if effort.choice:
-        order, tree = choose(engine, groups, order, tree)
+        order, tree = choose(host, by_node, order, tree)
+    order = vertices[order]
     return compression.expand(order), _with_rows(tree, order, compression)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.device.backends import CPU, lease
-from jetpy.device.device_graph import upload, with_required_width
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.checks import finite_number, flag, one_of, whole_number
@@ -20,17 +20,21 @@ from jetpy.io.graphs import as_graph
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.dense_rows import induced_subgraph
-from jetpy.ordering.dissection import NO_NODE, Depth, Effort, Tools
-from jetpy.ordering.nested_dissection import BACKENDS, chosen_effort
+from jetpy.ordering.dissection import separators, whole_graph, within_limits
+from jetpy.ordering.effort import Effort
+from jetpy.ordering.large_nodes import LargeNodes
+from jetpy.ordering.nested_dissection import BACKENDS, chosen_effort, leased
 from jetpy.ordering.vertex_separator import VertexSeparator
 from jetpy.problem.limits import limits_of
 from jetpy.problem.metrics import label_components
 from jetpy.progress import Progress, ProgressOption
-from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.ordering.dissection import THOUSAND
 from jetpy.workloads.ordering.separators import SEPARATOR
 
 Weights = npt.NDArray[np.int64]
+
+Divide = Callable[[Graph, int], IntArray]
+"""Returns the labels of a graph whose sides may each have a share of its weight, in thousandths."""
 
 UNKNOWN = -1
 """Label of a vertex that has not been assigned."""
@@ -47,8 +51,9 @@ def vertex_separator(
     n: int | None = None,
     symmetrize: bool = False,
     scale: bool = False,
-    backend: choices.HostBackend = "auto",
+    backend: choices.Backend = "auto",
     threads: int | None = None,
+    device: int | bool | None = None,
     progress: ProgressOption = None,
 ) -> VertexSeparator:
     """Separate a graph in two by few vertices, as ``METIS_ComputeVertexSeparator`` does.
@@ -81,10 +86,10 @@ def vertex_separator(
         As for `as_graph`; `scale` concerns vertex weights only.
     symmetrize : bool
         Add missing reverse edges.
-    backend : {'auto', 'cpu', 'kokkos-openmp', 'kokkos-serial'}
-        A back end on CPUs; `auto` is `cpu`. The result is the same on all of them.
-    threads, progress
-        As for `partition`. The threads share the tries.
+    backend, threads, device
+        As for `nested_dissection`. The result is the same on all back ends.
+    progress
+        As for `partition`.
 
     Returns
     -------
@@ -118,15 +123,18 @@ def vertex_separator(
     limit = int(limits_of(half, imbalance, max(INT32_MAX, checked.total_vertex_weight)))
     narrow = _with_narrow_weights(checked)
 
-    def work(engine: Backend, tell: Progress) -> tuple[IntArray, float]:
-        with Stopwatch(engine, "separate") as watch:
-            labels = _separated(engine, narrow, checked, limit, effort, seed)
-        return labels, watch.seconds
+    with leased(narrow, backend, threads, device) as (engine, host):
 
-    with lease(CPU if backend == "auto" else backend, threads) as leased:
-        engine = with_required_width(leased, narrow)
+        def work(own: Backend, tell: Progress) -> tuple[IntArray, float]:
+            others = own if host is engine else host
+            separate = partial(_divided, own, others, effort=effort, seed=seed)
+            with host.using(), Stopwatch(own, "separate") as watch:
+                labels = _separated(separate, narrow, checked, limit)
+            return labels, watch.seconds
+
         (labels, seconds), _ = execute(work, engine, progress, (checked.n, checked.m))
-    return VertexSeparator(checked, labels, limit, seed, engine.name, cpu_threads(engine), seconds)
+        used = engine.name, cpu_threads(host)
+    return VertexSeparator(checked, labels, limit, seed, *used, seconds)
 
 
 def _with_narrow_weights(graph: Graph) -> Graph:
@@ -141,9 +149,7 @@ def _with_narrow_weights(graph: Graph) -> Graph:
     return replace(graph, vertex_weights=np.maximum(graph.vertex_weights // unit, 1))
 
 
-def _separated(
-    engine: Backend, narrow: Graph, graph: Graph, limit: int, effort: Effort, seed: int
-) -> IntArray:
+def _separated(divide: Divide, narrow: Graph, graph: Graph, limit: int) -> IntArray:
     """Return the label of each vertex; `narrow` is the graph with weights for 32-bit sums."""
     n, weights = graph.n, graph.vertex_weights.astype(np.int64)
     if 2 * graph.m == n * (n - 1):
@@ -152,7 +158,7 @@ def _separated(
         rest = np.flatnonzero(weights <= limit).astype(np.int32)
         labels = np.full(n, SEPARATOR, np.int32)
         part, exact = induced_subgraph(narrow, rest), induced_subgraph(graph, rest)
-        labels[rest] = _separated(engine, part, exact, limit, effort, seed)
+        labels[rest] = _separated(divide, part, exact, limit)
         if _excess(labels, weights, limit) == 0:
             return labels
     components = label_components(graph, np.zeros(n, np.int32))
@@ -164,13 +170,13 @@ def _separated(
             heaviest = np.flatnonzero(components == sums.argmax()).astype(np.int32)
             part = induced_subgraph(narrow, heaviest)
             share = _share(limit, int(sums.max()))
-            labels[heaviest] = _divided(engine, part, share, effort, seed)
+            labels[heaviest] = divide(part, share)
             is_divided = bool((labels[heaviest] != SEPARATOR).any())
         _pack(labels, components, sums, weights)
         if is_divided and _excess(labels, weights, limit) == 0:
             return labels
     share = _share(limit, graph.total_vertex_weight)
-    labels = _divided(engine, narrow, share, effort, seed)
+    labels = divide(narrow, share)
     _relieve(labels, weights, limit)
     other = _lightest_neighbourhood(graph, weights, limit)
     worse = _excess(labels, weights, limit) > _excess(other, weights, limit)
@@ -188,12 +194,14 @@ def _share(limit: int, total: int) -> int:
     return share
 
 
-def _divided(engine: Backend, graph: Graph, share: int, effort: Effort, seed: int) -> IntArray:
+def _divided(
+    engine: Backend, host: Backend, graph: Graph, share: int, effort: Effort, seed: int
+) -> IntArray:
     """Return the labels of a graph, divided by multilevel bisection, flows and passes.
 
     Each side may have `share` thousandths of the weight.
     """
-    n, imbalance = graph.n, 2 * share / THOUSAND - 1
+    imbalance = 2 * share / THOUSAND - 1
     limited = replace(
         effort,
         small_tries=effort.tries,
@@ -201,11 +209,8 @@ def _divided(engine: Backend, graph: Graph, share: int, effort: Effort, seed: in
         largest_side=share / THOUSAND,
         skew=0,
     )
-    whole = Depth(
-        np.arange(n, dtype=np.int32), np.array([0, n]), np.array([NO_NODE]), np.array([seed])
-    )
-    scratch = engine.full(n, NO_PART), engine.empty(n)
-    return Tools(engine, upload(engine, graph), graph, limited, *scratch).separators(whole)
+    large = LargeNodes(engine, host, within_limits(limited, graph))
+    return host.to_host(separators(large, whole_graph(host, graph, seed)))
 
 
 def _pack(labels: IntArray, components: IntArray, sums: Weights, weights: Weights) -> None:

@@ -119,7 +119,7 @@ def test_tools_return_orders_of_elimination(tool: str) -> None:
     """In the reverse order of elimination, a grid has much more fill."""
     graph = jetpy.generators.grid(20, 20)
     try:
-        order = TOOLS[tool].prepare(Job(graph, 1, ()))
+        order = TOOLS[tool].prepare(Job(graph, 1, "cpu", ()))
     except (Unavailable, ImportError) as reason:
         pytest.skip(str(reason))
     perm, seconds = order(1)
@@ -135,7 +135,7 @@ def test_missing_libraries_are_reported(tool: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("bench.libraries.CDLL", missing)
     with pytest.raises(Unavailable, match=r"\.so.*: cannot open"):
-        TOOLS[tool].prepare(Job(jetpy.generators.grid(2, 2), 1, ()))
+        TOOLS[tool].prepare(Job(jetpy.generators.grid(2, 2), 1, "cpu", ()))
 
 
 @pytest.mark.usefixtures("compiled")
@@ -151,7 +151,7 @@ def test_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(TOOLS, BASELINE, Tool(tool(BASELINE), (1, 2)))
     monkeypatch.setitem(TOOLS, "amd", Tool(tool("amd"), (0,)))
-    job = Job(jetpy.generators.grid(3, 3), 1, ())
+    job = Job(jetpy.generators.grid(3, 3), 1, "cpu", ())
     found = orderings.measured("amd", job, 2)
     assert calls == [(BASELINE, 1), (BASELINE, 2), ("amd", 0)] * 2
     assert (found["seconds"], found["metis_seconds"]) == ([4.0], [6.0, 5.0])

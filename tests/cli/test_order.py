@@ -196,7 +196,7 @@ def test_arrays_that_are_no_permutations(run: Run, values: Any, message: str) ->
         ("order mesh.graph --seed -1", 2, "seed is -1"),
         ("order mesh.graph --base 2", 2, "2 is not in the range 0<=x<=1"),
         ("order mesh.graph --preset ultra", 2, "'ultra' is not one of 'fast', 'default', 'best'"),
-        ("order mesh.graph --backend cuda", 2, "'cuda' is not one of 'auto', 'cpu'"),
+        ("order mesh.graph --backend gpu", 2, "'gpu' is not one of 'auto', 'cpu'"),
         ("order mesh.graph --threads 0", 2, "threads is 0"),
         ("order mesh.graph -o perm.mtx", 2, "perm.mtx: .mtx is not a format of orderings"),
         ("order mesh.graph -o perm.csv.gz", 2, ".csv is not a format of orderings; use .npy"),

@@ -130,7 +130,7 @@ def test_dense_coarse_levels_do_not_spoil_the_separator() -> None:
         ({"imbalances": (2.0,)}, "imbalances"),
         ({"largest_side": 0.4}, "largest_side"),
         ({"seed": -1}, "seed"),
-        ({"backend": "cuda"}, "backend"),
+        ({"backend": "gpu"}, "backend"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

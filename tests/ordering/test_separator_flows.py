@@ -17,8 +17,10 @@ from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
-from jetpy.ordering.dissection import Levels, dissect
+from jetpy.ordering.dissection import dissect
+from jetpy.ordering.levels import Levels
 from jetpy.ordering.nested_dissection import EFFORTS
+from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.separator_flows import OUTSIDE, Band
@@ -64,6 +66,7 @@ def improved(
         ends=backend.from_host(graph.indices),
         weights=backend.from_host(graph.vertex_weights),
         sides=backend.from_host(sides.astype(np.int32)),
+        pinned=backend.full(graph.n, NO_PART),
         numbers=backend.from_host(numbers),
     )
     bands = levels.bands
@@ -276,7 +279,7 @@ def test_threads_make_no_difference(name: str) -> None:
     found = []
     for threads in (1, 2):
         with lease("cpu", threads) as host, host.using():
-            found.append(dissect(host, GRAPHS[name], EFFORTS["default"], 0)[0])
+            found.append(dissect(host, host, GRAPHS[name], EFFORTS["default"], 0)[0])
     assert np.array_equal(*found)
 
 
@@ -286,5 +289,5 @@ def test_flows_make_separators_smaller() -> None:
     with lease("cpu", 1) as host, host.using():
         for hops in (0, 10):
             effort = replace(EFFORTS["fast"], hops=hops, leaf_weight=1000)
-            sizes[hops] = dissect(host, graph, effort, 0)[1].sizes[-1]
+            sizes[hops] = dissect(host, host, graph, effort, 0)[1].sizes[-1]
     assert sizes[10] < sizes[0]

@@ -208,7 +208,7 @@ def test_the_heaviest_vertices_leave_a_side_above_the_limit() -> None:
         ({"preset": "ultra"}, "preset"),
         ({"tries": 0}, "tries is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"backend": "cuda"}, "backend"),
+        ({"backend": "gpu"}, "backend"),
         ({"symmetrize": 1}, "symmetrize"),
     ],
 )

@@ -54,9 +54,11 @@ class Field(IntEnum):
     """Number of vertices that are pinned to a side."""
     SKEW = 21
     """Penalty of a lopsided separator that is large."""
-    LEVEL_BEGINS = 22
+    OUTSIDE = 22
+    """Weights of the sides outside of the vertices at hand, which are a band."""
+    LEVEL_BEGINS = 24
     """First vertex of each level; one unused index separates consecutive levels."""
-    COUNT = 41
+    COUNT = 43
 
 
 MAX_LEVELS = 18

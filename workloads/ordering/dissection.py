@@ -1,8 +1,9 @@
 """Nested dissection: each launch processes all nodes of one depth of the separator tree.
 
-A node is a range in the order of the vertices: a connected part of the graph without the separators
-found so far. Each node gets `tries` separators, and the best one divides it. One index works on one
-try, in its own ranges of all arrays. The tries of a node are consecutive.
+A node is a connected part of the graph without the separators found so far. The nodes of a depth
+are one graph, in which the vertices of a node have consecutive numbers. Each node gets `tries`
+separators, and the best one divides it. One index works on one try, in its own ranges of all
+arrays. The tries of a node are consecutive.
 
 Source: George, "Nested dissection of a regular finite element mesh", SIAM Journal on Numerical
 Analysis 10 (1973); Lipton, Rose, Tarjan, "Generalized nested dissection", SIAM Journal on Numerical
@@ -48,33 +49,23 @@ class Node(IntEnum):
     """Fields of a node."""
 
     BEGIN = 0
-    """First index of its vertices in the order."""
+    """Its first vertex."""
     END = 1
-    ENTRY = 2
-    """Number of directed edges of the vertices before it in the order."""
-    SIZE = 3
-    """Number of directed edges of its vertices."""
+    PLACE = 2
+    """Number of vertices of the nodes before it in the launch."""
+    ENTRY = 3
+    """Number of directed edges of these vertices."""
     SEED = 4
     COUNT = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """The nodes of one depth and their vertices."""
-
-    rows: pk.View1D[pk.int64]  # by Node
-    order: pk.View1D[pk.int32]
-    node_of: pk.View1D[pk.int32]  # node of each vertex of the graph, or NO_PART
-    places: pk.View1D[pk.int32]  # index of each vertex in its node
-
-
 @pk.function
-def first_vertex(i: int, tries: int, nodes: Nodes) -> int:
+def first_vertex(i: int, tries: int, nodes: pk.View1D[pk.int64]) -> int:
     """Return the first vertex of the finest level of a try."""
     row: int = i // tries * Node.COUNT
-    begin: int = nodes.rows[row + Node.BEGIN]
-    end: int = nodes.rows[row + Node.END]
-    return VERTEX_ROOM * (tries * begin + i % tries * (end - begin))
+    size: int = nodes[row + Node.END] - nodes[row + Node.BEGIN]
+    place: int = nodes[row + Node.PLACE]
+    return VERTEX_ROOM * (tries * place + i % tries * size)
 
 
 @pk.function
@@ -86,17 +77,6 @@ def limit_sides(share: int, here: int, levels: Separations):
 
 
 @pk.workunit
-def place_vertices(i: int, nodes: Nodes):
-    """Write the node of each vertex of node i, and the place of the vertex in it."""
-    row: int = i * Node.COUNT
-    begin: int = nodes.rows[row + Node.BEGIN]
-    end: int = nodes.rows[row + Node.END]
-    for j in range(begin, end):
-        nodes.node_of[nodes.order[j]] = i
-        nodes.places[nodes.order[j]] = j - begin
-
-
-@pk.workunit
 def extract(
     i: int,
     tries: int,
@@ -104,37 +84,33 @@ def extract(
     skew: int,
     shares: pk.View1D[pk.int32],
     graph: Graph,
-    nodes: Nodes,
+    nodes: pk.View1D[pk.int64],
     levels: Separations,
 ):
-    """Build the finest level of a try: the subgraph induced by the vertices of its node.
+    """Build the finest level of a try: the graph of its node.
 
     A try has capacity for `room` times the directed edges of its node. A side may grow to as many
     thousandths of the weight as `shares` has for the try. `skew` is the penalty of a lopsided
     separator that is large.
     """
-    node: int = i // tries
-    row: int = node * Node.COUNT
-    begin: int = nodes.rows[row + Node.BEGIN]
-    end: int = nodes.rows[row + Node.END]
-    size: int = nodes.rows[row + Node.SIZE]
+    row: int = i // tries * Node.COUNT
+    begin: int = nodes[row + Node.BEGIN]
+    end: int = nodes[row + Node.END]
+    size: int = graph.indptr[end] - graph.indptr[begin]
     first: int = first_vertex(i, tries, nodes)
-    entry: int = room * (tries * nodes.rows[row + Node.ENTRY] + i % tries * size)
+    entry: int = room * (tries * nodes[row + Node.ENTRY] + i % tries * size)
     last_entry: int = entry + room * size
     total: pk.int64 = 0
     here: int = i * Field.COUNT
-    for j in range(begin, end):
-        v: int = nodes.order[j]
-        levels.pinned[first + j - begin] = NO_PART
-        levels.rows[first + j - begin] = entry
-        levels.weights[first + j - begin] = graph.vertex_weights[v]
+    for v in range(begin, end):
+        levels.pinned[first + v - begin] = NO_PART
+        levels.rows[first + v - begin] = entry
+        levels.weights[first + v - begin] = graph.vertex_weights[v]
         total += graph.vertex_weights[v]
         for e in edges(v, graph):
-            u: int = graph.indices[e]
-            if nodes.node_of[u] == node:
-                levels.ends[entry] = first + nodes.places[u]
-                levels.edge_weights[entry] = graph.edge_weights[e]
-                entry += 1
+            levels.ends[entry] = first + graph.indices[e] - begin
+            levels.edge_weights[entry] = graph.edge_weights[e]
+            entry += 1
     levels.rows[first + end - begin] = entry
     levels.numbers[here + Field.BEGIN] = first
     levels.numbers[here + Field.END] = first + end - begin
@@ -147,8 +123,10 @@ def extract(
     levels.numbers[here + Field.TARGET] = total // 2
     levels.numbers[here + Field.TOTAL] = total
     levels.numbers[here + Field.SKEW] = skew
+    levels.numbers[here + Field.OUTSIDE] = 0
+    levels.numbers[here + Field.OUTSIDE + 1] = 0
     limit_sides(shares[i % tries], here, levels)
-    levels.numbers[here + Field.SEED] = mix(nodes.rows[row + Node.SEED] + i % tries)
+    levels.numbers[here + Field.SEED] = mix(nodes[row + Node.SEED] + i % tries)
 
 
 @pk.workunit
@@ -210,7 +188,7 @@ def grow_bisections(
 
 @pk.workunit
 def refine_bisections(i: int, tries: int, passes: int, levels: Separations):
-    """Project the bisection of a try to its finest level, refine it on each, and separate."""
+    """Project the bisection of a try to its finest level, and refine it on each."""
     if not is_bisection(i, tries):
         return
     here: int = i * Field.COUNT
@@ -219,7 +197,13 @@ def refine_bisections(i: int, tries: int, passes: int, levels: Separations):
         measure(here, levels)
         refine(passes, here, levels)
     measure(here, levels)
-    separate_sides(here, levels)
+
+
+@pk.workunit
+def separate_bisections(i: int, tries: int, levels: Separations):
+    """Make a separator of the bisection of a try."""
+    if is_bisection(i, tries):
+        separate_sides(i * Field.COUNT, levels)
 
 
 @pk.workunit
@@ -319,71 +303,152 @@ def refine_after_flows(
         refine_separator(passes, i * Field.COUNT, levels, other)
 
 
+@pk.function
+def take_sides(
+    i: int,
+    tries: int,
+    place: int,
+    nodes: pk.View1D[pk.int64],
+    levels: Separations,
+    sides: pk.View1D[pk.int32],
+):
+    """Write the sides of a node's vertices by one of its tries, from ``sides[place]`` on."""
+    row: int = i // tries * Node.COUNT
+    size: int = nodes[row + Node.END] - nodes[row + Node.BEGIN]
+    first: int = first_vertex(i, tries, nodes)
+    for j in range(size):
+        sides[place + j] = levels.sides[first + j]
+
+
+@pk.workunit
+def take_tries(
+    node: int,
+    tries: int,
+    n: int,
+    first: int,
+    nodes: pk.View1D[pk.int64],
+    levels: Separations,
+    sides: pk.View1D[pk.int32],
+):
+    """Write the sides of a node's vertices by every other of its tries, from `first` on.
+
+    All nodes together have n vertices; `sides` has the sides by one try after those by another.
+    """
+    for i in range(first, tries, 2):
+        place: int = i * n + nodes[node * Node.COUNT + Node.BEGIN]
+        take_sides(node * tries + i, tries, place, nodes, levels, sides)
+
+
 @pk.workunit
 def choose_separators(
-    node: int, tries: int, nodes: Nodes, levels: Separations, sides: pk.View1D[pk.int32]
+    node: int,
+    tries: int,
+    nodes: pk.View1D[pk.int64],
+    levels: Separations,
+    sides: pk.View1D[pk.int32],
 ):
-    """Write the sides of a node's vertices in the order, by its best try.
+    """Write the sides of a node's vertices by its best try.
 
     If a side is empty, all vertices are in the separator.
     """
     best: int = best_try(node, tries, levels)
-    first: int = first_vertex(best, tries, nodes)
+    take_sides(best, tries, nodes[node * Node.COUNT + Node.BEGIN], nodes, levels, sides)
     here: int = best * Field.COUNT
-    begin: int = nodes.rows[node * Node.COUNT + Node.BEGIN]
-    end: int = nodes.rows[node * Node.COUNT + Node.END]
-    for j in range(begin, end):
-        sides[j] = levels.sides[first + j - begin]
-        if levels.numbers[here + Field.WEIGHTS] == 0:
-            sides[j] = SEPARATOR
-        if levels.numbers[here + Field.WEIGHTS + 1] == 0:
-            sides[j] = SEPARATOR
+    is_empty: bool = levels.numbers[here + Field.WEIGHTS] == 0
+    if levels.numbers[here + Field.WEIGHTS + 1] == 0:
+        is_empty = True
+    if is_empty:
+        begin: int = nodes[node * Node.COUNT + Node.BEGIN]
+        end: int = nodes[node * Node.COUNT + Node.END]
+        for v in range(begin, end):
+            sides[v] = SEPARATOR
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """The components of the sides of nodes. Those of a node are consecutive; its separator is last.
+
+    The first place of a component, or of a separator, has its size, weight and node.
+    """
+
+    is_found: pk.View1D[pk.int32]  # whether a search has found the vertex
+    order: pk.View1D[pk.int32]  # the vertex in each place
+    firsts: pk.View1D[pk.int32]  # first place of the component of each place
+    sizes: pk.View1D[pk.int32]  # number of vertices; 0 in other places
+    weights: pk.View1D[pk.int32]
+    nodes: pk.View1D[pk.int32]  # node, or -1 - node for its separator
 
 
 @pk.workunit
 def find_components(
     node: int,
     graph: Graph,
-    nodes: Nodes,
+    starts: pk.View1D[pk.int64],
     sides: pk.View1D[pk.int32],
-    next_order: pk.View1D[pk.int32],
-    components: pk.View1D[pk.int32],
+    components: Components,
 ):
-    """Order a node's vertices by components of its sides; the separator comes last.
-
-    `components` has, for each place in the new order, the first place of its component. The
-    vertices of a component are in the order of a breadth-first search. Vertices that have been
-    found have a negative place. Those of the separator leave the node.
-    """
-    begin: int = nodes.rows[node * Node.COUNT + Node.BEGIN]
-    end: int = nodes.rows[node * Node.COUNT + Node.END]
+    """Order a node's vertices by components, those of a component by breadth-first search."""
+    begin: int = starts[node]
+    end: int = starts[node + 1]
     last: int = begin
-    for j in range(begin, end):
-        root: int = nodes.order[j]
-        place: int = nodes.places[root]
-        if place >= 0 and sides[begin + place] != SEPARATOR:
-            own: int = sides[begin + place]
+    for v in range(begin, end):
+        components.is_found[v] = 0
+        components.sizes[v] = 0
+    for root in range(begin, end):
+        own: int = sides[root]
+        if components.is_found[root] == 0 and own != SEPARATOR:
             first: int = last
-            nodes.places[root] = -1 - place
-            next_order[last] = root
-            components[last] = first
+            weight: int = 0
+            components.is_found[root] = 1
+            components.order[last] = root
             last += 1
             head: int = first
             while head < last:
-                v: int = next_order[head]
+                v: int = components.order[head]
+                components.firsts[head] = first
+                weight += graph.vertex_weights[v]
                 head += 1
                 for e in edges(v, graph):
                     u: int = graph.indices[e]
-                    if nodes.node_of[u] == node and nodes.places[u] >= 0:
-                        if sides[begin + nodes.places[u]] == own:
-                            nodes.places[u] = -1 - nodes.places[u]
-                            next_order[last] = u
-                            components[last] = first
-                            last += 1
-    for j in range(begin, end):
-        v: int = nodes.order[j]
-        if nodes.places[v] >= 0:
-            nodes.node_of[v] = NO_PART
-            next_order[last] = v
-            components[last] = NO_COMPONENT
+                    if components.is_found[u] == 0 and sides[u] == own:
+                        components.is_found[u] = 1
+                        components.order[last] = u
+                        last += 1
+            components.sizes[first] = last - first
+            components.weights[first] = weight
+            components.nodes[first] = node
+    first_separated: int = last
+    for v in range(begin, end):
+        if sides[v] == SEPARATOR:
+            components.order[last] = v
+            components.firsts[last] = first_separated
             last += 1
+    if last > first_separated:
+        components.sizes[first_separated] = last - first_separated
+        components.nodes[first_separated] = -1 - node
+
+
+@pk.workunit
+def assign_vertices(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    components: Components,
+    tree_nodes: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
+    node_of: pk.View1D[pk.int32],
+    kept: pk.View1D[pk.int32],
+):
+    """Write the node of the tree of a vertex, or list the vertex if it is to be divided further.
+
+    The first place of a component has its node in `tree_nodes`, or `NO_COMPONENT`. `vertices` has
+    the vertex of the whole graph of each vertex.
+    """
+    tree_node: int = tree_nodes[components.firsts[i]]
+    if last_pass:
+        if tree_node == NO_COMPONENT:
+            kept[acc] = components.order[i]
+        else:
+            node_of[vertices[components.order[i]]] = tree_node
+    if tree_node == NO_COMPONENT:
+        acc += 1

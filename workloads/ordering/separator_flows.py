@@ -3,9 +3,10 @@
 The band contains the vertices within a number of hops of the separator. In its network, a vertex v
 is an arc from v.in to v.out with the weight of v as capacity. An edge between v and u is the arcs
 v.out -> u.in and u.out -> v.in of unlimited capacity. There are arcs of unlimited capacity from the
-source to v.in if v has a neighbour on side 0 outside the band, and from v.out to the sink if v has
-one on side 1. A minimum cut is a vertex separator of least weight in the band. Two minimum cuts are
-considered, the nearest to the source and the nearest to the sink.
+source to v.in if v has a neighbour on side 0 outside the band or is pinned to side 0, and from
+v.out to the sink if v has one on side 1 or is pinned to side 1. A minimum cut is a vertex separator
+of least weight in the band. Two minimum cuts are considered, the nearest to the source and the
+nearest to the sink.
 
 The network is not stored. Both entries of an edge have its net flow, with opposite signs: flows in
 opposite directions cancel.
@@ -161,9 +162,12 @@ def find_terminals(here: int, row: int, state: Separations, bands: Bands) -> boo
     has_sink: bool = False
     for index in range(begin, end):
         v: int = bands.order[index]
-        is_source: bool = False
+        is_source: bool = state.pinned[v] == 0
         bands.out_labels[v] = DEAD
         bands.through[v] = 0
+        if state.pinned[v] == 1:
+            bands.out_labels[v] = NEXT_TO_END
+            has_sink = True
         for e in range(state.rows[v], state.rows[v + 1]):
             u: int = state.ends[e]
             bands.flows[e] = 0

@@ -73,7 +73,9 @@ def gain_to(v: int, side: int, state: Separations) -> int:
 
 @pk.function
 def queue_for(v: int, side: int, here: int, state: Separations, other: Heaps):
-    """Queue a vertex of the separator for a side, unless it is locked."""
+    """Queue a vertex of the separator for a side, unless it is locked or pinned to the other."""
+    if state.pinned[v] == 1 - side:
+        return
     if side == 0:
         enqueue(v, gain_to(v, 0, state), 0, here, state)
     else:
@@ -210,7 +212,7 @@ def score_of(here: int, state: Separations) -> pk.int64:
 def weigh_sides(here: int, state: Separations):
     """Compute the weights of the sides and of the separator."""
     for part in range(2):
-        state.numbers[here + Field.WEIGHTS + part] = 0
+        state.numbers[here + Field.WEIGHTS + part] = state.numbers[here + Field.OUTSIDE + part]
     state.numbers[here + Field.CUT] = 0
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
@@ -229,6 +231,7 @@ def begin_queues(here: int, state: Separations, other: Heaps):
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
     for v in range(begin, end):
+        state.positions[v] = NOT_QUEUED
         other.positions[v] = NOT_QUEUED
 
 

@@ -1,0 +1,69 @@
+"""The nodes of one depth of a separator tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array
+
+Vertices = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
+
+BATCH = 1 << 17
+"""Maximum number of vertices of nodes that are separated at the same time. Their memory is used
+again for the next ones, because fresh pages take longer than the work on them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Connected graphs that are to be divided, as one graph.
+
+    Node i has the vertices ``starts[i]..starts[i + 1] - 1``. `seeds` has the seed of each.
+    """
+
+    graph: DeviceGraph
+    starts: Numbers
+    seeds: Numbers
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    @property
+    def sizes(self) -> Numbers:
+        """Number of vertices of each node."""
+        return np.diff(self.starts)
+
+    def members(self, chosen: Numbers) -> npt.NDArray[np.bool_]:
+        """Return whether each vertex is in a chosen node."""
+        is_chosen = np.zeros(len(self), bool)
+        is_chosen[chosen] = True
+        return np.repeat(is_chosen, self.sizes)
+
+    def batches(self, chosen: Numbers) -> Iterator[Numbers]:
+        """Yield runs of chosen nodes with at most `BATCH` vertices together, or one node."""
+        sizes = self.sizes[chosen]
+        ends = np.cumsum(sizes)
+        start = 0
+        while start < len(chosen):
+            before = ends[start] - sizes[start]
+            stop = max(start + 1, int(np.searchsorted(ends, before + BATCH, side="right")))
+            yield chosen[start:stop]
+            start = stop
+
+
+@dataclass(frozen=True, eq=False)
+class Depth:
+    """The nodes of one depth, on the host.
+
+    `vertices` has the vertex of the whole graph of each vertex, and `parents` the node of the tree
+    above each node.
+    """
+
+    nodes: Nodes
+    vertices: Array
+    parents: Numbers

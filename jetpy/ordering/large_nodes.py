@@ -1,0 +1,317 @@
+"""Separators of large nodes: all nodes of a depth are coarsened at once, by all threads.
+
+The multilevel method of `jetpy.ordering.dissection` separates the coarsest graphs. On finer levels,
+only a band around each separator is refined. Source: Chevalier, Pellegrini, "PT-Scotch: A tool for
+efficient parallel graph ordering", Parallel Computing 34 (2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jetpy.coarsening.methods import coarsening_of
+from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
+from jetpy.engines.base import Array, Backend
+from jetpy.multilevel.projection import inject_parts
+from jetpy.ordering.depth import Nodes, Numbers, Vertices
+from jetpy.ordering.effort import Effort
+from jetpy.ordering.induced_subgraphs import induced, joined
+from jetpy.ordering.levels import Levels
+from jetpy.ordering.tries import Tries, improve_by_flows, refine_separators
+from jetpy.problem.options import CoarsenOptions
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.ordering import large_nodes as kernels
+from jetpy.workloads.ordering.dissection import (
+    COARSEST,
+    HEAVIEST,
+    OF_AVERAGE,
+    separate_bisections,
+)
+from jetpy.workloads.ordering.induced_subgraphs import Selection
+from jetpy.workloads.ordering.separators import SEPARATOR
+
+LARGEST_NODE = 10_000
+"""Nodes with more vertices are large."""
+LARGEST_COARSE = 5000
+"""Coarsening of a node ends at this number of vertices or less."""
+HOPS = 8
+"""A band has the vertices within this number of hops, or that of a flow if it is larger."""
+OPTIONS = CoarsenOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class NodesLevel:
+    """A level of all nodes as one graph: node i is the vertices ``starts[i]..starts[i + 1] - 1``.
+
+    `coarse_of` (int32, on the back end) has the vertex on the next level of each vertex of the
+    previous, finer one; None on the finest level.
+    """
+
+    backend: Backend
+    graph: DeviceGraph
+    node_of: Array
+    starts: Numbers
+    coarse_of: Array | None = None
+
+    @property
+    def sizes(self) -> Numbers:
+        """Number of vertices of each node."""
+        return np.diff(self.starts)
+
+
+def coarsened(
+    backend: Backend,
+    host: Backend,
+    graph: DeviceGraph,
+    starts: Numbers,
+    weights: Numbers,
+    seed: int,
+) -> list[NodesLevel]:
+    """Coarsen until each node is small; return the levels, from the finest on.
+
+    Levels of at most `host_size` vertices plus directed edges are on the host. `weights` (shape
+    (nodes,)) are the weights of the nodes.
+    """
+    count = len(starts) - 1
+    node_of = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
+    levels = [NodesLevel(backend, graph, backend.from_host(node_of), starts)]
+    while (levels[-1].sizes > LARGEST_COARSE).any():
+        coarse = _coarser(levels[-1], host, weights, seed + len(levels))
+        if coarse.graph.n > OPTIONS.min_shrink * levels[-1].graph.n:
+            break
+        levels.append(coarse)
+    return levels
+
+
+def _coarser(level: NodesLevel, host: Backend, weights: Numbers, salt: int) -> NodesLevel:
+    """Return the next level; nodes that are small enough stay as they are."""
+    backend, graph, count = level.backend, level.graph, len(level.sizes)
+    is_done = level.sizes <= LARGEST_COARSE
+    heaviest = int(weights[~is_done].max()) * HEAVIEST // (OF_AVERAGE * COARSEST)
+    labels = backend.empty(graph.n)
+    backend.parallel_for(
+        graph.n,
+        kernels.label_nodes_to_coarsen,
+        count=count,
+        node_of=level.node_of,
+        is_done=backend.from_host(is_done.astype(np.int32)),
+        labels=labels,
+    )
+    coarsen = coarsening_of(graph, OPTIONS)
+    coarse, coarse_of = coarsen(backend, graph, OPTIONS, max(heaviest, 2), salt, labels)
+    node_of = inject_parts(backend, coarse.n, coarse_of, level.node_of)
+    smaller = host if coarse.size <= backend.host_size else backend
+    there, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)
+    firsts = smaller.xp.searchsorted(node_of, smaller.xp.arange(count, dtype=np.int32))
+    starts = np.append(smaller.to_host(firsts), coarse.n).astype(np.int64)
+    return NodesLevel(smaller, there, node_of, starts, coarse_of)
+
+
+@dataclass(frozen=True, eq=False)
+class BandGraph:
+    """The bands of all candidates of all nodes, as one graph on the host.
+
+    Attributes
+    ----------
+    selection : Selection
+        The slots on the level, ascending, so that the band of a node is consecutive.
+    graph : DeviceGraph
+        On the host.
+    starts : int64, shape (candidates * nodes + 1,)
+        First vertex of each band, by candidate and node.
+    sides, pinned : int32, shape (n,)
+        Side of each vertex, and the side that a vertex at the end of a band may not leave for the
+        other one.
+    """
+
+    selection: Selection
+    graph: DeviceGraph
+    starts: Numbers
+    sides: Array
+    pinned: Array
+
+
+def band_of(level: NodesLevel, host: Backend, sides: Array, hops: int) -> BandGraph:
+    """Return the bands of the vertices within `hops` hops of the candidates' separators or cuts."""
+    backend, graph, n = level.backend, level.graph, level.graph.n
+    slots, candidates = len(sides), len(sides) // n
+    distances, reached = backend.empty(slots), backend.empty(slots)
+    search = {"n": n, "graph": graph, "hops": distances}
+    backend.parallel_for(slots, kernels.begin_search, candidates=candidates, sides=sides, **search)
+    for hop in range(hops):
+        near = {"hop": hop, "reached": reached}
+        count = backend.scan(slots, kernels.list_reached, hops=distances, **near)
+        backend.parallel_for(count, kernels.reach, **search, **near)
+    selection = Selection(n, reached, backend.empty(slots))
+    count = backend.scan(slots, kernels.select_band, hops=distances, selection=selection)
+    selection = Selection(n, reached[:count], selection.places)
+    band_sides, pinned = backend.empty(count), backend.empty(count)
+    backend.parallel_for(
+        count,
+        kernels.pin_ends,
+        graph=graph,
+        selection=selection,
+        sides=sides,
+        band_sides=band_sides,
+        pinned=pinned,
+    )
+    firsts = (n * np.arange(candidates)[:, None] + level.starts[:-1]).ravel().astype(np.int32)
+    starts = backend.xp.searchsorted(selection.slots, backend.from_host(firsts))
+    return BandGraph(
+        selection,
+        carry_graph(induced(backend, graph, selection), backend, host),
+        np.append(backend.to_host(starts), count).astype(np.int64),
+        carry(band_sides, backend, host),
+        carry(pinned, backend, host),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LargeNodes:
+    """Separates large nodes on any back end; tasks for one thread run on the host."""
+
+    backend: Backend
+    host: Backend
+    effort: Effort
+
+    def separate(self, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
+        """Write the sides of the vertices of the chosen nodes; all arrays are on the host."""
+        host, members = self.host, nodes.members(chosen)
+        if len(chosen) < len(nodes):
+            kept = host.from_host(np.flatnonzero(members).astype(np.int32))
+            starts = np.append(0, np.cumsum(nodes.sizes[chosen]))
+            nodes = Nodes(joined(host, nodes.graph, kept), starts, nodes.seeds[chosen])
+        sides[members] = self._separators(nodes)
+
+    def _separators(self, nodes: Nodes) -> Vertices:
+        """Return the side of each vertex."""
+        backend, host, seed = self.backend, self.host, int(nodes.seeds[0])
+        weights = np.add.reduceat(nodes.graph.vertex_weights, nodes.starts[:-1], dtype=np.int64)
+        graph = carry_graph(nodes.graph, host, backend)
+        levels = coarsened(backend, host, graph, nodes.starts, weights, seed)
+        coarse = levels.pop()
+        found = self._separate_coarsest(coarse, nodes.seeds)
+        if not levels:
+            return host.to_host(found)
+        side_weights = _side_weights(coarse, host.to_host(found))
+        sides = carry(found, host, coarse.backend)
+        for fine in reversed(levels):
+            sides = projected(coarse, fine, sides)
+            is_finest = fine is levels[0]
+            side_weights, best = self._refine(fine, sides, side_weights, seed, is_finest)
+            coarse = fine
+        result = backend.empty(graph.n)
+        chosen = {"best": carry(best, host, backend), "node_of": coarse.node_of}
+        backend.parallel_for(
+            graph.n, kernels.take_best, n=graph.n, sides=sides, result=result, **chosen
+        )
+        return backend.to_host(result)
+
+    def _separate_coarsest(self, level: NodesLevel, seeds: Numbers) -> Array:
+        """Return the sides of the vertices of the coarsest level, on the host.
+
+        Those are the sides by each candidate, or by the best one if there is only this level.
+        """
+        host, effort = self.host, self.effort
+        nodes = Nodes(carry_graph(level.graph, level.backend, host), level.starts, seeds)
+        batches = nodes.batches(np.arange(len(nodes)))
+        if level.coarse_of is None:
+            sides = host.empty(nodes.graph.n)
+            for batch in batches:
+                Tries(host, nodes, effort, effort.tries, batch).separate(sides)
+            return sides
+        sides = host.empty(nodes.graph.n * effort.tries)
+        inner = replace(effort, skew=0)
+        for batch in batches:
+            Tries(host, nodes, inner, effort.tries, batch).propose(sides)
+        return sides
+
+    def _refine(
+        self, level: NodesLevel, sides: Array, side_weights: Numbers, seed: int, is_finest: bool
+    ) -> tuple[Numbers, Array]:
+        """Refine the candidates of a level in bands, in place.
+
+        Return the weights of their sides (int64, shape (nodes, candidates, 3)), and on the finest
+        level the best candidate of each node (int32, shape (nodes,), on the host).
+        """
+        host, effort, backend = self.host, self.effort, level.backend
+        band = band_of(level, host, sides, max(HOPS, effort.hops))
+        count, candidates = side_weights.shape[:2]
+        tasks = count * candidates
+        levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
+        host.run_tasks(
+            tasks,
+            kernels.begin_bands,
+            nodes=count,
+            seed=seed,
+            skew=effort.skew if is_finest else 0,
+            starts=host.from_host(band.starts),
+            side_weights=host.from_host(side_weights.ravel()),
+            shares=host.from_host(effort.shares(candidates)),
+            levels=levels,
+            **both,
+        )
+        host.run_tasks(
+            tasks, kernels.refine_bisection_bands, passes=effort.passes, levels=levels, **both
+        )
+        best = host.full(count, 0)
+        if is_finest:
+            host.run_tasks(tasks, separate_bisections, tries=candidates, levels=levels)
+        if is_finest or candidates > 1:
+            refine_separators(host, levels, tasks, effort)
+        if is_finest:
+            improve_by_flows(host, levels, count, candidates, effort)
+            host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)
+        backend.parallel_for(
+            band.graph.n,
+            kernels.copy_sides,
+            selection=band.selection,
+            band_sides=carry(levels.sides, host, backend),
+            sides=sides,
+        )
+        rows = host.to_host(levels.numbers).reshape(count, candidates, Field.COUNT)
+        after = rows[:, :, [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]]
+        if not is_finest:
+            after[:, ::2, SEPARATOR] = 0  # a cut, because these candidates are bisections
+        return after, best
+
+
+def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
+    """Return the sides of the vertices of the finer level by each candidate."""
+    n, coarse_n, backend = fine.graph.n, coarse.graph.n, fine.backend
+    result = backend.empty(len(sides) // coarse_n * n)
+    backend.parallel_for(
+        len(result),
+        kernels.project_candidates,
+        n=n,
+        coarse_n=coarse_n,
+        coarse_of=coarse.coarse_of,
+        coarse_sides=carry(sides, coarse.backend, backend),
+        sides=result,
+    )
+    return result
+
+
+def _levels_of(host: Backend, band: BandGraph, tasks: int) -> Levels:
+    """Return levels whose only level is the bands."""
+    graph = band.graph
+    rows, weights, edge_weights = (
+        array.astype(np.int32, copy=False)
+        for array in (graph.indptr, graph.vertex_weights, graph.edge_weights)
+    )
+    levels = Levels.around(host, rows, graph.indices, weights, band.sides, band.pinned, tasks)
+    return replace(levels, edge_weights=edge_weights)
+
+
+def _side_weights(level: NodesLevel, sides: Vertices) -> Numbers:
+    """Return the weights of sides and separators: int64, shape (nodes, candidates, 3)."""
+    parts, count, n = SEPARATOR + 1, len(level.sizes), level.graph.n
+    candidates = len(sides) // n
+    weights = np.tile(level.backend.to_host(level.graph.vertex_weights), candidates)
+    node_of = np.repeat(np.arange(count), level.sizes)
+    bands = node_of * candidates + np.arange(candidates)[:, None]
+    bins = bands.ravel() * parts + sides
+    sums = np.bincount(bins, weights, parts * candidates * count).astype(np.int64)
+    return sums.reshape(count, candidates, parts)

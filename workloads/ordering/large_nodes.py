@@ -1,0 +1,236 @@
+"""Large nodes of nested dissection: the graph of all nodes of a depth, and bands around separators.
+
+A band has the vertices within some hops of a node's separator. Refinement needs no other vertices:
+those at the end of the band may not move to the other side. A node has several candidates on each
+level: slot c n + v has the side of vertex v by candidate c. Every other candidate is a bisection,
+which becomes a separator on the finest level.
+
+Source: Chevalier, Pellegrini, "PT-Scotch: A tool for efficient parallel graph ordering", Parallel
+Computing 34 (2008).
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, Graph, edges
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.initial.two_way import measure, refine
+from jetpy.workloads.ordering.dissection import best_try, is_bisection, limit_sides
+from jetpy.workloads.ordering.induced_subgraphs import NO_PLACE, Selection
+from jetpy.workloads.ordering.separators import SEPARATOR, Separations
+
+FAR = -1
+"""Number of hops of a vertex that no search has reached."""
+ALL_SEPARATE = -1
+"""Stands for a candidate with all vertices in the separator."""
+
+
+@pk.workunit
+def label_nodes_to_coarsen(
+    v: int,
+    count: int,
+    node_of: pk.View1D[pk.int32],
+    is_done: pk.View1D[pk.int32],
+    labels: pk.View1D[pk.int32],
+):
+    """Label a vertex by its node, or by a label of its own if its node is small enough.
+
+    Only vertices with the same label may be contracted. There are `count` nodes.
+    """
+    node: int = node_of[v]
+    labels[v] = node
+    if is_done[node] == 1:
+        labels[v] = count + v
+
+
+@pk.workunit
+def project_candidates(
+    slot: int,
+    n: int,
+    coarse_n: int,
+    coarse_of: pk.View1D[pk.int32],
+    coarse_sides: pk.View1D[pk.int32],
+    sides: pk.View1D[pk.int32],
+):
+    """Copy the side of a coarse vertex to its fine vertices."""
+    sides[slot] = coarse_sides[slot // n * coarse_n + coarse_of[slot % n]]
+
+
+@pk.workunit
+def begin_search(
+    slot: int,
+    n: int,
+    candidates: int,
+    graph: Graph,
+    sides: pk.View1D[pk.int32],
+    hops: pk.View1D[pk.int32],
+):
+    """Start from the separators, and from the vertices of bisections with edges between sides."""
+    hops[slot] = FAR
+    if not is_bisection(slot // n, candidates):
+        if sides[slot] == SEPARATOR:
+            hops[slot] = 0
+        return
+    copy: int = slot - slot % n
+    for e in edges(slot % n, graph):
+        if sides[copy + graph.indices[e]] != sides[slot]:
+            hops[slot] = 0
+
+
+@pk.workunit
+def list_reached(
+    slot: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    hop: int,
+    hops: pk.View1D[pk.int32],
+    reached: pk.View1D[pk.int32],
+):
+    """List the slots that are `hop` hops away."""
+    if hops[slot] == hop:
+        if last_pass:
+            reached[acc] = slot
+        acc += 1
+
+
+@pk.workunit
+def reach(
+    i: int,
+    n: int,
+    hop: int,
+    graph: Graph,
+    reached: pk.View1D[pk.int32],
+    hops: pk.View1D[pk.int32],
+):
+    """Reach the neighbours of a vertex that is `hop` hops away."""
+    v: int = reached[i] % n
+    copy: int = reached[i] - v
+    for e in edges(v, graph):
+        if hops[copy + graph.indices[e]] == FAR:
+            hops[copy + graph.indices[e]] = hop + 1
+
+
+@pk.workunit
+def select_band(
+    slot: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    hops: pk.View1D[pk.int32],
+    selection: Selection,
+):
+    """Select the slots that the search has reached, in ascending order."""
+    is_near: bool = hops[slot] != FAR
+    if last_pass:
+        selection.places[slot] = NO_PLACE
+        if is_near:
+            selection.places[slot] = acc
+            selection.slots[acc] = slot
+    if is_near:
+        acc += 1
+
+
+@pk.workunit
+def pin_ends(
+    i: int,
+    graph: Graph,
+    selection: Selection,
+    sides: pk.View1D[pk.int32],
+    band_sides: pk.View1D[pk.int32],
+    pinned: pk.View1D[pk.int32],
+):
+    """Copy the side of a vertex of a band; pin it to this side if it has a neighbour outside."""
+    slot: int = selection.slots[i]
+    copy: int = slot - slot % selection.n
+    band_sides[i] = sides[slot]
+    pinned[i] = NO_PART
+    for e in edges(slot % selection.n, graph):
+        if selection.places[copy + graph.indices[e]] == NO_PLACE:
+            pinned[i] = sides[slot]
+
+
+@pk.workunit
+def copy_sides(
+    i: int,
+    selection: Selection,
+    band_sides: pk.View1D[pk.int32],
+    sides: pk.View1D[pk.int32],
+):
+    """Copy the side of a vertex of a band to the candidate."""
+    sides[selection.slots[i]] = band_sides[i]
+
+
+@pk.workunit
+def take_best(
+    v: int,
+    n: int,
+    best: pk.View1D[pk.int32],
+    node_of: pk.View1D[pk.int32],
+    sides: pk.View1D[pk.int32],
+    result: pk.View1D[pk.int32],
+):
+    """Write the side of a vertex by the best candidate of its node, or `ALL_SEPARATE`."""
+    result[v] = SEPARATOR
+    if best[node_of[v]] != ALL_SEPARATE:
+        result[v] = sides[best[node_of[v]] * n + v]
+
+
+@pk.workunit
+def begin_bands(
+    i: int,
+    candidates: int,
+    nodes: int,
+    seed: int,
+    skew: int,
+    starts: pk.View1D[pk.int64],
+    side_weights: pk.View1D[pk.int64],
+    shares: pk.View1D[pk.int32],
+    levels: Separations,
+):
+    """Set the fields of the band of a candidate, which is one of several for each node.
+
+    `side_weights` has the weights of the candidate's sides and separator. `starts` has the first
+    vertex of each candidate's nodes. A side of a bisection may have as many thousandths of the
+    weight as `shares` has. `skew` is the penalty of a lopsided separator that is large.
+    """
+    here: int = i * Field.COUNT
+    place: int = i % candidates * nodes + i // candidates
+    begin: int = starts[place]
+    end: int = starts[place + 1]
+    levels.numbers[here + Field.BEGIN] = begin
+    levels.numbers[here + Field.END] = end
+    levels.numbers[here + Field.LEVELS] = 0
+    levels.numbers[here + Field.SKEW] = skew
+    levels.numbers[here + Field.SEED] = mix(seed + i)
+    total: pk.int64 = 0
+    for part in range(SEPARATOR + 1):
+        total += side_weights[i * (SEPARATOR + 1) + part]
+    levels.numbers[here + Field.TOTAL] = total
+    levels.numbers[here + Field.TARGET] = total // 2
+    for side in range(2):
+        levels.numbers[here + Field.OUTSIDE + side] = side_weights[i * (SEPARATOR + 1) + side]
+    for v in range(begin, end):
+        if levels.sides[v] != SEPARATOR:
+            levels.numbers[here + Field.OUTSIDE + levels.sides[v]] -= levels.weights[v]
+    limit_sides(shares[i % candidates], here, levels)
+
+
+@pk.workunit
+def refine_bisection_bands(i: int, candidates: int, passes: int, levels: Separations):
+    """Refine a candidate that is a bisection."""
+    if not is_bisection(i, candidates):
+        return
+    here: int = i * Field.COUNT
+    measure(here, levels)
+    for side in range(2):
+        levels.numbers[here + Field.WEIGHTS + side] += levels.numbers[here + Field.OUTSIDE + side]
+    refine(passes, here, levels)
+
+
+@pk.workunit
+def find_best(node: int, candidates: int, levels: Separations, best: pk.View1D[pk.int32]):
+    """Write the index of the best candidate of a node, `ALL_SEPARATE` if it has an empty side."""
+    i: int = best_try(node, candidates, levels)
+    best[node] = i - node * candidates
+    for side in range(2):
+        if levels.numbers[i * Field.COUNT + Field.WEIGHTS + side] == 0:
+            best[node] = ALL_SEPARATE
