@@ -13,6 +13,7 @@ from bench.pages.table import Cells
 from bench.records import Record, read_records
 from jetpy.choices import OrderingPreset
 
+MILLION = 1_000_000
 TITLES = {
     **{f"jetpy/{preset}": f"`{preset}`" for preset in get_args(OrderingPreset)},
     "jetpy/minimum_degree": "`minimum_degree`",
@@ -27,15 +28,24 @@ HEADERS = [
     *("critical path", "time"),
 ]
 
+SIZES = {
+    "0.1 to 1 million": lambda n: n < MILLION,
+    "1 million and more": lambda n: n >= MILLION,
+}
+"""Ranges of the numbers of rows."""
+
 
 def results(paths: Sequence[Path], half: str) -> tuple[Results, int]:
     """Return the records of a half by tool and matrix, and jetpy's number of threads.
 
-    If jetpy has run with several numbers of threads, the largest number counts.
+    If jetpy has run with several numbers of threads, the largest number counts. It has run on one
+    back end.
     """
     records: list[Record] = [record for path in paths for record in read_records(path)]
-    threads = max(record["threads"] for record in records if is_jetpy(record["tool"]))
-    return by_matrix((r for r in records if r["half"] == half), threads), threads
+    own = [record for record in records if is_jetpy(record["tool"])]
+    threads = max(record["threads"] for record in own)
+    (backend,) = {record.get("backend", "cpu") for record in own}
+    return by_matrix((r for r in records if r["half"] == half), threads, backend), threads
 
 
 def by_order(*paths: Path) -> Cells:
@@ -49,6 +59,22 @@ def by_order(*paths: Path) -> Cells:
                     [half, TITLES[tool], number, fill, operations, worst, height, path, time]
                 )
     return Cells(HEADERS, rows)
+
+
+def by_size(*paths: Path) -> Cells:
+    """Return a row per range of sizes and tool, for half B: means over METIS_NodeND."""
+    found, _ = results(paths, "B")
+    rows = []
+    for title, is_inside in SIZES.items():
+        chosen = {
+            tool: {name: record for name, record in records.items() if is_inside(record["n"])}
+            for tool, records in found.items()
+        }
+        for tool, number, fill, operations, worst, height, path, _, time, _ in mean_rows(chosen):
+            if tool != BASELINE:
+                values = number, fill, operations, worst, height, path, time
+                rows.append([title, TITLES[tool], *values])
+    return Cells(["rows", *HEADERS[1:]], rows)
 
 
 def over_the_better(paths: Sequence[Path]) -> list[str]:

@@ -53,6 +53,7 @@ TABLES: Mapping[str, Table] = {
     "orderings": Table(orderings.by_order, ORDERINGS, left=2),
     "orderings-large": Table(orderings.by_order, _orderings("2026-11-orderings-large"), left=2),
     "orderings-16-threads": Table(orderings.by_order, _orderings("2026-11-orderings-xeon"), left=2),
+    "orderings-gpu": Table(orderings.by_size, _orderings("2026-11-orderings-h100"), left=2),
     "messages-cube": Table(partial(other.of_messages, "cube:128"), MESSAGES, left=0),
     "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
