@@ -18,7 +18,7 @@ from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.tries import Tries, most_tries
 from jetpy.progress import Progress, no_progress
 from jetpy.workloads.ordering import dissection as kernels
-from jetpy.workloads.ordering.dissection import NO_COMPONENT, Components
+from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment, Components
 
 SMALL = 2000
 """Nodes with at most this number of vertices get fewer tries."""
@@ -161,15 +161,9 @@ def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: D
     tree_nodes[firsts[is_leaf]] = found.add(above[with_leaf])[leaf_of]
 
     kept = host.empty(n)
-    count = host.scan(
-        n,
-        kernels.assign_vertices,
-        components=components,
-        tree_nodes=host.from_host(tree_nodes),
-        vertices=depth.vertices,
-        node_of=found.node_of,
-        kept=kept,
-    )
+    assignment = Assignment(host.from_host(tree_nodes), depth.vertices, found.node_of, kept)
+    passed = {"components": components, "assignment": assignment}
+    count = host.scan(n, kernels.assign_vertices, **passed)
     own = node[is_large]
     rank = np.arange(len(own)) - np.searchsorted(own, own)
     seeds = nodes.seeds[own] * 31 + rank + 1 & INT32_MAX

@@ -42,7 +42,7 @@ def test_records_of_available_tools(
 
     monkeypatch.setattr(factorizations, "factorized", fake)
     monkeypatch.setattr("bench.libraries.CDLL", missing)
-    job = Job(jetpy.generators.grid(4, 4), 1, ())
+    job = Job(jetpy.generators.grid(4, 4), 1, "cpu", ())
     [found] = records_of(job, ["kahip", "jetpy/minimum_degree"])
     assert "kahip is left out: libkahip.so is not there" in capsys.readouterr().err
     assert shapes == [(16, 16)]

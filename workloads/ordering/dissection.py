@@ -428,27 +428,30 @@ def find_components(
         components.nodes[first_separated] = -1 - node
 
 
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Nodes of the tree for the components that are not divided."""
+
+    tree_nodes: pk.View1D[pk.int32]  # node of the component with this first place; NO_COMPONENT
+    vertices: pk.View1D[pk.int32]  # vertex of the whole graph of each vertex
+    tree_node_of: pk.View1D[pk.int32]  # node of each vertex of the whole graph
+    kept: pk.View1D[pk.int32]  # the vertices of the other components, in the new order
+
+
 @pk.workunit
 def assign_vertices(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
     components: Components,
-    tree_nodes: pk.View1D[pk.int32],
-    vertices: pk.View1D[pk.int32],
-    node_of: pk.View1D[pk.int32],
-    kept: pk.View1D[pk.int32],
+    assignment: Assignment,
 ):
-    """Write the node of the tree of a vertex, or list the vertex if it is to be divided further.
-
-    The first place of a component has its node in `tree_nodes`, or `NO_COMPONENT`. `vertices` has
-    the vertex of the whole graph of each vertex.
-    """
-    tree_node: int = tree_nodes[components.firsts[i]]
+    """Write the node of the tree of a vertex, or list the vertex if it is to be divided further."""
+    tree_node: int = assignment.tree_nodes[components.firsts[i]]
     if last_pass:
         if tree_node == NO_COMPONENT:
-            kept[acc] = components.order[i]
+            assignment.kept[acc] = components.order[i]
         else:
-            node_of[vertices[components.order[i]]] = tree_node
+            assignment.tree_node_of[assignment.vertices[components.order[i]]] = tree_node
     if tree_node == NO_COMPONENT:
         acc += 1
