@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array
+from jetpy.ordering.batches import batches
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
@@ -46,14 +47,7 @@ class Nodes:
 
     def batches(self, chosen: Numbers) -> Iterator[Numbers]:
         """Yield runs of chosen nodes with at most `BATCH` vertices together, or one node."""
-        sizes = self.sizes[chosen]
-        ends = np.cumsum(sizes)
-        start = 0
-        while start < len(chosen):
-            before = ends[start] - sizes[start]
-            stop = max(start + 1, int(np.searchsorted(ends, before + BATCH, side="right")))
-            yield chosen[start:stop]
-            start = stop
+        return (chosen[run] for run in batches(self.sizes[chosen], BATCH))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy as np
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX
 from jetpy.multilevel.projection import inject_parts
 from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
@@ -78,7 +79,8 @@ def coarsened(
     node_of = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
     levels = [NodesLevel(backend, graph, backend.from_host(node_of), starts)]
     while (levels[-1].sizes > LARGEST_COARSE).any():
-        coarse = _coarser(levels[-1], host, weights, seed + len(levels))
+        salt = (seed + len(levels)) & INT32_MAX
+        coarse = _coarser(levels[-1], host, weights, salt)
         if coarse.graph.n > OPTIONS.min_shrink * levels[-1].graph.n:
             break
         levels.append(coarse)
@@ -187,7 +189,7 @@ class LargeNodes:
 
     def _separators(self, nodes: Nodes) -> Vertices:
         """Return the side of each vertex."""
-        backend, host, seed = self.backend, self.host, int(nodes.seeds[0])
+        backend, host, seed = self.backend, self.host, int(nodes.seeds[0]) & INT32_MAX
         weights = np.add.reduceat(nodes.graph.vertex_weights, nodes.starts[:-1], dtype=np.int64)
         graph = carry_graph(nodes.graph, host, backend)
         levels = coarsened(backend, host, graph, nodes.starts, weights, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language import Width
+from jetpy.ordering.batches import batches
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import minimum_degree, quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Block, Cost, Quotient
@@ -95,7 +95,7 @@ def eliminated_blocks(
     rooms = ROOM * host.to_host(blocks.entry_counts).astype(np.int64) + variables
     limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
     order, costs = [np.empty(0, np.int32)], [np.empty((0, Cost.COUNT))]
-    for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
+    for batch in batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
         positions, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
         order.append(host.to_host(blocks.vertices)[positions])
         costs.append(cost)
@@ -125,17 +125,6 @@ def _find_blocks(
     host.run_tasks(1, quotient_graphs.list_vertices, n=matrix.n, blocks=blocks)
     host.run_tasks(1, quotient_graphs.find_halos, count=count, matrix=matrix, blocks=blocks)
     return blocks
-
-
-def _batches(costs: Sizes, limit: int) -> Iterator[slice]:
-    """Yield runs of blocks that cost at most `limit` together, or have one block."""
-    ends = np.cumsum(costs)
-    start = 0
-    while start < len(costs):
-        before = int(ends[start] - costs[start])
-        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
-        yield slice(start, stop)
-        start = stop
 
 
 def _order_batch(

@@ -26,6 +26,7 @@ from jetpy.workloads.ordering.separators import (
     Separations,
     excess_of,
     grow_separator,
+    has_empty_side,
     refine_separator,
     score_of,
     separate_sides,
@@ -353,11 +354,7 @@ def choose_separators(
     """
     best: int = best_try(node, tries, levels)
     take_sides(best, tries, nodes[node * Node.COUNT + Node.BEGIN], nodes, levels, sides)
-    here: int = best * Field.COUNT
-    is_empty: bool = levels.numbers[here + Field.WEIGHTS] == 0
-    if levels.numbers[here + Field.WEIGHTS + 1] == 0:
-        is_empty = True
-    if is_empty:
+    if has_empty_side(best * Field.COUNT, levels):
         begin: int = nodes[node * Node.COUNT + Node.BEGIN]
         end: int = nodes[node * Node.COUNT + Node.END]
         for v in range(begin, end):

@@ -17,7 +17,7 @@ from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.two_way import measure, refine
 from jetpy.workloads.ordering.dissection import best_try, is_bisection, limit_sides
 from jetpy.workloads.ordering.induced_subgraphs import NO_PLACE, Selection
-from jetpy.workloads.ordering.separators import SEPARATOR, Separations
+from jetpy.workloads.ordering.separators import SEPARATOR, Separations, has_empty_side
 
 FAR = -1
 """Number of hops of a vertex that no search has reached."""
@@ -168,7 +168,7 @@ def take_best(
     sides: pk.View1D[pk.int32],
     result: pk.View1D[pk.int32],
 ):
-    """Write the side of a vertex by the best candidate of its node, or `ALL_SEPARATE`."""
+    """Write the side of a vertex by the best candidate of its node."""
     result[v] = SEPARATOR
     if best[node_of[v]] != ALL_SEPARATE:
         result[v] = sides[best[node_of[v]] * n + v]
@@ -200,7 +200,8 @@ def begin_bands(
     levels.numbers[here + Field.END] = end
     levels.numbers[here + Field.LEVELS] = 0
     levels.numbers[here + Field.SKEW] = skew
-    levels.numbers[here + Field.SEED] = mix(seed + i)
+    own: pk.int64 = seed
+    levels.numbers[here + Field.SEED] = mix(own + i)
     total: pk.int64 = 0
     for part in range(SEPARATOR + 1):
         total += side_weights[i * (SEPARATOR + 1) + part]
@@ -231,6 +232,5 @@ def find_best(node: int, candidates: int, levels: Separations, best: pk.View1D[p
     """Write the index of the best candidate of a node, `ALL_SEPARATE` if it has an empty side."""
     i: int = best_try(node, candidates, levels)
     best[node] = i - node * candidates
-    for side in range(2):
-        if levels.numbers[i * Field.COUNT + Field.WEIGHTS + side] == 0:
-            best[node] = ALL_SEPARATE
+    if has_empty_side(i * Field.COUNT, levels):
+        best[node] = ALL_SEPARATE

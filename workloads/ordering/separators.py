@@ -175,12 +175,20 @@ def undo(kept: int, here: int, state: Separations):
 
 
 @pk.function
-def excess_of(here: int, state: Separations) -> pk.int64:
-    """Return the excess of the larger side over its largest weight; the total if one is empty."""
+def has_empty_side(here: int, state: Separations) -> bool:
+    """Whether a side has no vertices."""
     first: pk.int64 = state.numbers[here + Field.WEIGHTS]
     second: pk.int64 = state.numbers[here + Field.WEIGHTS + 1]
-    if first == 0 or second == 0:
+    return first == 0 or second == 0
+
+
+@pk.function
+def excess_of(here: int, state: Separations) -> pk.int64:
+    """Return the excess of the larger side over its largest weight; the total if one is empty."""
+    if has_empty_side(here, state):
         return state.numbers[here + Field.TOTAL]
+    first: pk.int64 = state.numbers[here + Field.WEIGHTS]
+    second: pk.int64 = state.numbers[here + Field.WEIGHTS + 1]
     first -= state.numbers[here + Field.MOST]
     second -= state.numbers[here + Field.MOST + 1]
     if second > first:
