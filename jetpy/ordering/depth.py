@@ -15,9 +15,9 @@ from jetpy.ordering.batches import batches
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
 
-BATCH = 1 << 17
-"""Maximum number of vertices of nodes that are separated at the same time. Their memory is used
-again for the next ones, because fresh pages take longer than the work on them."""
+BATCH = 1 << 13
+"""Maximum number of vertices, for each thread, of nodes that are separated at the same time. Their
+memory is used again for the next ones, because fresh pages take longer than the work on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Nodes:
         is_chosen[chosen] = True
         return np.repeat(is_chosen, self.sizes)
 
-    def batches(self, chosen: Numbers) -> Iterator[Numbers]:
-        """Yield runs of chosen nodes with at most `BATCH` vertices together, or one node."""
-        return (chosen[run] for run in batches(self.sizes[chosen], BATCH))
+    def batches(self, chosen: Numbers, threads: int) -> Iterator[Numbers]:
+        """Yield runs of chosen nodes that some threads separate at the same time."""
+        return (chosen[run] for run in batches(self.sizes[chosen], BATCH * threads))
 
 
 @dataclass(frozen=True, eq=False)

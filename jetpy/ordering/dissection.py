@@ -20,8 +20,6 @@ from jetpy.progress import Progress, no_progress
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment, Components
 
-SMALL = 2000
-"""Nodes with at most this number of vertices get fewer tries."""
 FEWEST = 8
 """A node with fewer vertices is not divided."""
 NO_NODE = -1
@@ -122,11 +120,12 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
     """Return the side of each vertex of some nodes (int32, shape (n,))."""
     host, effort, sizes = large.host, large.effort, nodes.sizes
     sides = host.empty(nodes.graph.n)
-    few, many = sizes <= SMALL, (sizes > SMALL) & (sizes <= LARGEST_NODE)
-    for is_chosen, tries in ((few, effort.small_tries), (many, effort.tries)):
-        for batch in nodes.batches(np.flatnonzero(is_chosen)):
-            Tries(host, nodes, effort, tries, batch).separate(sides)
     is_large = sizes > LARGEST_NODE
+    few = ~is_large & (sizes <= effort.small_node)
+    many = ~is_large & ~few
+    for is_chosen, tries in ((few, effort.small_tries), (many, effort.tries)):
+        for batch in nodes.batches(np.flatnonzero(is_chosen), host.threads):
+            Tries(host, nodes, effort, tries, batch).separate(sides)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)
     return sides

@@ -17,7 +17,9 @@ class Effort:
     tries : int
         Separators for each large node; the best one is kept.
     small_tries : int
-        Separators for each small node: at most `LARGE` vertices. Never more than `tries`.
+        Separators for each small node. Never more than `tries`.
+    small_node : int
+        Maximum number of vertices of a small node.
     imbalances : tuple of float
         Imbalances up to which the separators of the tries grow, in turn.
     largest_side : float
@@ -41,6 +43,7 @@ class Effort:
     tries: int
     small_tries: int
     imbalances: tuple[float, ...]
+    small_node: int = 2000
     largest_side: float = 0.75
     skew: int = 160
     leaf_weight: int = 120

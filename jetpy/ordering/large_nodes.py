@@ -218,7 +218,7 @@ class LargeNodes:
         """
         host, effort = self.host, self.effort
         nodes = Nodes(carry_graph(level.graph, level.backend, host), level.starts, seeds)
-        batches = nodes.batches(np.arange(len(nodes)))
+        batches = nodes.batches(np.arange(len(nodes)), host.threads)
         if level.coarse_of is None:
             sides = host.empty(nodes.graph.n)
             for batch in batches:

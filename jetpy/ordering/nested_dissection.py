@@ -33,7 +33,7 @@ from jetpy.progress import Progress, ProgressOption
 SPREAD = (0.1, 0.5, 0.3, 0.3)
 """Imbalances of several tries, in turn."""
 EFFORTS: Mapping[str, Effort] = {
-    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3)),
+    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3), small_node=10_000),
     "default": Effort(tries=4, small_tries=1, imbalances=SPREAD, choice=True),
     "best": Effort(tries=8, small_tries=4, imbalances=SPREAD, passes=8, hops=10, choice=True),
 }
@@ -77,7 +77,7 @@ def nested_dissection(
         by minimum degree or multisection instead where that takes fewer operations.
     tries : int, optional
         Separators that are computed for each separator of the tree; the best one is kept. Without
-        this option, subgraphs of at most 2,000 vertices get fewer than others.
+        this option, small subgraphs get fewer than others.
     leaf_size : int, optional
         Components of at most this number of rows are not divided.
     imbalances : sequence of float, optional

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
+from jetpy.ordering import depth
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import checked_permutation
 
@@ -74,6 +75,13 @@ def test_same_order_on_one_and_two_threads(preset: Any) -> None:
     first, second = (jetpy.nested_dissection(graph, preset=preset, threads=t) for t in (1, 2))
     assert np.array_equal(first.perm, second.perm)
     check(graph, first)
+
+
+def test_same_order_with_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generators.cube(16, 17, 18)
+    perm = jetpy.nested_dissection(graph, preset="fast").perm
+    monkeypatch.setattr(depth, "BATCH", 1)
+    assert np.array_equal(jetpy.nested_dissection(graph, preset="fast").perm, perm)
 
 
 def test_less_fill_than_minimum_degree_on_a_grid() -> None:

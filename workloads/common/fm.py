@@ -74,7 +74,8 @@ def enqueue(v: int, gain: pk.int64, side: int, here: int, heaps: Heaps):
     if j == LOCKED:
         return
     seed: pk.uint32 = heaps.numbers[here + Field.SEED]
-    h: pk.uint32 = mix(v ^ seed)
+    origin: int = heaps.numbers[here + Field.ORIGIN]
+    h: pk.uint32 = mix((v - origin) ^ seed)
     key: pk.int64 = (gain << KEY_BITS) + h
     if j != NOT_QUEUED:
         if is_ordered(here, heaps):

@@ -56,9 +56,11 @@ class Field(IntEnum):
     """Penalty of a lopsided separator that is large."""
     OUTSIDE = 22
     """Weights of the sides outside of the vertices at hand, which are a band."""
-    LEVEL_BEGINS = 24
+    ORIGIN = 24
+    """Vertex that hashes count from."""
+    LEVEL_BEGINS = 25
     """First vertex of each level; one unused index separates consecutive levels."""
-    COUNT = 43
+    COUNT = 44
 
 
 MAX_LEVELS = 18

@@ -179,6 +179,7 @@ def extract(
     levels.numbers[here + Field.LAST_ENTRY] = last_entry
     levels.numbers[here + Field.TOTAL] = total
     levels.numbers[here + Field.PINNED] = pinned
+    levels.numbers[here + Field.ORIGIN] = 0
     share: pk.int64 = total * (tree.shares[middle] - tree.shares[own])
     share //= tree.shares[own + parts] - tree.shares[own]
     levels.numbers[here + Field.TARGET] = share

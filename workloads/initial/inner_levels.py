@@ -26,16 +26,16 @@ class Levels(Sides):
 
 
 @pk.function
-def shuffle(begin: int, end: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
+def shuffle(begin: int, end: int, origin: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
     """Write a random permutation of begin..end - 1 (Fisher and Yates)."""
     for v in range(begin, end):
-        j: int = begin + index_of_hash(mix(v ^ seed), v - begin + 1)
+        j: int = begin + index_of_hash(mix((v - origin) ^ seed), v - begin + 1)
         order[v] = order[j]
         order[j] = v
 
 
 @pk.function
-def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
+def mate_of(u: int, heaviest: int, origin: int, seed: pk.uint32, levels: Levels) -> int:
     """Return the free neighbour with the heaviest edge, then the highest hash, or `NO_VERTEX`."""
     best: int = NO_VERTEX
     best_key: pk.int64 = -1
@@ -43,7 +43,7 @@ def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
     for e in range(levels.rows[u], levels.rows[u + 1]):
         v: int = levels.ends[e]
         w: pk.int64 = levels.edge_weights[e]
-        h: pk.uint32 = mix(v ^ seed)
+        h: pk.uint32 = mix((v - origin) ^ seed)
         key: pk.int64 = (w << KEY_BITS) + h
         position: int = levels.positions[v]
         weight: int = levels.weights[v]
@@ -57,12 +57,15 @@ def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
 
 
 @pk.function
-def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Levels):
+def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
     """Match the vertices of a level; a pair weighs at most `heaviest`.
 
     Stores the mates in `positions`. A pinned vertex or one without a partner is its own mate.
     """
-    shuffle(begin, end, seed, levels.heap)
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
+    origin: int = levels.numbers[here + Field.ORIGIN]
+    shuffle(begin, end, origin, seed, levels.heap)
     for v in range(begin, end):
         levels.positions[v] = FREE
     lone: int = NO_VERTEX
@@ -71,7 +74,7 @@ def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Le
         if levels.pinned[u] != NO_PART:
             levels.positions[u] = u
         elif levels.positions[u] == FREE:
-            mate: int = mate_of(u, heaviest, seed, levels)
+            mate: int = mate_of(u, heaviest, origin, seed, levels)
             if levels.rows[u] == levels.rows[u + 1]:
                 mate = lone
                 lone = u
@@ -156,7 +159,7 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
         return False
     level: int = levels.numbers[here + Field.LEVELS]
     seed: pk.uint32 = mix(levels.numbers[here + Field.SEED] + level)
-    match_level(begin, end, heaviest, seed, levels)
+    match_level(heaviest, seed, here, levels)
     last: int = number_pairs(begin, end, levels)
     if (last - end - 1) * OF_BEFORE > (end - begin) * LARGEST:
         return False

@@ -126,6 +126,7 @@ def extract(
     levels.numbers[here + Field.SKEW] = skew
     levels.numbers[here + Field.OUTSIDE] = 0
     levels.numbers[here + Field.OUTSIDE + 1] = 0
+    levels.numbers[here + Field.ORIGIN] = first
     limit_sides(shares[i % tries], here, levels)
     levels.numbers[here + Field.SEED] = mix(nodes[row + Node.SEED] + i % tries)
 

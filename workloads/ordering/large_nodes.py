@@ -198,6 +198,7 @@ def begin_bands(
     end: int = starts[place + 1]
     levels.numbers[here + Field.BEGIN] = begin
     levels.numbers[here + Field.END] = end
+    levels.numbers[here + Field.ORIGIN] = begin
     levels.numbers[here + Field.LEVELS] = 0
     levels.numbers[here + Field.SKEW] = skew
     own: pk.int64 = seed
