@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 import jetpy
 from bench.instances import Instance, add_options, selected
+from bench.records import Record, add_results_option, append_record
 from bench.tables import add_markdown_option, note, show
 from jetpy.study.programs import ProgramError, run_heipa
 
 IMBALANCE = 0.03
 NAMES = {"im": "IM", "hm": "HM", "hm-ultra": "HM-ultra"}
 """Names of the methods in GPU-HeiProMap."""
+PEER = "GPU-HeiProMap"
 TIMEOUT = 300
 """Maximum seconds of the program."""
 BY_CUT: Mapping[str, Any] = {"refine.rebalance_by": "cut"}
@@ -80,29 +82,48 @@ def run_jetpy(
     return Run(found.partition.seconds["total"], found.cost)
 
 
+def results_path(folder: Path) -> Path:
+    """Return the result file."""
+    return folder / "mapping_peer.jsonl"
+
+
 def compare(
     instance: Instance, graph: jetpy.Graph, file: Path, options: argparse.Namespace
-) -> Iterator[list[str]]:
-    """Run all tools in turn on a graph, and yield a row of the table for each hierarchy."""
-    variants: dict[str, Mapping[str, Any]] = {"cost": {}}
+) -> Iterator[Record]:
+    """Run all tools in turn on a graph; yield medians of seconds and mean costs by hierarchy."""
+    variants: dict[str, Mapping[str, Any]] = {"jetpy": {}}
     if options.method == "im":
-        variants["cut"] = BY_CUT
+        variants["jetpy by cut"] = BY_CUT
     for hierarchy in options.hierarchies:
         machine = (hierarchy, options.distance)
-        runs: dict[str, list[Run]] = {name: [] for name in (*variants, "peer")}
+        runs: dict[str, list[Run]] = {name: [] for name in (*variants, PEER)}
         for turn in range(options.repeat + 1):
             for name, changes in variants.items():
                 run = run_jetpy(graph, options.method, machine, options.backend, turn, changes)
                 runs[name].append(run)
-            runs["peer"].append(run_peer(options.program, file, graph, options.method, machine))
+            runs[PEER].append(run_peer(options.program, file, graph, options.method, machine))
         warm = {name: found[1:] for name, found in runs.items()}
-        seconds = {name: median(run.seconds for run in found) for name, found in warm.items()}
-        costs = {name: geometric_mean(run.cost for run in found) for name, found in warm.items()}
-        yield [
-            *(instance.name, hierarchy, f"{seconds['peer']:.4f}", f"{costs['peer']:.0f}"),
-            *(f"{seconds[name] / seconds['peer']:.3f}" for name in variants),
-            *(f"{costs[name] / costs['peer']:.3f}" for name in variants),
-        ]
+        yield {
+            "graph": instance.name,
+            "hierarchy": hierarchy,
+            "distance": options.distance,
+            "method": options.method,
+            "backend": options.backend,
+            "seconds": {name: median(run.seconds for run in found) for name, found in warm.items()},
+            "costs": {
+                name: geometric_mean(run.cost for run in found) for name, found in warm.items()
+            },
+        }
+
+
+def means(records: Iterable[Record], name: str = "jetpy") -> tuple[float, float]:
+    """Return geometric means of cost and time over those of the program."""
+    found = list(records)
+    cost, seconds = (
+        geometric_mean(record[quantity][name] / record[quantity][PEER] for record in found)
+        for quantity in ("costs", "seconds")
+    )
+    return cost, seconds
 
 
 def main() -> None:
@@ -115,9 +136,11 @@ def main() -> None:
     parser.add_argument("--distance", default="1:10:100")
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--repeat", type=int, default=5, help="runs after a first one to warm up")
+    add_results_option(parser)
     add_markdown_option(parser)
     options = parser.parse_args()
-    rows, failed = [], 0
+    found: list[Record] = []
+    failed = 0
     for instance in selected(options):
         graph = instance.load()
         if (graph.edge_weights > 1).any() or (graph.vertex_weights > 1).any():
@@ -127,19 +150,27 @@ def main() -> None:
             file = Path(folder, f"{instance.name}.graph")
             jetpy.write_graph(file, graph)
             try:
-                for row in compare(instance, graph, file, options):
-                    note(" ".join(row))
-                    rows.append(row)
+                for record in compare(instance, graph, file, options):
+                    append_record(results_path(options.results), record)
+                    found.append(record)
+                    note(f"{instance.name} {record['hierarchy']}: {record['seconds']}")
             except (ValueError, ProgramError) as error:
                 note(f"{instance.name} failed: {error}")
                 failed += 1
-    kinds = ["by cost", "by cut"] if options.method == "im" else [options.method]
+    kinds = ("jetpy", "jetpy by cut") if options.method == "im" else ("jetpy",)
+    rows = [
+        [
+            *(record["graph"], record["hierarchy"]),
+            *(f"{record['seconds'][PEER]:.4f}", f"{record['costs'][PEER]:.0f}"),
+            *(f"{ratio:.3f}" for kind in kinds for ratio in means([record], kind)),
+        ]
+        for record in found
+    ]
     if rows:
-        columns = list(zip(*rows, strict=True))[4:]
-        means = [f"{geometric_mean(map(float, column)):.3f}" for column in columns]
-        rows.append(["geometric mean", "", "", "", *means])
+        last = [f"{mean:.3f}" for kind in kinds for mean in means(found, kind)]
+        rows.append(["geometric mean", "", "", "", *last])
     headers = ["graph", "hierarchy", "peer's s", "peer's cost"]
-    headers += [f"{quantity} {kind}" for quantity in ("time", "cost") for kind in kinds]
+    headers += [f"{kind}: {quantity}" for kind in kinds for quantity in ("cost", "time")]
     title = "jetpy / GPU-HeiProMap"
     show(title, headers, rows, left=2, markdown=options.markdown)
     raise SystemExit(f"{failed} graphs failed" if failed else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench import distributed_peers, incremental, mapping
+from bench import distributed_peers, incremental, mapping, mapping_peer
 from bench.pages.table import Cells
 from bench.records import read_records
 from bench.tables import mean_text
@@ -41,6 +41,17 @@ def of_mapping(path: Path) -> Cells:
     return Cells(["method", *headers], rows)
 
 
+def of_mapping_on_gpu(path: Path) -> Cells:
+    """Return a row per method: geometric means of cost and time over those of GPU-HeiProMap."""
+    records = read_records(path)
+    rows = []
+    for method in mapping_peer.NAMES:
+        own = [record for record in records if record["method"] == method]
+        cost, seconds = mapping_peer.means(own)
+        rows.append([f"`{method}`", str(len(own)), f"{cost:.2f}", f"{seconds:.2f}"])
+    return Cells(["method", "graphs", "cost", "time"], rows)
+
+
 def of_changing_graphs(path: Path) -> Cells:
     """Return a row per size of a batch: speed-up over, and cut divided by, a new partition's."""
     rows = [[*group, *numbers] for group, numbers in incremental.means_by_batch(read_records(path))]
@@ -55,6 +66,15 @@ def of_processes(path: Path) -> Cells:
         records = (found[f"{graph}, k = 64, {preset}", 2, 1] for preset in PRESETS)
         rows.append([title, *(f"{r['seconds'] / r['single_seconds']:.2f}" for r in records)])
     return Cells(["graph", *(f"`{preset}`" for preset in PRESETS)], rows)
+
+
+def of_one_gpu(path: Path) -> Cells:
+    """Return a row per graph and preset: seconds of one device, and of the distributed code."""
+    rows = [
+        [record["case"], f"{record['single_seconds']:.3f}", f"{record['seconds']:.3f}"]
+        for record in read_records(path)
+    ]
+    return Cells(["case", "one device", "distributed code, one process"], rows)
 
 
 def of_messages(graph: str, path: Path) -> Cells:

@@ -46,9 +46,9 @@ class Effort:
     small_node: int = 2000
     largest_side: float = 0.75
     skew: int = 160
-    leaf_weight: int = 120
-    growings: int = 8
-    passes: int = 4
+    leaf_weight: int = 250
+    growings: int = 4
+    passes: int = 3
     hops: int = 5
     choice: bool = False
 

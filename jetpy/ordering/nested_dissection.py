@@ -33,9 +33,18 @@ from jetpy.progress import Progress, ProgressOption
 SPREAD = (0.1, 0.5, 0.3, 0.3)
 """Imbalances of several tries, in turn."""
 EFFORTS: Mapping[str, Effort] = {
-    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3), small_node=10_000),
+    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3), small_node=4000),
     "default": Effort(tries=4, small_tries=1, imbalances=SPREAD, choice=True),
-    "best": Effort(tries=8, small_tries=4, imbalances=SPREAD, passes=8, hops=10, choice=True),
+    "best": Effort(
+        tries=8,
+        small_tries=4,
+        imbalances=SPREAD,
+        leaf_weight=120,
+        growings=8,
+        passes=8,
+        hops=10,
+        choice=True,
+    ),
 }
 """What each preset spends on a separator."""
 BACKENDS = get_args(choices.Backend)
