@@ -16,6 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from jetpy.device.backends import lease
+from jetpy.device.device_graph import download
 from jetpy.engines.base import Array, Backend
 from jetpy.ordering import depth, dissection, large_nodes, nested_dissection, separation
 from jetpy.ordering.depth import Nodes, Numbers
@@ -24,6 +25,7 @@ from tests.device_backend import DeviceBackend
 from tests.fuzz.checks import Finding, ensure, equal
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine
+from tests.fuzz.oracles import Ints
 
 CHOICES: Choices = {"node limits": ["default", "low"]}
 LABELS = 3
@@ -54,22 +56,20 @@ class NodeLimits:
     @contextmanager
     def lowered(self) -> Iterator[list[Finding]]:
         """Set the limits in this process; yield the list of findings about large nodes."""
-        findings: list[Finding] = []
-        efforts = nested_dissection.EFFORTS.items()
-        efforts = {name: replace(effort, hops=self.flow_hops) for name, effort in efforts}
-        values = (
-            (depth, {"BATCH": self.batch}),
-            (dissection, {"LARGEST_NODE": self.largest_node}),
-            (large_nodes, {"LARGEST_COARSE": self.largest_coarse, "HOPS": self.hops}),
-            (large_nodes, {"projected": _checked_projection(findings)}),
-            (LargeNodes, {"separate": _checked_separators(findings)}),
-            (LargeNodes, {"_refine": _checked_weights(findings)}),
-            (nested_dissection, {"EFFORTS": efforts}),
-        )
+        checks = Checks()
+        presets = nested_dissection.EFFORTS.items()
+        efforts = {name: replace(effort, hops=self.flow_hops) for name, effort in presets}
         with ExitStack() as patches:
-            for owner, changes in values:
-                patches.enter_context(patch.multiple(owner, **changes))
-            yield findings
+            for owner, name, value in (
+                (depth, "BATCH", self.batch),
+                (dissection, "LARGEST_NODE", self.largest_node),
+                (large_nodes, "LARGEST_COARSE", self.largest_coarse),
+                (large_nodes, "HOPS", self.hops),
+                (nested_dissection, "EFFORTS", efforts),
+                *checks.functions(),
+            ):
+                patches.enter_context(patch.object(owner, name, value))
+            yield checks.findings
 
 
 def any_node_limits(rng: Random) -> NodeLimits | None:
@@ -85,6 +85,11 @@ def any_node_limits(rng: Random) -> NodeLimits | None:
         flow_hops=int(rng.integers(0, 7)),
         host_size=int(rng.integers(0, 1000)),
     )
+
+
+def smallest_graph(limits: NodeLimits | None) -> int:
+    """Return the smallest number of vertices to draw, so that low limits have an effect."""
+    return 1 if limits is None else limits.largest_node
 
 
 def on_all(
@@ -125,54 +130,58 @@ def _imitating_a_gpu(host_size: int) -> Iterator[None]:
         yield
 
 
-def _checked_projection(findings: list[Finding]) -> Callable[..., Array]:
-    """Return `projected` with a check of each vertex and candidate."""
-    original = large_nodes.projected
+class Checks:
+    """Functions of `jetpy.ordering.large_nodes` with checks of their results."""
 
-    def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
-        found = original(coarse, fine, sides)
-        coarse_sides = coarse.backend.to_host(sides).reshape(-1, coarse.graph.n)
-        expected = coarse_sides[:, fine.backend.to_host(coarse.coarse_of)]
-        findings.append(equal("projected sides", fine.backend.to_host(found), expected.ravel()))
-        return found
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.expected: Numbers | None = None
+        """Weights of the labels of each node: those of its best candidate."""
 
-    return projected
+    def functions(self) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+        """Yield the owner and name of each function, and the one that replaces it."""
+        projected, separate, refine = large_nodes.projected, LargeNodes.separate, LargeNodes._refine
+
+        def checked_projection(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
+            found = projected(coarse, fine, sides)
+            coarse_sides = coarse.backend.to_host(sides).reshape(-1, coarse.graph.n)
+            expected = coarse_sides[:, fine.backend.to_host(coarse.coarse_of)].ravel()
+            fine_sides = fine.backend.to_host(found)
+            self.findings.append(equal("projected sides", fine_sides, expected))
+            return found
+
+        def checked_refinement(
+            large: LargeNodes, level: NodesLevel, sides: Array, *others: Any
+        ) -> tuple[Numbers, Array]:
+            weights, best = refine(large, level, sides, *others)
+            found = level.backend.to_host(sides).reshape(-1, level.graph.n)
+            own = level.backend.to_host(level.graph.vertex_weights)
+            sums = [label_weights(each, own, level.starts) for each in found]
+            self.findings.append(equal("candidate weights", weights, np.stack(sums, axis=1)))
+            self.expected = weights[np.arange(len(best)), large.host.to_host(best)]
+            return weights, best
+
+        def checked_separators(
+            large: LargeNodes, nodes: Nodes, chosen: Numbers, sides: Array
+        ) -> None:
+            self.expected = None
+            separate(large, nodes, chosen, sides)
+            labels, graph = large.host.to_host(sides), download(large.host, nodes.graph)
+            is_member, sources = nodes.members(chosen), graph.sources(0, graph.n)
+            joined = (labels[sources] == 0) & (labels[graph.indices] == 1) & is_member[sources]
+            holds = np.isin(labels[is_member], range(LABELS)).all() and not joined.any()
+            wrong = f"{joined.sum()} edges join the sides of nodes"
+            self.findings.append(ensure("large nodes", holds, wrong))
+            if self.expected is not None:
+                sums = label_weights(labels, graph.vertex_weights, nodes.starts)[chosen]
+                self.findings.append(equal("best candidates", sums, self.expected))
+
+        yield large_nodes, "projected", checked_projection
+        yield LargeNodes, "_refine", checked_refinement
+        yield LargeNodes, "separate", checked_separators
 
 
-def _checked_separators(findings: list[Finding]) -> Callable[..., None]:
-    """Return `LargeNodes.separate` with a check that no edge joins the sides of a node."""
-    original = LargeNodes.separate
-
-    def separate(self: LargeNodes, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
-        original(self, nodes, chosen, sides)
-        found, graph = self.host.to_host(sides), nodes.graph
-        rows, indices = self.host.to_host(graph.indptr), self.host.to_host(graph.indices)
-        is_member = nodes.members(chosen)
-        first, second = np.repeat(found, np.diff(rows)), found[indices]
-        joined = np.repeat(is_member, np.diff(rows)) & (first == 0) & (second == 1)
-        is_label = np.isin(found[is_member], np.arange(LABELS))
-        holds = is_label.all() and not joined.any()
-        wrong = f"{joined.sum()} edges join the sides, {(~is_label).sum()} vertices have none"
-        findings.append(ensure("large nodes", holds, wrong))
-
-    return separate
-
-
-def _checked_weights(findings: list[Finding]) -> Callable[..., tuple[Numbers, Array]]:
-    """Return `LargeNodes._refine` with a check of the weights that it returns."""
-    original = LargeNodes._refine
-
-    def refine(
-        self: LargeNodes, level: NodesLevel, sides: Array, *others: Any
-    ) -> tuple[Numbers, Array]:
-        weights, best = original(self, level, sides, *others)
-        found = level.backend.to_host(sides).reshape(-1, level.graph.n)
-        own = level.backend.to_host(level.graph.vertex_weights).astype(np.int64)
-        sums = [
-            np.add.reduceat(own * (found == label), level.starts[:-1], axis=1).T
-            for label in range(LABELS)
-        ]
-        findings.append(equal("weights in bands", weights, np.stack(sums, axis=-1)))
-        return weights, best
-
-    return refine
+def label_weights(labels: Ints, weights: Ints, starts: Numbers) -> Numbers:
+    """Return the weights of the labels of each node: int64, shape (nodes, 3)."""
+    own = weights.astype(np.int64)[:, None] * (labels[:, None] == np.arange(LABELS))
+    return np.add.reduceat(own, starts[:-1])

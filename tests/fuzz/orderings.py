@@ -12,7 +12,7 @@ from jetpy.graph.csr import Graph
 from tests.fuzz.checks import Finding, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
-from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all
+from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all, smallest_graph
 from tests.fuzz.oracles import Ints
 
 PRESETS = ["fast", "default", "best"]
@@ -102,9 +102,9 @@ def eliminated(graph: Graph, perm: Ints) -> tuple[Ints, Ints]:
 
 
 def ordered(rng: Random) -> Ordered:
-    graph = any_graph(rng, most=None, largest=600)
     order = rng.pick("order", CHOICES["order"])
+    limits = any_node_limits(rng) if order in PRESETS else None
+    graph = any_graph(rng, most=None, largest=600, smallest=smallest_graph(limits))
     given = rng.permutation(graph.n) if order == "random" else np.arange(graph.n)
     leaf_size, seed = int(rng.integers(1, 60)), int(rng.integers(0, 1000))
-    limits = any_node_limits(rng) if order in PRESETS else None
     return Ordered(graph, order, given, leaf_size, seed, limits)

@@ -12,7 +12,7 @@ from jetpy.graph.csr import Graph
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
-from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all
+from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all, smallest_graph
 
 CHOICES: Choices = {
     "separator": ["fast", "default", "best"],
@@ -68,8 +68,9 @@ class Separating:
 
 
 def separating(rng: Random) -> Separating:
-    graph = any_graph(rng, most=None)
+    limits = any_node_limits(rng)
+    graph = any_graph(rng, most=None, smallest=smallest_graph(limits))
     preset = rng.pick("separator", CHOICES["separator"])
     imbalance = rng.pick("separator imbalance", CHOICES["separator imbalance"])
     seed = int(rng.integers(0, 1000))
-    return Separating(graph, preset, imbalance, seed, any_node_limits(rng))
+    return Separating(graph, preset, imbalance, seed, limits)
