@@ -1,6 +1,7 @@
-"""Check that parts are equal on every back end, with any number of threads and in every process.
+"""Check that results are equal on every back end, with any number of threads, in every process.
 
-The program compares hashes of partitions, of partitions of changing graphs, and of mappings.
+The program compares hashes of partitions, of partitions of changing graphs, of mappings, of
+orderings and of vertex separators.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from typing import get_args
 
 from bench.child import answers, failures_noted
 from bench.fingerprint import WEIGHTS, cases
 from bench.instances import Instance, add_options, selected
 from bench.tables import add_markdown_option, note, show
+from jetpy.choices import OrderingPreset
 from jetpy.study.arrays import save_arrays
 
 RUNS = (
@@ -57,6 +60,7 @@ def hashes(
                     *("--ks", *options.ks),
                     *("--modifiers", *options.modifiers, "--batches", options.batches),
                     *("--hierarchies", *options.hierarchies, "--methods", *options.methods),
+                    *("--orderings", *options.orderings, "--separators", *options.separators),
                     threads=int(threads or 1),
                 ):
                     graph, weights, parameter, setting = answer["case"]
@@ -85,6 +89,11 @@ def main() -> None:
         "--hierarchies", nargs="*", default=[], help="machines to map onto, for example 4:8:6"
     )
     parser.add_argument("--methods", nargs="+", default=["im", "hm"], help="mapping methods")
+    for name, function in (("orderings", "nested_dissection"), ("separators", "vertex_separator")):
+        text = f"presets of jetpy.{function}"
+        parser.add_argument(
+            f"--{name}", nargs="*", choices=get_args(OrderingPreset), default=[], help=text
+        )
     parser.add_argument("--weights", nargs="+", choices=WEIGHTS, default=["unit"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -102,8 +111,11 @@ def main() -> None:
         raise SystemExit(f"{len(runs)} runs are available; a comparison needs at least two")
     names = [instance.name for instance in instances]
     rows, equal = [], 0
-    for graph, weights, (parameter, setting) in product(names, options.weights, cases(options)):
-        case = graph, weights, parameter, setting
+    for case in (
+        (graph, weights, *case)
+        for graph, weights in product(names, options.weights)
+        for case in cases(options, weights)
+    ):
         first, *others = (found.get(case, "missing") for _, found in runs)
         differing = [
             run for (run, _), value in zip(runs[1:], others, strict=True) if value != first
@@ -113,12 +125,12 @@ def main() -> None:
     headers = [
         "graph",
         "weights",
-        "k",
+        "k, hierarchy or task",
         "preset, batch or method",
-        f"parts, {runs[0][0]}",
+        f"hash, {runs[0][0]}",
         "runs that differ",
     ]
-    show("SHA-256 of the parts", headers, rows, left=len(headers), markdown=options.markdown)
+    show("SHA-256 of the results", headers, rows, left=len(headers), markdown=options.markdown)
     print(
         f"\n{equal} of {len(rows)} cases equal in {len(runs)} runs: "
         f"{', '.join(run for run, _ in runs)}"

@@ -1,4 +1,4 @@
-"""Hashes of partitions of several graphs; `bench.determinism` starts this as a child."""
+"""Hashes of partitions and orderings of graphs; `bench.determinism` starts this as a child."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 import jetpy
 from bench.child import unavailability_answered
+from jetpy.choices import OrderingPreset
 from jetpy.device.backends import get_backend
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
@@ -29,7 +30,7 @@ Engine = dict[str, Any]
 
 
 def digest(parts: Parts) -> str:
-    """Return the first 12 hexadecimal digits of the SHA-256 of the parts."""
+    """Return the first 12 hexadecimal digits of the SHA-256 of parts, labels or an ordering."""
     return checksum_of_parts(parts)[:12]
 
 
@@ -72,12 +73,30 @@ def updates(k: int, modifiers: int, batches: int, graph: jetpy.Graph, engine: En
     return np.concatenate(found)
 
 
+def ordering(preset: OrderingPreset, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the permutation, and the parents and starts of the separator tree, concatenated."""
+    found = jetpy.nested_dissection(graph, preset=preset, **engine)
+    assert found.tree is not None
+    return np.concatenate([found.perm, found.tree.parents, found.tree.starts])
+
+
+def separator(preset: OrderingPreset, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the labels of the vertices."""
+    return jetpy.vertex_separator(graph, preset=preset, **engine).labels
+
+
 Case = tuple[str, str]
-"""Number of parts or hierarchy, and preset, batch size or mapping method."""
+"""Number of parts, hierarchy, ``ordering`` or ``separator``; preset, batch size or method."""
 
 
-def cases(options: argparse.Namespace) -> dict[Case, Callable[[jetpy.Graph, Engine], Parts]]:
-    """Return the function that solves each case: partitions, changing graphs, then mappings."""
+def cases(
+    options: argparse.Namespace, weights: str
+) -> dict[Case, Callable[[jetpy.Graph, Engine], Parts]]:
+    """Return the function that solves each case of a graph with these weights.
+
+    Orderings do not depend on weights, so only the first weights have them.
+    """
+    orderings = options.orderings if weights == options.weights[0] else []
     return {
         **{
             (k, preset): partial(partition, int(k), preset)
@@ -91,6 +110,8 @@ def cases(options: argparse.Namespace) -> dict[Case, Callable[[jetpy.Graph, Engi
             (hierarchy, method): partial(mapping, hierarchy, method)
             for hierarchy, method in product(options.hierarchies, options.methods)
         },
+        **{("ordering", preset): partial(ordering, preset) for preset in orderings},
+        **{("separator", preset): partial(separator, preset) for preset in options.separators},
     }
 
 
@@ -103,7 +124,10 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     for name in ("--graphs", "--weights"):
         parser.add_argument(name, nargs="+", required=True)
-    for name in ("--ks", "--presets", "--modifiers", "--hierarchies", "--methods"):
+    for name in (
+        *("--ks", "--presets", "--modifiers", "--hierarchies", "--methods"),
+        *("--orderings", "--separators"),
+    ):
         parser.add_argument(name, nargs="*", default=[])
     parser.add_argument("--batches", type=int, default=1)
     options = parser.parse_args()
@@ -115,7 +139,7 @@ def main() -> None:
         loaded = load_arrays(options.folder / name)
         for weights in options.weights:
             graph = WEIGHTS[weights](loaded)
-            for case, solve in cases(options).items():
+            for case, solve in cases(options, weights).items():
                 answer({"case": (name, weights, *case), "hash": digest(solve(graph, engine))})
 
 

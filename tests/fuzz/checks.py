@@ -21,6 +21,7 @@ CHECKS = (
     *("evaluated", "refined is no worse"),
     *("permutation", "elimination tree", "column counts", "fill", "operations"),
     *("no fill of forests", "tree", "separated"),
+    *("large nodes", "projected sides", "candidate weights", "best candidates"),
     *("labels", "sides share no edge", "side weights", "two sides", "sides keep the limit"),
 )
 

@@ -15,6 +15,7 @@ from tests.fuzz import (
     mappings,
     meshes,
     mistakes,
+    node_limits,
     orderings,
     processes,
     refining,
@@ -42,6 +43,7 @@ MODULES = (
     mistakes,
     orderings,
     separators,
+    node_limits,
     calls,
 )
 KNOWN: dict[Choice, None] = {

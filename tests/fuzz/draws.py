@@ -77,15 +77,18 @@ def any_of(rng: Random, what: str) -> Any:
     return rng.pick(what, CHOICES[what])
 
 
-def any_graph(rng: Random, *, most: int | None = INT32_MAX, largest: int = 3000) -> Graph:
+def any_graph(
+    rng: Random, *, most: int | None = INT32_MAX, largest: int = 3000, smallest: int = 1
+) -> Graph:
     """Return a random graph, in four of five cases with at most 400 vertices.
 
-    The weights sum to at most `most`; if it is None, they may need wide kernels.
+    It has at least `smallest` vertices, except for structures that round the number. The weights
+    sum to at most `most`; if it is None, they may need wide kernels.
     """
     if most is None:
         most = WIDTHS[any_of(rng, "width")]
     top = largest if rng.random() < 0.2 else min(largest, 400)
-    n = int(np.exp(rng.uniform(0, np.log(top))))
+    n = int(np.exp(rng.uniform(np.log(smallest), np.log(top))))
     vertices, edges = any_of(rng, "vertex weights"), any_of(rng, "edge weights")
     return graph(rng, any_of(rng, "structure"), n, vertices, edges, most=most)
 

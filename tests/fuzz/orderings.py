@@ -12,6 +12,7 @@ from jetpy.graph.csr import Graph
 from tests.fuzz.checks import Finding, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
+from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all, smallest_graph
 from tests.fuzz.oracles import Ints
 
 PRESETS = ["fast", "default", "best"]
@@ -25,10 +26,13 @@ class Ordered:
     given: Ints
     leaf_size: int
     seed: int
+    limits: NodeLimits | None = None
 
     def __str__(self) -> str:
+        limits = "" if self.limits is None else f", {self.limits}"
         return (
-            f"ordering: {self.graph.name}, {self.order}, leaves {self.leaf_size}, seed {self.seed}"
+            f"ordering: {self.graph.name}, {self.order}, leaves {self.leaf_size}, "
+            f"seed {self.seed}{limits}"
         )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
@@ -39,7 +43,8 @@ class Ordered:
             yield equal("permutation", np.sort(perm), np.arange(n))
             yield equal("permutation", perm[found.iperm], np.arange(n))
         if self.order in PRESETS:
-            found, *others = (self.dissected(engine) for engine in engines)
+            (found, *others), large = on_all(self.dissected, engines, self.limits)
+            yield from large
             perm = found.perm.astype(np.int64)
             yield equal("permutation", np.sort(perm), np.arange(n))
             for other in others:
@@ -97,7 +102,9 @@ def eliminated(graph: Graph, perm: Ints) -> tuple[Ints, Ints]:
 
 
 def ordered(rng: Random) -> Ordered:
-    graph = any_graph(rng, most=None, largest=600)
     order = rng.pick("order", CHOICES["order"])
+    limits = any_node_limits(rng) if order in PRESETS else None
+    graph = any_graph(rng, most=None, largest=600, smallest=smallest_graph(limits))
     given = rng.permutation(graph.n) if order == "random" else np.arange(graph.n)
-    return Ordered(graph, order, given, int(rng.integers(1, 60)), int(rng.integers(0, 1000)))
+    leaf_size, seed = int(rng.integers(1, 60)), int(rng.integers(0, 1000))
+    return Ordered(graph, order, given, leaf_size, seed, limits)

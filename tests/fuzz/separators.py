@@ -12,6 +12,7 @@ from jetpy.graph.csr import Graph
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
+from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all, smallest_graph
 
 CHOICES: Choices = {
     "separator": ["fast", "default", "best"],
@@ -25,16 +26,19 @@ class Separating:
     preset: str
     imbalance: float
     seed: int
+    limits: NodeLimits | None = None
 
     def __str__(self) -> str:
+        limits = "" if self.limits is None else f", {self.limits}"
         return (
             f"separator: {self.graph.name}, {self.preset}, imbalance {self.imbalance}, "
-            f"seed {self.seed}"
+            f"seed {self.seed}{limits}"
         )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, weights = self.graph, self.graph.vertex_weights.astype(np.int64)
-        found, *others = (self.separated(engine) for engine in engines)
+        (found, *others), large = on_all(self.separated, engines, self.limits)
+        yield from large
         for other in others:
             yield equal("engines agree", other.labels, found.labels)
         labels = found.labels.astype(np.int64)
@@ -64,7 +68,9 @@ class Separating:
 
 
 def separating(rng: Random) -> Separating:
-    graph = any_graph(rng, most=None)
+    limits = any_node_limits(rng)
+    graph = any_graph(rng, most=None, smallest=smallest_graph(limits))
     preset = rng.pick("separator", CHOICES["separator"])
     imbalance = rng.pick("separator imbalance", CHOICES["separator imbalance"])
-    return Separating(graph, preset, imbalance, int(rng.integers(0, 1000)))
+    seed = int(rng.integers(0, 1000))
+    return Separating(graph, preset, imbalance, seed, limits)
