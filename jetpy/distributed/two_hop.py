@@ -54,6 +54,7 @@ class PairElsewhere:
             outgoing=outgoing,
             order=order,
             digests=digests,
+            constraints=constraints,
             graph=piece,
             vertices=vertices,
             send_buffer=send_buffer,
@@ -83,10 +84,12 @@ def _pair(backend: Backend, recv_buffer: Array, constraints: Constraints) -> Arr
         backend.empty(count),
         backend.empty(count, backend.sum_type),
         backend.empty(count),
+        backend.empty(count),
     )
     backend.parallel_for(count, kernels.unpack_vertices, received=received)
     match, partners = backend.full(count, NO_VERTEX), backend.empty(count)
-    pair_sorted(backend, received, keys, match, received.digests, constraints)
+    limits = Constraints(constraints.heaviest, constraints.within_parts, received.parts)
+    pair_sorted(backend, received, keys, match, received.digests, limits)
     backend.parallel_for(
         count, kernels.pack_reply, received=received, match=match, partners=partners
     )
