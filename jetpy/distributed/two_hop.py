@@ -39,7 +39,9 @@ class PairElsewhere:
     ) -> None:
         """Pair vertices with equal keys; `match` pairs each of them with itself. Collective."""
         comm, count = piece.blocks.comm, len(keys)
-        outgoing = OutgoingVertices(backend.empty(count, np.int64), backend.empty(count), comm.size)
+        outgoing = OutgoingVertices(
+            backend.empty(count, np.int64), backend.empty(count), comm.size, digests
+        )
         count = backend.scan(count, kernels.list_outgoing, keys=keys, outgoing=outgoing)
         order = backend.xp.argsort(outgoing.target_ranks[:count], kind="stable")
         target_ranks = ordered(backend, outgoing.target_ranks, order)
@@ -53,7 +55,6 @@ class PairElsewhere:
             kernels.pack_vertices,
             outgoing=outgoing,
             order=order,
-            digests=digests,
             constraints=constraints,
             graph=piece,
             vertices=vertices,

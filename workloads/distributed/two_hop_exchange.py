@@ -26,6 +26,7 @@ class OutgoingVertices:
     keys: pk.View1D[pk.int64]  # group and local id, packed
     target_ranks: pk.View1D[pk.int32]
     processes: int  # number of processes
+    digests: pk.View1D[pk.int32]  # by local id
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,6 @@ def pack_vertices(
     i: int,
     outgoing: OutgoingVertices,
     order: pk.View1D[pk.int64],
-    digests: pk.View1D[pk.int32],
     constraints: Constraints,
     graph: Graph,
     vertices: pk.View1D[pk.int32],
@@ -77,7 +77,7 @@ def pack_vertices(
     part: int = 0
     if constraints.within_parts:
         part = constraints.parts[v]
-    send_buffer[RECORD_WORDS * i + DIGEST] = pack(part, digests[v])
+    send_buffer[RECORD_WORDS * i + DIGEST] = pack(part, outgoing.digests[v])
 
 
 @pk.workunit
