@@ -10,6 +10,13 @@ The table contains the time of the slowest process. The column "ratio" is this t
 time of one process with the largest number of threads. "MPI" is the share of the time that the
 first process spends in MPI, including waiting. "calls" and "MB" are the number of its MPI calls and
 the data that it sends.
+
+With ``--ordering``, it orders the graphs by nested dissection instead, with each preset of
+``--presets``, and compares the permutations with those of `jetpy.nested_dissection`:
+
+    python -m bench.distributed cube:100 --ordering --presets fast --processes 1 2
+
+The times of orderings do not include the gathering of the matrix.
 """
 
 from __future__ import annotations
@@ -135,7 +142,15 @@ def with_weights(comm: Any, block: Block) -> Block:
 
 
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, bool, int, str]]:
-    """Yield each graph, whether it is weighted, the number of parts and the preset."""
+    """Yield each graph, whether it is weighted, the number of parts and the preset.
+
+    The number of parts is 0 for an ordering.
+    """
+    if options.ordering:
+        yield from (
+            (spec, False, 0, preset) for spec in options.graph for preset in options.presets
+        )
+        return
     for spec in options.graph:
         for weights in (False, True) if options.weights else (False,):
             for k in options.k:
@@ -202,6 +217,61 @@ def run_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             }
 
 
+def order_in_one_process(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Order all cases by `jetpy.nested_dissection` and yield the results."""
+    for spec, _, _, preset in cases(options):
+        block = block_of(None, spec, weights=False)
+        results = [
+            jetpy.nested_dissection(
+                (block.indptr, block.indices), preset=preset, threads=options.threads[0]
+            )
+            for _ in range(options.repeat)
+        ]
+        seconds = median(result.seconds for result in results)
+        yield describe_order(spec, preset, results[-1].perm, seconds)
+
+
+def order_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Order all cases by `jetpy.distributed`. Rank 0 yields the results. Collective."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    for spec, _, _, preset in cases(options):
+        block = block_of(world, spec, weights=False)
+        seconds = []
+        for _ in range(options.repeat):
+            comm = TimedCommunicator(world)
+            result = jetpy.distributed.nested_dissection(
+                comm, block, preset=preset, threads=options.threads[0]
+            )
+            seconds.append(max(world.allgather(result.seconds)))
+        if world.rank == 0:
+            yield {
+                **describe_order(spec, preset, result.perm, median(seconds)),
+                "mpi_share": comm.seconds / seconds[-1],
+                "calls": comm.total.calls,
+                "sent_bytes": comm.total.sent_bytes,
+            }
+
+
+def describe_order(spec: str, preset: str, perm: Any, seconds: float) -> dict[str, Any]:
+    """Return the name of a case and its results."""
+    return {
+        "case": f"{Path(spec).name}, ordering, {preset}",
+        "parts": checksum_of_parts(perm),
+        "seconds": seconds,
+    }
+
+
+RUNS = {
+    (False, False): run_single_process,
+    (False, True): run_distributed,
+    (True, False): order_in_one_process,
+    (True, True): order_distributed,
+}
+"""What a child runs, by whether it orders and whether MPI started it."""
+
+
 def level_rows(result: Any, comm: TimedCommunicator) -> list[list[str]]:
     """Return a table row for each distributed level, with the traffic of this process."""
     rows = []
@@ -246,6 +316,7 @@ def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[st
         arguments += ["--small", options.small]
     arguments += ["--backend", options.backend, "--presets", *options.presets]
     arguments += ["-k", *options.k, *["--weights"] * options.weights]
+    arguments += ["--ordering"] * options.ordering
     return list(answers("bench.distributed", *arguments, processes=size or None))
 
 
@@ -274,6 +345,7 @@ def main() -> None:
         "are also partitioned in pieces (default also gathers all levels on which it runs flows)",
     )
     parser.add_argument("--repeat", type=int, default=1, metavar="R", help="medians of R runs")
+    parser.add_argument("--ordering", action="store_true", help="order instead of partitioning")
     parser.add_argument("--levels", action="store_true", help="also print a table of the levels")
     add_results_option(parser)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
@@ -282,7 +354,7 @@ def main() -> None:
         options.graph += sorted(map(str, options.graphs.glob("*.graph*")))
     if options.child is not None:
         answer = answering()
-        for result in (run_distributed if options.child else run_single_process)(options):
+        for result in RUNS[options.ordering, options.child > 0](options):
             answer(result)
         return
     single = {row["case"]: row for row in launch(0, max(options.threads), options)}
@@ -300,12 +372,12 @@ def main() -> None:
                 }
                 records.append(record)
                 append_record(options.results / FILE, record)
-                if options.levels:
+                if options.levels and not options.ordering:
                     show(f"{row['case']}, {size} processes", LEVEL_HEADERS, row["levels"])
     title = "Several processes compared with one process and the largest number of threads"
     show(title, HEADERS, list(map(row_of, records)))
     equal = sum(record["equal"] for record in records)
-    print(f"\n{equal} of {len(records)} partitions are equal to those of `jetpy.partition`")
+    print(f"\n{equal} of {len(records)} results are equal to those of one process")
 
 
 def row_of(record: Record) -> list[str]:
@@ -314,7 +386,7 @@ def row_of(record: Record) -> list[str]:
         record["case"],
         str(record["processes"]),
         str(record["threads"]),
-        f"{record['cut']:,}",
+        f"{record['cut']:,}" if "cut" in record else "-",
         "equal" if record["equal"] else "DIFFERENT",
         f"{record['seconds']:.3f}",
         f"{record['seconds'] / record['single_seconds']:.2f}",

@@ -24,7 +24,8 @@ LAYERS = """
     coarsening io refinement
     evaluation initial meshes profiling
     multilevel pages
-    constraints distributed incremental mapping ordering result
+    constraints incremental mapping ordering result
+    distributed
     api
     __init__ study
     cli pymetis

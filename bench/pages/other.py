@@ -24,6 +24,8 @@ LEVEL_HEADERS = [
     *("iterations", "refinement: calls", "MB"),
 ]
 
+ORDERING_HEADERS = ["case", "processes", "one process, s", "several, s", "ratio", "share of MPI"]
+
 
 def of_mapping(path: Path) -> Cells:
     """Return a row per method: geometric means of cost and time over those of the columns."""
@@ -75,6 +77,16 @@ def of_one_gpu(path: Path) -> Cells:
         for record in read_records(path)
     ]
     return Cells(["case", "one device", "distributed code, one process"], rows)
+
+
+def of_orderings(path: Path) -> Cells:
+    """Return a row per ordering: seconds of one process and of several, and MPI's share."""
+    rows = []
+    for record in read_records(path):
+        case, one, several = record["case"], record["single_seconds"], record["seconds"]
+        size, share = str(record["processes"]), f"{record['mpi_share']:.2f}"
+        rows.append([case, size, f"{one:.1f}", f"{several:.1f}", f"{several / one:.2f}", share])
+    return Cells(ORDERING_HEADERS, rows)
 
 
 def of_messages(graph: str, path: Path) -> Cells:

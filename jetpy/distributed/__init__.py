@@ -1,4 +1,6 @@
-"""Distributed partitioning: each process has a block of vertices; one device gives the same parts.
+"""Partitioning and ordering by several processes, each with a block of vertices.
+
+One device finds the same parts and orders.
 
 Requires ``pip install 'jetpy-partitioner[mpi]'``, unless there is only one process.
 """
@@ -7,13 +9,16 @@ from jetpy.distributed.api import DistributedPartition, evaluate, partition, ref
 from jetpy.distributed.block import Block
 from jetpy.distributed.files import read, write_parts
 from jetpy.distributed.generators import cube, grid, rmat
+from jetpy.distributed.ordering import DistributedOrdering, nested_dissection
 
 __all__ = [
     "Block",
+    "DistributedOrdering",
     "DistributedPartition",
     "cube",
     "evaluate",
     "grid",
+    "nested_dissection",
     "partition",
     "read",
     "refine",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from jetpy.multilevel.outcome import LevelTable, all_seconds, cpu_threads, stage
 from jetpy.problem.problem import Problem, RunOptions
 from jetpy.progress import Progress, ProgressOption
 
+T = TypeVar("T")
 STATS = (
     *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
     *("processes", "transport", "cut"),
@@ -280,7 +281,7 @@ def _run(
     """Check and upload the input, run `work`, and assemble the result."""
     group = communicator(comm)
     with ending_all(group), ExitStack() as stack:
-        choose_engine = partial(_engine, stack, group.neighbours, threads=threads)
+        choose_engine = partial(engine_of_process, stack, group.neighbours, threads=threads)
         arguments, block, blocks, problem, engine = _agree(
             group, given, vtxdist, make_arguments, choose_engine, device
         )
@@ -345,28 +346,8 @@ def _agree(
     device: int | None,
 ) -> tuple[CollectiveArguments, Block, Blocks, Problem, Backend]:
     """Check the input of all processes; return it, the vertex ranges, problem and back end."""
-    block, arguments = run_collectively(comm, lambda: (as_block(given), make_arguments()))
-    blocks = Blocks.of(comm, block.n)
-    others = comm.allgather_objects(arguments)
-
-    def check() -> Backend:
-        for rank, other in enumerate(others):
-            if other != others[0]:
-                raise OptionError(
-                    f"process {rank} passes {other}, but process 0 passes {others[0]}; all "
-                    "processes must pass the same arguments"
-                )
-        if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
-            raise GraphError(
-                f"vtxdist does not match the blocks; it must be {blocks.starts.tolist()}"
-            )
-        if blocks.n >= INT32_MAX:
-            raise GraphError(
-                f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1"
-            )
-        return choose_engine(arguments.backend, device=device)
-
-    engine = run_collectively(comm, check)
+    arguments, block, blocks = agree_on_input(comm, given, vtxdist, make_arguments)
+    engine = run_collectively(comm, lambda: choose_engine(arguments.backend, device=device))
     if len(set(comm.allgather_objects(engine.copies))) > 1:
         if arguments.backend != "auto":
             raise agreed(
@@ -384,6 +365,40 @@ def _agree(
     if is_large(entries, edges, total):
         engine = run_collectively(comm, partial(engine.with_width, Width.WIDE))
     return arguments, block, blocks, arguments.problem(total, fill=arguments.fill), engine
+
+
+def agree_on_input(
+    comm: Communicator, given: Any, vtxdist: npt.ArrayLike | None, make_arguments: Callable[[], T]
+) -> tuple[T, Block, Blocks]:
+    """Check that the input of all processes fits together; return it and the vertex ranges.
+
+    Raises
+    ------
+    GraphError, OptionError
+        If a block or an argument is wrong, or two processes pass different arguments.
+    """
+    block, arguments = run_collectively(comm, lambda: (as_block(given), make_arguments()))
+    blocks = Blocks.of(comm, block.n)
+    others = comm.allgather_objects(arguments)
+
+    def check() -> None:
+        for rank, other in enumerate(others):
+            if other != others[0]:
+                raise OptionError(
+                    f"process {rank} passes {other}, but process 0 passes {others[0]}; all "
+                    "processes must pass the same arguments"
+                )
+        if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
+            raise GraphError(
+                f"vtxdist does not match the blocks; it must be {blocks.starts.tolist()}"
+            )
+        if blocks.n >= INT32_MAX:
+            raise GraphError(
+                f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1"
+            )
+
+    run_collectively(comm, check)
+    return arguments, block, blocks
 
 
 def _checked_piece(
@@ -416,7 +431,7 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
         )
 
 
-def _engine(
+def engine_of_process(
     leases: ExitStack,
     neighbours: tuple[int, int],
     name: choices.Backend,

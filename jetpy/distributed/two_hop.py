@@ -39,7 +39,9 @@ class PairElsewhere:
     ) -> None:
         """Pair vertices with equal keys; `match` pairs each of them with itself. Collective."""
         comm, count = piece.blocks.comm, len(keys)
-        outgoing = OutgoingVertices(backend.empty(count, np.int64), backend.empty(count), comm.size)
+        outgoing = OutgoingVertices(
+            backend.empty(count, np.int64), backend.empty(count), comm.size, digests
+        )
         count = backend.scan(count, kernels.list_outgoing, keys=keys, outgoing=outgoing)
         order = backend.xp.argsort(outgoing.target_ranks[:count], kind="stable")
         target_ranks = ordered(backend, outgoing.target_ranks, order)
@@ -53,7 +55,7 @@ class PairElsewhere:
             kernels.pack_vertices,
             outgoing=outgoing,
             order=order,
-            digests=digests,
+            constraints=constraints,
             graph=piece,
             vertices=vertices,
             send_buffer=send_buffer,
@@ -83,10 +85,12 @@ def _pair(backend: Backend, recv_buffer: Array, constraints: Constraints) -> Arr
         backend.empty(count),
         backend.empty(count, backend.sum_type),
         backend.empty(count),
+        backend.empty(count),
     )
     backend.parallel_for(count, kernels.unpack_vertices, received=received)
     match, partners = backend.full(count, NO_VERTEX), backend.empty(count)
-    pair_sorted(backend, received, keys, match, received.digests, constraints)
+    limits = Constraints(constraints.heaviest, constraints.within_parts, received.parts)
+    pair_sorted(backend, received, keys, match, received.digests, limits)
     backend.parallel_for(
         count, kernels.pack_reply, received=received, match=match, partners=partners
     )

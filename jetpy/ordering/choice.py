@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -11,7 +12,14 @@ import numpy.typing as npt
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
-from jetpy.ordering.quotient_graphs import BlockOrders, Costs, eliminated_blocks, ranges
+from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.quotient_graphs import (
+    BlockOrders,
+    Costs,
+    eliminated_blocks,
+    gathered,
+    ranges,
+)
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
 from jetpy.ordering.symbolic import Permutation, elimination_tree
@@ -35,7 +43,11 @@ class Kind(IntEnum):
 
 
 def choose(
-    host: Backend, graph: Graph, order: Permutation, tree: SeparatorTree
+    host: Backend,
+    graph: Graph,
+    order: Permutation,
+    tree: SeparatorTree,
+    processes: Processes = ALONE,
 ) -> tuple[Permutation, SeparatorTree]:
     """Replace the orders of subtrees of a dissection where another order takes fewer operations.
 
@@ -56,6 +68,8 @@ def choose(
         The vertices in order of elimination.
     tree : SeparatorTree
         The columns of its nodes in this order.
+    processes : Processes
+        The result does not depend on their number.
 
     Returns
     -------
@@ -69,18 +83,17 @@ def choose(
         return order, tree
     search = Search.begin(host, graph, order, tree)
     chosen = order.copy()
-    methods = {Kind.DEGREE: search.by_degree, Kind.MULTISECTION: search.by_multisection}
-    failures = {kind: np.zeros(len(tree), np.int64) for kind in methods}
+    failures = {kind: np.zeros(len(tree), np.int64) for kind in METHODS}
     best, kinds = search.operations.copy(), np.zeros(len(tree), np.int64)
     subtrees = search.subtrees
     leaves, *inner = subtrees.by_height()
     subtrees.add_to_parents(leaves, best, best)
     for nodes in inner:
-        for kind, method in methods.items():
-            failed = failures[kind]
+        for failed in failures.values():
             failed[nodes] = failed[subtrees.largest_children[nodes]]
-            tried = nodes[failed[nodes] < MAX_FAILURES]
-            found = method(tried)
+        chances = {kind: nodes[failed[nodes] < MAX_FAILURES] for kind, failed in failures.items()}
+        for kind, found in search.orders(chances, processes).items():
+            failed, tried = failures[kind], chances[kind]
             has_failed = found.operations > MAX_OPERATIONS * best[tried]
             failed[tried] = np.where(has_failed, failed[tried] + 1, 0)
             is_short = found.paths <= MAX_PATH * subtrees.paths[tried]
@@ -143,6 +156,19 @@ class Search:
         )
         return cls(host, graph, order, node_of, subtrees, multisector, operations, leaf_operations)
 
+    def orders(
+        self, chances: Mapping[Kind, Integers], processes: Processes
+    ) -> dict[Kind, BlockOrders]:
+        """Order disjoint subtrees by each method; each process orders some of them."""
+        sizes = [self.subtrees.sizes[nodes] for nodes in chances.values()]
+        own = processes.share(np.concatenate(sizes))
+        found, end = {}, 0
+        for kind, nodes in chances.items():
+            first, end = end, end + len(nodes)
+            mine = nodes[max(0, own.start - first) : max(0, own.stop - first)]
+            found[kind] = gathered(processes, self.host, METHODS[kind](self, mine))
+        return found
+
     def by_degree(self, nodes: Integers) -> BlockOrders:
         """Order disjoint subtrees by minimum degree."""
         blocks = self.subtrees.labels(nodes)[self.node_of]
@@ -168,6 +194,12 @@ class Search:
         return BlockOrders(
             order, separators.operations + self.leaf_operations[nodes], separators.paths
         )
+
+
+METHODS: Mapping[Kind, Callable[[Search, Integers], BlockOrders]] = {
+    Kind.DEGREE: Search.by_degree,
+    Kind.MULTISECTION: Search.by_multisection,
+}
 
 
 def operations_of(counts: npt.NDArray[np.int32], weights: npt.NDArray[np.int32]) -> Costs:

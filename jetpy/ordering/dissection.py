@@ -14,6 +14,7 @@ from jetpy.ordering.depth import Depth, Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LARGEST_NODE, LargeNodes
+from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.tries import Tries, most_tries
 from jetpy.progress import Progress, no_progress
@@ -22,6 +23,8 @@ from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment, Compon
 
 FEWEST = 8
 """A node with fewer vertices is not divided."""
+NODES_PER_PROCESS = 8
+"""Number of small nodes for each process from which on processes dissect whole subtrees."""
 NO_NODE = -1
 NO_PARENT = np.array([NO_NODE])
 """Parents of the whole graph."""
@@ -50,6 +53,22 @@ class Dissection:
         first, self.count = self.count, self.count + len(parents)
         return np.arange(first, self.count)
 
+    def join(self, processes: Processes, first: int) -> None:
+        """Join the subtrees of all processes, whose nodes have numbers from `first` on."""
+        if processes.size == 1:
+            return
+        host, own = self.host, self.count - first
+        depths = np.concatenate([np.empty(0, np.int64), *self.parents])
+        counts = processes.gather(host, np.array([own]))
+        before = int(counts[: processes.rank].sum())
+        parents = depths[first:]
+        parents = np.where(parents < first, parents, parents + before)
+        self.parents = [depths[:first], processes.gather(host, parents)]
+        self.count = first + int(counts.sum())
+        places = np.flatnonzero(self.node_of >= first)
+        self.node_of[places] += before
+        processes.exchange(host, self.node_of, places)
+
     def finished(self) -> tuple[Vertices, SeparatorTree]:
         """Return the node of each vertex and the tree, with its nodes in postorder."""
         parents = np.concatenate([np.empty(0, np.int64), *self.parents])
@@ -69,11 +88,16 @@ def dissect(
     effort: Effort,
     seed: int,
     tell: Progress = no_progress,
+    processes: Processes = ALONE,
 ) -> tuple[Vertices, SeparatorTree]:
     """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
 
     A node without children is a leaf. `host` is a back end on CPUs, `backend` itself or another
     one; the result is the same. `tell` gets the number of vertices that have a node.
+
+    Several processes separate the nodes of a depth together. As soon as a depth has no large node,
+    and `NODES_PER_PROCESS` nodes for each process, each process dissects some of its nodes, and all
+    that is below them.
 
     Raises
     ------
@@ -81,15 +105,21 @@ def dissect(
         If the graph is too large.
     """
     effort = within_limits(effort, graph)
-    large = LargeNodes(backend, host, effort)
+    large = LargeNodes(backend, host, effort, processes)
     found = Dissection(host, graph.n)
     everything = host.from_host(np.arange(graph.n, dtype=np.int32))
     depth = Depth(whole_graph(host, graph, seed), everything, NO_PARENT)
-    sides = host.full(graph.n, 0)
+    sides, first = host.full(graph.n, 0), 0
     while len(depth.nodes):
         depth = children(host, depth, sides, effort, found)
         tell("order", graph.n - len(depth.vertices), graph.n)
+        if large.processes.size > 1 and is_divided(depth.nodes, processes):
+            first = found.count
+            depth = own_nodes(host, depth, processes)
+            large = replace(large, processes=ALONE)
         sides = separators(large, depth.nodes)
+    if large.processes is not processes:
+        found.join(processes, first)
     return found.finished()
 
 
@@ -123,12 +153,36 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
     is_large = sizes > LARGEST_NODE
     few = ~is_large & (sizes <= effort.small_node)
     many = ~is_large & ~few
+    own: list[Numbers] = []
     for is_chosen, tries in ((few, effort.small_tries), (many, effort.tries)):
-        for batch in nodes.batches(np.flatnonzero(is_chosen), host.threads):
+        chosen = np.flatnonzero(is_chosen)
+        own.append(chosen[large.processes.share(sizes[chosen])])
+        for batch in nodes.batches(own[-1], host.threads):
             Tries(host, nodes, effort, tries, batch).separate(sides)
+    places = np.flatnonzero(nodes.members(np.concatenate(own)))
+    large.processes.exchange(host, sides, places)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)
     return sides
+
+
+def is_divided(nodes: Nodes, processes: Processes) -> bool:
+    """Return whether all nodes are small, and all processes get about equal shares of them."""
+    is_small = bool((nodes.sizes <= LARGEST_NODE).all())
+    return is_small and len(nodes) >= NODES_PER_PROCESS * processes.size
+
+
+def own_nodes(host: Backend, depth: Depth, processes: Processes) -> Depth:
+    """Return the nodes of a depth that this process dissects."""
+    nodes = depth.nodes
+    own = processes.share(nodes.sizes)
+    first, end = nodes.starts[[own.start, own.stop]].tolist()
+    vertices = host.from_host(np.arange(first, end, dtype=np.int32))
+    graph = joined(host, nodes.graph, vertices)
+    starts = nodes.starts[own.start : own.stop + 1] - first
+    return Depth(
+        Nodes(graph, starts, nodes.seeds[own]), depth.vertices[first:end], depth.parents[own]
+    )
 
 
 def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: Dissection) -> Depth:

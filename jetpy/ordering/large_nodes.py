@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
@@ -20,6 +19,7 @@ from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import induced, joined
 from jetpy.ordering.levels import Levels
+from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.tries import Tries, improve_by_flows, refine_separators
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
@@ -31,6 +31,7 @@ from jetpy.workloads.ordering.dissection import (
     separate_bisections,
 )
 from jetpy.workloads.ordering.induced_subgraphs import Selection
+from jetpy.workloads.ordering.separator_flows import Band
 from jetpy.workloads.ordering.separators import SEPARATOR
 
 LARGEST_NODE = 10_000
@@ -40,6 +41,9 @@ LARGEST_COARSE = 5000
 HOPS = 8
 """A band has the vertices within this number of hops, or that of a flow if it is larger."""
 OPTIONS = CoarsenOptions()
+EVERY = slice(None)
+WEIGHTS = [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]
+"""Fields with the weights of the sides and of the separator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,7 @@ def coarsened(
     starts: Numbers,
     weights: Numbers,
     seed: int,
+    processes: Processes = ALONE,
 ) -> list[NodesLevel]:
     """Coarsen until each node is small; return the levels, from the finest on.
 
@@ -80,14 +85,16 @@ def coarsened(
     levels = [NodesLevel(backend, graph, backend.from_host(node_of), starts)]
     while (levels[-1].sizes > LARGEST_COARSE).any():
         salt = (seed + len(levels)) & INT32_MAX
-        coarse = _coarser(levels[-1], host, weights, salt)
+        coarse = _coarser(levels[-1], host, weights, salt, processes)
         if coarse.graph.n > OPTIONS.min_shrink * levels[-1].graph.n:
             break
         levels.append(coarse)
     return levels
 
 
-def _coarser(level: NodesLevel, host: Backend, weights: Numbers, salt: int) -> NodesLevel:
+def _coarser(
+    level: NodesLevel, host: Backend, weights: Numbers, salt: int, processes: Processes
+) -> NodesLevel:
     """Return the next level; nodes that are small enough stay as they are."""
     backend, graph, count = level.backend, level.graph, len(level.sizes)
     is_done = level.sizes <= LARGEST_COARSE
@@ -101,8 +108,8 @@ def _coarser(level: NodesLevel, host: Backend, weights: Numbers, salt: int) -> N
         is_done=backend.from_host(is_done.astype(np.int32)),
         labels=labels,
     )
-    coarsen = coarsening_of(graph, OPTIONS)
-    coarse, coarse_of = coarsen(backend, graph, OPTIONS, max(heaviest, 2), salt, labels)
+    limit = max(heaviest, 2)
+    coarse, coarse_of = processes.coarsen(backend, graph, OPTIONS, limit, salt, labels)
     node_of = inject_parts(backend, coarse.n, coarse_of, level.node_of)
     smaller = host if coarse.size <= backend.host_size else backend
     there, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)
@@ -135,13 +142,28 @@ class BandGraph:
     pinned: Array
 
 
-def band_of(level: NodesLevel, host: Backend, sides: Array, hops: int) -> BandGraph:
-    """Return the bands of the vertices within `hops` hops of the candidates' separators or cuts."""
+def band_of(
+    level: NodesLevel, host: Backend, sides: Array, hops: int, own: slice = EVERY
+) -> BandGraph:
+    """Return the bands of the vertices within `hops` hops of the candidates' separators or cuts.
+
+    Only the tasks `own` have a band: candidate c of node i is task i candidates + c.
+    """
     backend, graph, n = level.backend, level.graph, level.graph.n
     slots, candidates = len(sides), len(sides) // n
     distances, reached = backend.empty(slots), backend.empty(slots)
     search = {"n": n, "graph": graph, "hops": distances}
-    backend.parallel_for(slots, kernels.begin_search, candidates=candidates, sides=sides, **search)
+    first_task, end_task, _ = own.indices(len(level.sizes) * candidates)
+    backend.parallel_for(
+        slots,
+        kernels.begin_search,
+        candidates=candidates,
+        first_task=first_task,
+        end_task=end_task,
+        node_of=level.node_of,
+        sides=sides,
+        **search,
+    )
     for hop in range(hops):
         near = {"hop": hop, "reached": reached}
         count = backend.scan(slots, kernels.list_reached, hops=distances, **near)
@@ -172,11 +194,16 @@ def band_of(level: NodesLevel, host: Backend, sides: Array, hops: int) -> BandGr
 
 @dataclass(frozen=True, eq=False)
 class LargeNodes:
-    """Separates large nodes on any back end; tasks for one thread run on the host."""
+    """Separates large nodes on any back end; tasks for one thread run on the host.
+
+    Several processes coarsen together. Then each process refines some candidates of some nodes on
+    each level, in their bands, and sends their sides to all others.
+    """
 
     backend: Backend
     host: Backend
     effort: Effort
+    processes: Processes = ALONE
 
     def separate(self, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
         """Write the sides of the vertices of the chosen nodes; all arrays are on the host."""
@@ -192,7 +219,7 @@ class LargeNodes:
         backend, host, seed = self.backend, self.host, int(nodes.seeds[0]) & INT32_MAX
         weights = np.add.reduceat(nodes.graph.vertex_weights, nodes.starts[:-1], dtype=np.int64)
         graph = carry_graph(nodes.graph, host, backend)
-        levels = coarsened(backend, host, graph, nodes.starts, weights, seed)
+        levels = coarsened(backend, host, graph, nodes.starts, weights, seed, self.processes)
         coarse = levels.pop()
         found = self._separate_coarsest(coarse, nodes.seeds)
         if not levels:
@@ -218,16 +245,17 @@ class LargeNodes:
         """
         host, effort = self.host, self.effort
         nodes = Nodes(carry_graph(level.graph, level.backend, host), level.starts, seeds)
-        batches = nodes.batches(np.arange(len(nodes)), host.threads)
-        if level.coarse_of is None:
-            sides = host.empty(nodes.graph.n)
-            for batch in batches:
+        n, own = nodes.graph.n, np.arange(len(nodes))[self.processes.share(nodes.sizes)]
+        is_last = level.coarse_of is None
+        count = 1 if is_last else effort.tries
+        sides = host.empty(count * n)
+        for batch in nodes.batches(own, host.threads):
+            if is_last:
                 Tries(host, nodes, effort, effort.tries, batch).separate(sides)
-            return sides
-        sides = host.empty(nodes.graph.n * effort.tries)
-        inner = replace(effort, skew=0)
-        for batch in batches:
-            Tries(host, nodes, inner, effort.tries, batch).propose(sides)
+            else:
+                Tries(host, nodes, replace(effort, skew=0), effort.tries, batch).propose(sides)
+        places = np.flatnonzero(np.tile(nodes.members(own), count))
+        self.processes.exchange(host, sides, places)
         return sides
 
     def _refine(
@@ -238,10 +266,11 @@ class LargeNodes:
         Return the weights of their sides (int64, shape (nodes, candidates, 3)), and on the finest
         level the best candidate of each node (int32, shape (nodes,), on the host).
         """
-        host, effort, backend = self.host, self.effort, level.backend
-        band = band_of(level, host, sides, max(HOPS, effort.hops))
+        host, effort, backend, processes = self.host, self.effort, level.backend, self.processes
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
+        own = processes.share(np.repeat(level.sizes, candidates))
+        band = band_of(level, host, sides, max(HOPS, effort.hops), own)
         levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
         host.run_tasks(
             tasks,
@@ -258,13 +287,24 @@ class LargeNodes:
         host.run_tasks(
             tasks, kernels.refine_bisection_bands, passes=effort.passes, levels=levels, **both
         )
+        rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)
+
+        def exchange_weights() -> None:
+            found = processes.gather(host, rows[own][:, WEIGHTS].ravel())
+            rows[:, WEIGHTS] = found.reshape(tasks, len(WEIGHTS))
+
         best = host.full(count, 0)
         if is_finest:
             host.run_tasks(tasks, separate_bisections, tries=candidates, levels=levels)
         if is_finest or candidates > 1:
             refine_separators(host, levels, tasks, effort)
         if is_finest:
-            improve_by_flows(host, levels, count, candidates, effort)
+            is_foreign = np.ones(tasks, bool)
+            is_foreign[own] = False
+            host.to_host(levels.bands.bands).reshape(tasks, Band.COUNT)[is_foreign, Band.FAILED] = 1
+            improve_by_flows(host, levels, count, candidates, effort, exchange_weights)
+        exchange_weights()
+        if is_finest:
             host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)
         backend.parallel_for(
             band.graph.n,
@@ -273,8 +313,8 @@ class LargeNodes:
             band_sides=carry(levels.sides, host, backend),
             sides=sides,
         )
-        rows = host.to_host(levels.numbers).reshape(count, candidates, Field.COUNT)
-        after = rows[:, :, [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]]
+        processes.exchange(backend, sides, band.selection.slots)
+        after = rows[:, WEIGHTS].reshape(side_weights.shape)
         if not is_finest:
             after[:, ::2, SEPARATOR] = 0  # a cut, because these candidates are bisections
         return after, best

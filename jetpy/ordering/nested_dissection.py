@@ -25,6 +25,7 @@ from jetpy.ordering.dissection import dissect
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.ordering import Ordering
+from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic, analysed, pattern_graph
@@ -159,18 +160,27 @@ def leased(
 
 
 def dissected(
-    engine: Backend, host: Backend, graph: Graph, effort: Effort, seed: int, tell: Progress
+    engine: Backend,
+    host: Backend,
+    graph: Graph,
+    effort: Effort,
+    seed: int,
+    tell: Progress,
+    processes: Processes = ALONE,
 ) -> tuple[Permutation, SeparatorTree]:
-    """Return the order of elimination (int32, shape (n,)) and its separator tree."""
+    """Return the order of elimination (int32, shape (n,)) and its separator tree.
+
+    The processes find the same ones as a single process. Each has the whole graph.
+    """
     compression = compress(graph)
     groups = compression.graph
-    node_of, tree = dissect(engine, host, groups, effort, seed, tell)
+    node_of, tree = dissect(engine, host, groups, effort, seed, tell, processes)
     # vertices by node, because all that follows reads the rows of nodes
     vertices = np.argsort(node_of, kind="stable").astype(np.int32)
     by_node = download(host, joined(host, upload(host, groups), host.from_host(vertices)))
-    order = block_orders(host, by_node, node_of[vertices], len(tree))
+    order = block_orders(host, by_node, node_of[vertices], len(tree), processes)
     if effort.choice:
-        order, tree = choose(host, by_node, order, tree)
+        order, tree = choose(host, by_node, order, tree, processes)
     order = vertices[order]
     return compression.expand(order), _with_rows(tree, order, compression)
 

@@ -12,6 +12,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language import Width
 from jetpy.ordering.batches import batches
+from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import minimum_degree, quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Block, Cost, Quotient
@@ -53,7 +54,13 @@ class BlockOrders:
     paths: Costs
 
 
-def block_orders(host: Backend, graph: Graph, block_of: Permutation, count: int) -> Permutation:
+def block_orders(
+    host: Backend,
+    graph: Graph,
+    block_of: Permutation,
+    count: int,
+    processes: Processes = ALONE,
+) -> Permutation:
     """Order the vertices of blocks by approximate minimum degree, each block separately.
 
     The degrees count the neighbours outside of the block, too, which are its halo.
@@ -66,13 +73,25 @@ def block_orders(host: Backend, graph: Graph, block_of: Permutation, count: int)
     block_of : int32, shape (n,)
         Block of each vertex, in 0..count - 1; -1 for a vertex that is not ordered.
     count : int
+    processes : Processes
+        Each process orders some blocks.
 
     Returns
     -------
     int32, shape (number of vertices in blocks,)
         The vertices of block 0 in order of elimination, then block 1, and so on.
     """
-    return eliminated_blocks(host, graph, block_of, count, np.empty(0)).order
+    own = processes.share(np.bincount(block_of + 1, minlength=count + 1)[1:])
+    is_own = (own.start <= block_of) & (block_of < own.stop)
+    own_block_of = np.where(is_own, block_of - own.start, -1).astype(np.int32)
+    found = eliminated_blocks(host, graph, own_block_of, own.stop - own.start, np.empty(0))
+    return gathered(processes, host, found).order
+
+
+def gathered(processes: Processes, host: Backend, found: BlockOrders) -> BlockOrders:
+    """Return the orders that all processes have found, in rank order."""
+    arrays = (found.order, found.operations, found.paths)
+    return BlockOrders(*(processes.gather(host, array) for array in arrays))
 
 
 def eliminated_blocks(

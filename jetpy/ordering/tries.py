@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -155,12 +156,23 @@ def refine_separators(host: Backend, levels: Levels, tasks: int, effort: Effort)
     )
 
 
-def improve_by_flows(host: Backend, levels: Levels, count: int, tries: int, effort: Effort) -> None:
-    """Improve the best separators of `count` nodes by flows and passes, by turns."""
+def improve_by_flows(
+    host: Backend,
+    levels: Levels,
+    count: int,
+    tries: int,
+    effort: Effort,
+    exchange_weights: Callable[[], None] = lambda: None,
+) -> None:
+    """Improve the best separators of `count` nodes by flows and passes, by turns.
+
+    `exchange_weights` sets the weights of the sides of tries that other processes refine.
+    """
     if not effort.hops:
         return
     bands, tasks = levels.bands, count * tries
     for _ in range(MAX_FLOWS):
+        exchange_weights()
         select = {"tries": tries, "levels": levels, "bands": bands.bands}
         host.run_tasks(count, kernels.select_tries, **select)
         host.run_tasks(

@@ -18,9 +18,9 @@ def test_processes_without_gpus_share_the_threads(
     monkeypatch.setattr(api, "_count_gpus", lambda: 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
     with ExitStack() as leases:
-        engine = api._engine(leases, (1, 3), name, threads=None, device=None)
+        engine = api.engine_of_process(leases, (1, 3), name, threads=None, device=None)
         assert (engine.name, engine.threads) == ("cpu", 2)
     with ExitStack() as leases:
-        assert api._engine(leases, (0, 9), name, threads=None, device=None).threads == 1
+        assert api.engine_of_process(leases, (0, 9), name, threads=None, device=None).threads == 1
     with ExitStack() as leases:
-        assert api._engine(leases, (0, 3), name, threads=4, device=None).threads == 4
+        assert api.engine_of_process(leases, (0, 3), name, threads=4, device=None).threads == 4

@@ -254,7 +254,7 @@ def test_mixed_gpus_and_cpus_are_refused_unless_auto(
     def engine(leases: Any, neighbours: Any, asked: str, **_: Any) -> CpuBackend:
         return next(kinds) if asked == name else CpuBackend(1)
 
-    monkeypatch.setattr("jetpy.distributed.api._engine", engine)
+    monkeypatch.setattr("jetpy.distributed.api.engine_of_process", engine)
     bounds = evenly(GRID.n, 2)
 
     def run(comm: Communicator) -> Any:
@@ -277,7 +277,7 @@ def test_a_full_gpu_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("jetpy.distributed.api._engine", lambda *_, **__: Full(1))
+    monkeypatch.setattr("jetpy.distributed.api.engine_of_process", lambda *_, **__: Full(1))
     monkeypatch.setattr("jetpy.distributed.run.solve_level", fail)
     with pytest.raises(OutOfMemoryError, match="a graph of 600 vertices and 1,150 edges needs"):
         jetpy.distributed.partition(None, (GRID.indptr, GRID.indices), 4)

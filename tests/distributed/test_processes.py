@@ -40,6 +40,7 @@ for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 """
 ON_ONE_GPU = "tests.distributed.on_one_gpu"
+ORDERED = Path(__file__).with_name("ordered.py")
 
 
 def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
@@ -164,6 +165,13 @@ def test_error_in_one_process_ends_all(fault: str, message: str) -> None:
     assert message in done.stderr
     assert "finished" not in done.stdout
     assert time.perf_counter() - started < MAX_SECONDS / 2
+
+
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_orders_are_equal(size: int) -> None:
+    done = launched(size, str(ORDERED))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["equal"] * size
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -1,7 +1,7 @@
 """Exchange of vertices for two-hop matching: one process receives and pairs a whole group.
 
-The record of a vertex contains its key, weight and digest. The key packs the group and the global
-id.
+The record of a vertex contains its key, weight, digest, and part if coarsening keeps parts apart.
+The key packs the group and the global id.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ import pykokkos as pk
 
 from jetpy.workloads.coarsening.two_hop import NO_KEY
 from jetpy.workloads.common.ghosts import owned_global_id
-from jetpy.workloads.common.groups import NO_VERTEX, Graph, Weight
+from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, Weight
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 RECORD_WORDS = 3
 """Words (int64) of the record of a vertex."""
 DIGEST = RECORD_WORDS - 1
-"""Index of the digest in a record."""
+"""Index of the part and the digest, packed, in a record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,7 @@ class OutgoingVertices:
     keys: pk.View1D[pk.int64]  # group and local id, packed
     target_ranks: pk.View1D[pk.int32]
     processes: int  # number of processes
+    digests: pk.View1D[pk.int32]  # by local id
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class ReceivedVertices:
     ids: pk.View1D[pk.int32]
     vertex_weights: pk.View1D[Weight]
     digests: pk.View1D[pk.int32]
+    parts: pk.View1D[pk.int32]
 
 
 @pk.workunit
@@ -61,7 +63,7 @@ def pack_vertices(
     i: int,
     outgoing: OutgoingVertices,
     order: pk.View1D[pk.int64],
-    digests: pk.View1D[pk.int32],
+    constraints: Constraints,
     graph: Graph,
     vertices: pk.View1D[pk.int32],
     send_buffer: pk.View1D[pk.int64],
@@ -72,7 +74,10 @@ def pack_vertices(
     vertices[i] = v
     send_buffer[RECORD_WORDS * i] = pack(upper_of(key), owned_global_id(v, graph))
     send_buffer[RECORD_WORDS * i + 1] = graph.vertex_weights[v]
-    send_buffer[RECORD_WORDS * i + DIGEST] = digests[v]
+    part: int = 0
+    if constraints.within_parts:
+        part = constraints.parts[v]
+    send_buffer[RECORD_WORDS * i + DIGEST] = pack(part, outgoing.digests[v])
 
 
 @pk.workunit
@@ -88,7 +93,8 @@ def unpack_vertices(i: int, received: ReceivedVertices):
     received.ids[i] = lower_of(received.recv_buffer[record])
     received.keys[i] = pack(upper_of(received.recv_buffer[record]), i)
     received.vertex_weights[i] = received.recv_buffer[record + 1]
-    received.digests[i] = received.recv_buffer[record + DIGEST]
+    received.digests[i] = lower_of(received.recv_buffer[record + DIGEST])
+    received.parts[i] = upper_of(received.recv_buffer[record + DIGEST])
 
 
 @pk.workunit

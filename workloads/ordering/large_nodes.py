@@ -61,12 +61,21 @@ def begin_search(
     slot: int,
     n: int,
     candidates: int,
+    first_task: int,
+    end_task: int,
+    node_of: pk.View1D[pk.int32],
     graph: Graph,
     sides: pk.View1D[pk.int32],
     hops: pk.View1D[pk.int32],
 ):
-    """Start from the separators, and from the vertices of bisections with edges between sides."""
+    """Start from the separators, and from the vertices of bisections with edges between sides.
+
+    Only some tasks have a search: candidate c of node i is task i candidates + c.
+    """
     hops[slot] = FAR
+    task: int = node_of[slot % n] * candidates + slot // n
+    if task < first_task or task >= end_task:
+        return
     if not is_bisection(slot // n, candidates):
         if sides[slot] == SEPARATOR:
             hops[slot] = 0

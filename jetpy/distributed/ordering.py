@@ -1,0 +1,247 @@
+"""Nested dissection of a matrix whose rows are distributed over processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy import choices
+from jetpy.coarsening.constraints import constrain
+from jetpy.coarsening.matching import shake_hands
+from jetpy.coarsening.methods import is_dense
+from jetpy.coarsening.two_hop import match_two_hop
+from jetpy.device.device_graph import DeviceGraph, with_required_width
+from jetpy.distributed.api import agree_on_input, communicator, engine_of_process
+from jetpy.distributed.block import Block
+from jetpy.distributed.communicator import Communicator, starts_of
+from jetpy.distributed.contraction import contract_pieces
+from jetpy.distributed.faults import agreed, ending_all, run_collectively
+from jetpy.distributed.gathering import gather_graph
+from jetpy.distributed.levels import SMALL
+from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
+from jetpy.distributed.two_hop import PairElsewhere
+from jetpy.engines.base import Array, Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.errors import GraphError
+from jetpy.graph.checks import whole_number
+from jetpy.graph.csr import Graph
+from jetpy.multilevel.execution import execute
+from jetpy.multilevel.outcome import cpu_threads
+from jetpy.ordering.effort import Effort
+from jetpy.ordering.nested_dissection import chosen_effort, dissected
+from jetpy.ordering.processes import Processes, shares
+from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.ordering.symbolic import Permutation, pattern_graph
+from jetpy.problem.options import CoarsenOptions
+from jetpy.progress import Progress, ProgressOption
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedOrdering:
+    """An order of the rows of a distributed matrix.
+
+    All processes have the same attributes, except for `iperm`, `first`, `threads` and `seconds`.
+
+    Attributes
+    ----------
+    iperm : int32, shape (n_owned,)
+        Place of each owned row, as `Ordering.iperm` has it for all rows.
+    perm : int32, shape (n,)
+        The row in each place: the permutation of all rows.
+    tree : SeparatorTree
+        The separators and leaves of the whole matrix.
+    first : int
+        Global id of the first owned row.
+    n : int
+        Number of rows of the whole matrix.
+    threads, processes : int
+        Number of CPU threads of this process, and number of processes.
+    seconds : float
+        Wall seconds of this process, without the time to gather the matrix and to compile kernels.
+    """
+
+    iperm: Permutation
+    perm: Permutation
+    tree: SeparatorTree
+    first: int
+    n: int
+    threads: int
+    processes: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        separators = int((~self.tree.is_leaf).sum())
+        return (
+            f"DistributedOrdering(n = {self.n}, {separators} separators, processes "
+            f"{self.processes}, {self.seconds:.3g} s)"
+        )
+
+
+def nested_dissection(
+    comm: Any,
+    block: Any,
+    *,
+    vtxdist: npt.ArrayLike | None = None,
+    preset: choices.OrderingPreset = "default",
+    tries: int | None = None,
+    leaf_size: int | None = None,
+    imbalances: Sequence[float] | None = None,
+    largest_side: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: ProgressOption = None,
+) -> DistributedOrdering:
+    """Order a sparse symmetric matrix by nested dissection, with several processes. Collective.
+
+    All processes must pass the same options. The order equals that of `jetpy.nested_dissection` for
+    the whole matrix, whatever the number of processes and their blocks. Every process gathers the
+    pattern of the whole matrix, so more processes save time, but no memory. It runs on CPUs.
+
+    Parameters
+    ----------
+    comm, vtxdist, threads, progress
+        As for `partition`.
+    block : tuple of arrays
+        (indptr, indices) of the owned rows, possibly none, as for `partition`. Only the positions
+        of the entries matter. They may include the diagonal.
+    preset, tries, leaf_size, imbalances, largest_side, seed
+        As for `jetpy.nested_dissection`.
+
+    Returns
+    -------
+    DistributedOrdering
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `jetpy.nested_dissection`, in all processes; the message names the lowest rank with
+        an error. Any other exception in one process ends all processes (MPI_Abort).
+    """
+
+    def arguments() -> tuple[Effort, int]:
+        effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
+        return effort, whole_number("seed", seed)
+
+    group = communicator(comm)
+    with ending_all(group), ExitStack() as stack:
+        (effort, own_seed), own, blocks = agree_on_input(group, block, vtxdist, arguments)
+        lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
+        host = run_collectively(group, lambda: lease(threads=threads))
+        graph = gather_pattern(group, host, own)
+        engine = with_required_width(host, graph)
+
+        def work(engine: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
+            processes = SeveralProcesses(group) if group.size > 1 else Processes()
+            with engine.using(), Stopwatch(engine, "order") as watch:
+                try:
+                    found = dissected(engine, engine, graph, effort, own_seed, tell, processes)
+                except GraphError as error:  # of all processes, which have the same graph
+                    agreed(error)
+                    raise
+            return *found, watch.seconds
+
+        shown = progress if group.rank == 0 else None
+        (perm, tree, seconds), _ = execute(work, engine, shown, (graph.n, graph.m))
+        iperm = np.empty_like(perm)
+        iperm[perm] = np.arange(graph.n, dtype=np.int32)
+        return DistributedOrdering(
+            iperm=iperm[blocks.first : blocks.end].copy(),
+            perm=perm,
+            tree=tree,
+            first=blocks.first,
+            n=graph.n,
+            threads=cpu_threads(engine),
+            processes=group.size,
+            seconds=seconds,
+        )
+
+
+def gather_pattern(comm: Communicator, host: Backend, block: Block) -> Graph:
+    """Return the pattern of the whole matrix on every process. Collective.
+
+    Raises
+    ------
+    GraphError
+        If it is not symmetric, or breaks a rule of `as_graph`.
+    """
+    degrees = comm.gather(host, np.diff(block.indptr))
+    indices = comm.gather(host, block.indices)
+    pattern = starts_of(degrees), indices
+    return run_collectively(comm, lambda: pattern_graph(pattern, None, symmetrize=False))
+
+
+@dataclass(frozen=True, eq=False)
+class GatheredGraph(DeviceGraph):
+    """A coarse graph on every process, and the piece of this process."""
+
+    piece: Piece
+
+
+class SeveralProcesses(Processes):
+    """The processes of a communicator.
+
+    Parameters
+    ----------
+    comm : Communicator
+    """
+
+    def __init__(self, comm: Communicator) -> None:
+        self.rank, self.size, self._comm = comm.rank, comm.size, comm
+
+    def gather(self, backend: Backend, array: Array) -> Array:
+        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
+        return self._comm.gather(backend, array)
+
+    def coarsen(
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        options: CoarsenOptions,
+        heaviest: int,
+        salt: int,
+        labels: Array,
+    ) -> tuple[DeviceGraph, Array]:
+        """Coarsen a large graph in pieces, and gather the coarse graph on all processes.
+
+        Every process coarsens graphs with at most `SMALL` vertices and directed edges together.
+        """
+        if graph.size <= SMALL or is_dense(graph, options) or options.method != "two-hop":
+            return super().coarsen(backend, graph, options, heaviest, salt, labels)
+        piece = graph.piece if isinstance(graph, GatheredGraph) else self._piece(backend, graph)
+        own_labels = backend.xp.concatenate(
+            (labels[piece.blocks.first : piece.blocks.end], labels[piece.halo.ghosts])
+        )
+        constraints = constrain(backend, piece, heaviest, own_labels)
+        match = shake_hands(backend, piece, options, constraints, salt)
+        partners = piece.halo.ids_of(match[: piece.n_owned])
+        match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))
+        coarse, coarse_of = contract_pieces(backend, piece, partners)
+        ids = self._comm.gather(backend, coarse.halo.ids_of(coarse_of))
+        whole = gather_graph(backend, coarse)
+        arrays = whole.indptr, whole.indices, whole.edge_weights, whole.vertex_weights
+        return GatheredGraph(*arrays, whole.edge_weight, whole.long_rows, coarse), ids
+
+    def _piece(self, backend: Backend, graph: DeviceGraph) -> Piece:
+        """Return the piece of this process; all pieces have about equal numbers of entries."""
+        offsets = backend.to_host(graph.indptr)
+        blocks = Blocks(self._comm, shares(np.diff(offsets).astype(np.int64) + 1, self.size))
+        first, end = blocks.first, blocks.end
+        entries = slice(int(offsets[first]), int(offsets[end]))
+        indices, ghosts = localize(backend, blocks, graph.indices[entries])
+        weights = graph.edge_weights[entries]
+        return make_piece(
+            backend,
+            blocks,
+            ghosts,
+            graph.indptr[first : end + 1] - graph.indptr[first],
+            indices,
+            weights,
+            graph.vertex_weights[first:end],
+            int(weights.sum(dtype=np.int64)),
+        )

@@ -1,0 +1,23 @@
+"""A program that orders a cube with several processes, and again with each of them alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from mpi4py import MPI
+
+import jetpy
+import jetpy.distributed
+from jetpy.distributed import ordering
+
+SIDE = 28
+"""The cube has a large node."""
+
+if __name__ == "__main__":
+    ordering.SMALL = 30_000
+    world = MPI.COMM_WORLD
+    block = jetpy.distributed.cube(world, SIDE, SIDE, SIDE)
+    found = jetpy.distributed.nested_dissection(world, block, threads=1)
+    expected = jetpy.nested_dissection(jetpy.generators.cube(SIDE, SIDE, SIDE), threads=1)
+    own = expected.iperm[found.first :][: len(found.iperm)]
+    is_equal = np.array_equal(found.perm, expected.perm) and np.array_equal(found.iperm, own)
+    print("equal" if is_equal else "different", flush=True)

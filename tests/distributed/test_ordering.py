@@ -1,0 +1,299 @@
+"""`jetpy.distributed.nested_dissection`: the order of one process, and refused input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import jetpy
+import jetpy.distributed
+from jetpy import generators
+from jetpy.device.backends import lease
+from jetpy.device.device_graph import DeviceGraph, download, upload
+from jetpy.distributed import ordering
+from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.ordering import SeveralProcesses
+from jetpy.errors import GraphError, OptionError
+from jetpy.ordering import dissection, large_nodes
+from jetpy.ordering.large_nodes import OPTIONS
+from jetpy.ordering.processes import ALONE, Processes, shares
+from tests.distributed.test_pieces import evenly
+from tests.distributed.threads import run_on_threads
+from tests.graphs import edge_dict, random_graph
+
+pytestmark = pytest.mark.usefixtures("compiled")
+GRID = generators.grid(30, 20)
+
+
+def pattern(matrix: Any) -> sp.csr_array:
+    """Return the symmetric pattern of a matrix."""
+    csr = sp.csr_array(matrix)
+    return sp.csr_array((csr + csr.T) != 0).astype(np.int32)
+
+
+def with_dense_rows() -> sp.csr_array:
+    grid = sp.lil_array((420, 420))
+    near = generators.grid(20, 20)
+    grid[near.sources(0, 400), near.indices] = 1
+    grid[[400, 410]] = 1
+    return pattern(grid)
+
+
+def matrix_of(graph: jetpy.Graph) -> sp.csr_array:
+    rows = np.ones(len(graph.indices), np.int32), graph.indices, graph.indptr
+    return sp.csr_array(rows, shape=(graph.n, graph.n))
+
+
+PATTERNS = {
+    "mesh": matrix_of(generators.delaunay(1200, seed=2)),
+    "cube": matrix_of(generators.cube(9, 10, 11)),
+    "network": matrix_of(generators.rmat(9, 4)),
+    "disconnected": sp.block_diag(
+        [matrix_of(generators.grid(20, 20)), np.zeros((50, 50)), *[np.ones((3, 3))] * 20],
+        format="csr",
+    ),
+    "dense rows": with_dense_rows(),
+    "equal rows": pattern(np.kron(matrix_of(generators.grid(10, 12)).toarray(), np.ones((3, 3)))),
+}
+FEW = {
+    "nothing": sp.csr_array((0, 0)),
+    "one row": sp.csr_array((1, 1)),
+    "no entries": sp.csr_array((4, 4)),
+    "a path": pattern(np.eye(7, k=1)),
+}
+
+
+@contextmanager
+def small_limits() -> Iterator[None]:
+    """Let small graphs have large nodes, and levels in pieces."""
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        enter(patch.multiple(large_nodes, LARGEST_COARSE=60))
+        enter(patch.multiple(dissection, LARGEST_NODE=150, NODES_PER_PROCESS=2))
+        enter(patch.multiple(ordering, SMALL=300))
+        yield
+
+
+def order(comm: Any, matrix: sp.csr_array, bounds: Any = None, **options: Any) -> Any:
+    """Order a matrix; each process passes a block of its rows."""
+    size, rank = (1, 0) if comm is None else (comm.size, comm.rank)
+    bounds = evenly(matrix.shape[0], size) if bounds is None else bounds
+    own = matrix[bounds[rank] : bounds[rank + 1]]
+    block = own.indptr.astype(np.int64), own.indices.astype(np.int64)
+    return jetpy.distributed.nested_dissection(comm, block, threads=1, **options)
+
+
+def check(matrix: sp.csr_array, size: int, **options: Any) -> None:
+    expected = jetpy.nested_dissection(matrix, threads=1, **options)
+    assert expected.tree is not None
+    results = run_on_threads(size, partial(order, matrix=matrix, **options))
+    assert np.array_equal(np.concatenate([r.iperm for r in results]), expected.iperm)
+    for found in results:
+        assert np.array_equal(found.perm, expected.perm)
+        assert np.array_equal(found.tree.parents, expected.tree.parents)
+        assert np.array_equal(found.tree.starts, expected.tree.starts)
+        assert np.array_equal(found.iperm, expected.iperm[found.first :][: len(found.iperm)])
+        assert (found.n, found.processes, found.threads) == (matrix.shape[0], size, 1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "size"),
+    [("fast", 2), ("fast", 3), ("default", 1), ("default", 2), ("default", 5), ("best", 3)],
+)
+@pytest.mark.parametrize("name", PATTERNS)
+def test_order_equals_that_of_one_process(name: str, preset: str, size: int) -> None:
+    with small_limits():
+        check(PATTERNS[name], size, preset=preset, leaf_size=30, seed=size)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_more_processes_than_rows(name: str) -> None:
+    check(FEW[name], 9, preset="best", leaf_size=2)
+
+
+def test_all_steps_are_shared() -> None:
+    """Each process refines bands, dissects subtrees, and coarsens pieces."""
+    steps: set[tuple[int, str]] = set()
+    band_of, own_nodes = large_nodes.band_of, dissection.own_nodes
+    shared = ordering.shake_hands
+
+    def bands(level: Any, host: Any, sides: Any, hops: int, own: slice) -> Any:
+        found = band_of(level, host, sides, hops, own)
+        steps.add((len(found.selection.slots) > 0, "bands"))
+        return found
+
+    def nodes(host: Any, depth: Any, processes: Processes) -> Any:
+        found = own_nodes(host, depth, processes)
+        assert 0 < len(found.nodes) < len(depth.nodes)
+        steps.add((processes.rank, "nodes"))
+        return found
+
+    def hands(backend: Any, piece: Any, *others: Any) -> Any:
+        assert 0 < piece.n_owned < piece.global_n
+        steps.add((piece.blocks.comm.rank, "pieces"))
+        return shared(backend, piece, *others)
+
+    with small_limits(), ExitStack() as stack:
+        stack.enter_context(patch.multiple(large_nodes, band_of=bands))
+        stack.enter_context(patch.multiple(dissection, own_nodes=nodes))
+        stack.enter_context(patch.multiple(ordering, shake_hands=hands))
+        run_on_threads(2, partial(order, matrix=PATTERNS["mesh"], leaf_size=10))
+    assert steps >= {(rank, step) for rank in (0, 1) for step in ("nodes", "pieces")}
+    assert (1, "bands") in steps
+
+
+def test_blocks_may_be_empty_and_uneven() -> None:
+    matrix = PATTERNS["mesh"]
+    bounds = np.array([0, 0, 1000, 1000, 1200])
+    expected = jetpy.nested_dissection(matrix, preset="fast").iperm
+    results = run_on_threads(4, partial(order, matrix=matrix, bounds=bounds, preset="fast"))
+    assert [len(found.iperm) for found in results] == [0, 1000, 0, 200]
+    assert np.array_equal(np.concatenate([found.iperm for found in results]), expected)
+
+
+def test_the_diagonal_does_not_matter() -> None:
+    matrix = PATTERNS["mesh"]
+    full = sp.csr_array(matrix + sp.eye_array(matrix.shape[0], dtype=np.int32))
+    for found in run_on_threads(2, partial(order, matrix=full)):
+        assert np.array_equal(found.perm, jetpy.nested_dissection(matrix).perm)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        generators.delaunay(500, seed=3),
+        random_graph(300, 500, 5, weighted=True),
+        generators.rmat(9, 2),
+    ],
+    ids=["mesh", "random", "leaves"],
+)
+def test_pieces_coarsen_within_labels_as_one_device(graph: jetpy.Graph, size: int) -> None:
+    """Two-hop matching, too: with few edges, many vertices have no free neighbour."""
+    labels = np.random.default_rng(4).integers(0, 3, graph.n).astype(np.int32)
+
+    def coarsened(processes: Processes) -> list[Any]:
+        found, of_vertices = [], labels
+        with lease("cpu", 1) as host, host.using():
+            level: DeviceGraph = upload(host, graph)
+            for salt in range(3):
+                level, coarse_of = processes.coarsen(host, level, OPTIONS, 20, salt, of_vertices)
+                of_coarse = np.full(level.n, -1, np.int32)
+                of_coarse[coarse_of] = of_vertices
+                assert (of_coarse[coarse_of] == of_vertices).all()
+                of_vertices = of_coarse
+                whole = download(host, level)
+                found.append((coarse_of.tolist(), edge_dict(whole), whole.vertex_weights.tolist()))
+        return found
+
+    with small_limits(), patch.multiple(ordering, SMALL=10):
+        expected = coarsened(ALONE)
+        for found in run_on_threads(size, lambda comm: coarsened(SeveralProcesses(comm))):
+            assert found == expected
+
+
+@pytest.mark.parametrize("preset", ["fast", "default", "best"])
+@pytest.mark.parametrize("name", ["mesh", "cube", "network"])
+def test_the_order_of_entries_of_coarse_rows_does_not_matter(name: str, preset: Any) -> None:
+    """It depends on the pieces."""
+    random = np.random.default_rng(6)
+    coarsen = Processes.coarsen
+
+    def shuffled(self: Processes, *arguments: Any) -> Any:
+        coarse, coarse_of = coarsen(self, *arguments)
+        rows = np.repeat(np.arange(coarse.n), np.diff(coarse.indptr))
+        entries = np.lexsort((random.random(coarse.nnz), rows))
+        for array in (coarse.indices, coarse.edge_weights):
+            array[:] = array[entries]
+        return coarse, coarse_of
+
+    with small_limits():
+        expected = jetpy.nested_dissection(PATTERNS[name], preset=preset, threads=1)
+        with patch.object(Processes, "coarsen", shuffled):
+            found = jetpy.nested_dissection(PATTERNS[name], preset=preset, threads=1)
+    assert np.array_equal(found.perm, expected.perm)
+
+
+def test_only_the_first_process_reports_progress() -> None:
+    calls: list[tuple[int, str, int, int]] = []
+
+    def run(comm: Communicator) -> Any:
+        def tell(*call: Any) -> None:
+            calls.append((comm.rank, *call))
+
+        return order(comm, PATTERNS["mesh"], progress=tell)
+
+    run_on_threads(2, run)
+    assert {rank for rank, *_ in calls} == {0}
+    assert any(stage == "order" for _, stage, *_ in calls)
+
+
+def test_repr() -> None:
+    found = order(None, matrix_of(GRID))
+    separators = int((~found.tree.is_leaf).sum())
+    assert repr(found).startswith(f"DistributedOrdering(n = 600, {separators} separators, ")
+
+
+def one_way(comm: Communicator) -> Any:
+    blocks = (([0, 1], [1]), ([0, 0], []))
+    indptr, indices = blocks[comm.rank]
+    return np.array(indptr), np.array(indices, int)
+
+
+@pytest.mark.parametrize("threads", [1, 0])
+def test_bad_input_is_refused_on_all_ranks(threads: int) -> None:
+    raised = []
+
+    def run(comm: Communicator) -> None:
+        try:
+            jetpy.distributed.nested_dissection(comm, one_way(comm), threads=threads)
+        except jetpy.JetpyError as found:
+            raised.append(found)
+
+    run_on_threads(2, run)
+    assert [type(found) for found in raised] == [GraphError if threads else OptionError] * 2
+
+
+def test_a_graph_that_is_too_large_is_refused_on_all_ranks() -> None:
+    def run(comm: Communicator) -> str:
+        with pytest.raises(GraphError) as raised:
+            order(comm, matrix_of(GRID))
+        return str(raised.value)
+
+    with patch.multiple(dissection, most_tries=lambda n, nnz: 0):
+        for message in run_on_threads(2, run):
+            assert "nested dissection takes fewer than" in message
+
+
+@pytest.mark.parametrize("options", [{"seed": 1}, {"preset": "fast"}, {"tries": 3}])
+def test_different_option_on_another_rank_is_refused(options: dict[str, Any]) -> None:
+    def run(comm: Communicator) -> Any:
+        return order(comm, matrix_of(GRID), **(options if comm.rank else {}))
+
+    with pytest.raises(OptionError, match="process 1 passes"):
+        run_on_threads(2, run)
+
+
+def test_vtxdist_is_checked() -> None:
+    with pytest.raises(GraphError, match="vtxdist does not match"):
+        run_on_threads(2, partial(order, matrix=matrix_of(GRID), vtxdist=[0, 1, 600]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_shares_are_consecutive_and_about_equal(size: int) -> None:
+    random = np.random.default_rng(size)
+    for count in (0, 1, 2, 40):
+        costs = random.integers(0, 100, count)
+        starts = shares(costs, size)
+        assert (starts[0], starts[-1], len(starts)) == (0, count, size + 1)
+        assert (np.diff(starts) >= 0).all()
+        before = np.append(0, np.cumsum(costs))[starts]
+        ideal = costs.sum() * np.arange(size + 1) / size
+        assert (np.abs(before - ideal) <= costs.max(initial=0)).all()
