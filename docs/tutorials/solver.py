@@ -268,7 +268,8 @@ for name, found in times.items():
         print(f"{label:15}", *columns, f"{once + each:9.2f} {once + 50 * each:10.2f}")
 
 # %%
-# These times differ from machine to machine. The nonzeros of L are always the same:
+# These times differ from run to run. With the same versions of the packages, the
+# nonzeros of L are always the same:
 
 for name, found in nonzeros.items():
     print(f"{name}, nonzeros of L:")
