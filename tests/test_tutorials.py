@@ -25,6 +25,7 @@ WRITTEN = {
     "pooling": {"pooling.png"},
     "multigrid": {"multigrid.png"},
     "ordering": {"ordering.png"},
+    "solver": {"solver.png"},
     "ranks": {"ranks.txt", "hosts.txt", "ranks.png"},
     "circuit": {"circuit.npz", "circuit.png"},
 }
