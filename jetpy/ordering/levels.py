@@ -70,8 +70,9 @@ class Levels:
             return backend.empty(vertices)
 
         numbers = backend.empty(tasks * Field.COUNT, np.int64)
-        first = Queue(backend.empty(vertices, np.int64), empty(), empty(), numbers)
-        second = Queue(backend.empty(vertices, np.int64), empty(), empty(), numbers)
+        keys, other_keys = (backend.empty(vertices + tasks, np.int64) for _ in range(2))
+        first = Queue(keys, empty(), empty(), numbers)
+        second = Queue(other_keys, empty(), empty(), numbers)
         internal, external, moved, coarse_of = empty(), empty(), empty(), empty()
         edge_weights = backend.empty(entries)
         bands = Bands(

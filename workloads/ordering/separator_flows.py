@@ -248,12 +248,20 @@ def search(
 
 
 @pk.function
+def first_count(here: int, row: int, state: Separations) -> int:
+    """Return the index of the first count of a task, which has one more count than vertices."""
+    begin: int = state.numbers[here + Field.BEGIN]
+    return begin + row // Band.COUNT
+
+
+@pk.function
 def label_nodes(here: int, row: int, state: Separations, bands: Bands):
     """Label the nodes by their distances to the sink, and count each label."""
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = begin + bands.bands[row + Band.SIZE]
     search(-1, here, row, state, bands, bands.out_labels, bands.in_labels)
-    for index in range(begin, end + 1):
+    first: int = first_count(here, row, state)
+    for index in range(first, first + end - begin + 1):
         bands.in_counts[index] = 0
         bands.out_counts[index] = 0
     for index in range(begin, end):
@@ -261,9 +269,9 @@ def label_nodes(here: int, row: int, state: Separations, bands: Bands):
         bands.in_arcs[v] = state.rows[v] - 1
         bands.out_arcs[v] = state.rows[v] - 1
         if bands.in_labels[v] != DEAD:
-            bands.in_counts[begin + bands.in_labels[v] // 2] += 1
+            bands.in_counts[first + bands.in_labels[v] // 2] += 1
         if bands.out_labels[v] != DEAD:
-            bands.out_counts[begin + bands.out_labels[v] // 2] += 1
+            bands.out_counts[first + bands.out_labels[v] // 2] += 1
     bands.bands[row + Band.RAISES] = 0
 
 
@@ -342,7 +350,7 @@ def raise_in(v: int, here: int, row: int, state: Separations, bands: Bands) -> b
 
     If no v.in has the old label any longer, no path leads from higher labels to the sink.
     """
-    first: int = state.numbers[here + Field.BEGIN]
+    first: int = first_count(here, row, state)
     old: int = bands.in_labels[v]
     lowest: int = DEAD
     if bands.through[v] < state.weights[v]:
@@ -362,9 +370,9 @@ def raise_in(v: int, here: int, row: int, state: Separations, bands: Bands) -> b
 
 
 @pk.function
-def raise_out(v: int, here: int, state: Separations, bands: Bands) -> bool:
+def raise_out(v: int, here: int, row: int, state: Separations, bands: Bands) -> bool:
     """Do the same for v.out."""
-    first: int = state.numbers[here + Field.BEGIN]
+    first: int = first_count(here, row, state)
     old: int = bands.out_labels[v]
     lowest: int = DEAD
     if bands.through[v] > 0:
@@ -466,13 +474,13 @@ def step_from_in(v: int, here: int, row: int, state: Separations, bands: Bands) 
 
 
 @pk.function
-def step_from_out(v: int, here: int, state: Separations, bands: Bands) -> int:
+def step_from_out(v: int, here: int, row: int, state: Separations, bands: Bands) -> int:
     """Do the same from v.out, which has no arc to the sink."""
     u: int = next_in(v, state, bands)
     if u >= 0:
         bands.in_before[u] = v
         return u
-    if not raise_out(v, here, state, bands):
+    if not raise_out(v, here, row, state, bands):
         return flipped(AT_SOURCE)
     return bands.out_before[v]
 
@@ -505,7 +513,7 @@ def find_flow(here: int, row: int, state: Separations, bands: Bands) -> bool:
         elif node >= 0:
             node = step_from_in(node, here, row, state, bands)
         else:
-            node = step_from_out(flipped(node), here, state, bands)
+            node = step_from_out(flipped(node), here, row, state, bands)
     return False
 
 
