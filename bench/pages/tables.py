@@ -68,8 +68,6 @@ PENDING: Mapping[str, str] = {
     "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
     "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
-    "distributed-cpu": "python -m bench.distributed cube:128 rmat:18:16 --processes 2 "
-    "--threads 1 2 -k 64 --repeat 3",
     "distributed-gpu": "python -m bench.distributed cube:200 rmat:19:16 --processes 1 -k 64 "
     "--backend cuda --repeat 3",
 }
