@@ -58,6 +58,7 @@ TABLES: Mapping[str, Table] = {
     "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
     "distributed-orderings": Table(other.of_orderings, ["2026-11-processes/distributed.jsonl"]),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
+    "distributed-gpu": Table(other.of_one_gpu, ["2026-11-h100/distributed.jsonl"]),
     "distributed-peers": Table(
         other.of_distributed_peers, ["2026-11-epyc/distributed_peers.jsonl"]
     ),
@@ -68,8 +69,6 @@ PENDING: Mapping[str, str] = {
     "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
     "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
-    "distributed-gpu": "python -m bench.distributed cube:200 rmat:19:16 --processes 1 -k 64 "
-    "--backend cuda --repeat 3",
 }
 """Tables whose numbers are older than the files in `bench/studies`, with the commands that measure
 them again. Pages keep their rows until the files exist."""

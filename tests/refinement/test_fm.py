@@ -55,7 +55,7 @@ class Pass:
 
     def first(self, side: int) -> int:
         queued = [v for v in self.gains if self.sides[v] == side]
-        key = {v: (self.gains[v], mix((BEGIN + v) ^ self.seed)) for v in queued}
+        key = {v: (self.gains[v], mix(v ^ self.seed)) for v in queued}
         return BEGIN + max(queued, key=key.__getitem__) if queued else NO_VERTEX
 
     def answers(self, v: int) -> list[int]:
@@ -105,7 +105,8 @@ def test_a_pass(
         engine.prepare(getattr(probes, workunit) for workunit in read_workunits(probes))
     here, places = int(Field.COUNT), BEGIN + size
     numbers = np.full(2 * here, -1, np.int64)
-    numbers[[here + Field.BEGIN, here + Field.END, here + Field.SEED]] = BEGIN, places, seed
+    fields = Field.BEGIN, Field.END, Field.ORIGIN, Field.SEED
+    numbers[[here + field for field in fields]] = BEGIN, places, BEGIN, seed
     pins = np.full(places, NO_PART, np.int32)
     pins[[BEGIN + v for v in pinned]] = 0
     state = State(
