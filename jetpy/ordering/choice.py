@@ -14,6 +14,7 @@ from jetpy.graph.csr import Graph
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import (
+    NO_ORDERS,
     BlockOrders,
     Costs,
     eliminated_blocks,
@@ -134,7 +135,7 @@ class Search:
     @classmethod
     def begin(cls, host: Backend, graph: Graph, order: Permutation, tree: SeparatorTree) -> Search:
         """Analyse the dissection."""
-        elimination = elimination_tree(host, graph, order)
+        elimination = elimination_tree(host, graph, order, tree.pieces())
         counts, paths = host.to_host(elimination.counts), host.to_host(elimination.paths)
         node_of_column = np.repeat(np.arange(len(tree)), tree.sizes)
         node_of = np.empty(graph.n, np.int64)
@@ -166,7 +167,8 @@ class Search:
         for kind, nodes in chances.items():
             first, end = end, end + len(nodes)
             mine = nodes[max(0, own.start - first) : max(0, own.stop - first)]
-            found[kind] = gathered(processes, self.host, METHODS[kind](self, mine))
+            orders = METHODS[kind](self, mine) if len(mine) else NO_ORDERS
+            found[kind] = gathered(processes, self.host, orders)
         return found
 
     def by_degree(self, nodes: Integers) -> BlockOrders:

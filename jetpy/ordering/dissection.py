@@ -10,6 +10,7 @@ from jetpy.device.device_graph import upload
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.multilevel.projection import project_parts
 from jetpy.ordering.depth import Depth, Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
@@ -159,8 +160,9 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
         own.append(chosen[large.processes.share(sizes[chosen])])
         for batch in nodes.batches(own[-1], host.threads):
             Tries(host, nodes, effort, tries, batch).separate(sides)
-    places = np.flatnonzero(nodes.members(np.concatenate(own)))
-    large.processes.exchange(host, sides, places)
+    if large.processes.size > 1:
+        places = np.flatnonzero(nodes.members(np.concatenate(own)))
+        large.processes.exchange(host, sides, places)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)
     return sides
@@ -222,7 +224,7 @@ def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: D
     seeds = nodes.seeds[own] * 31 + rank + 1 & INT32_MAX
     starts = np.append(0, np.cumsum(sizes[is_large], dtype=np.int64))
     graph = joined(host, nodes.graph, kept[:count])
-    vertices = host.from_host(host.to_host(depth.vertices)[host.to_host(kept[:count])])
+    vertices = project_parts(host, kept[:count], depth.vertices)
     return Depth(Nodes(graph, starts, seeds), vertices, above[own])
 
 

@@ -254,8 +254,9 @@ class LargeNodes:
                 Tries(host, nodes, effort, effort.tries, batch).separate(sides)
             else:
                 Tries(host, nodes, replace(effort, skew=0), effort.tries, batch).propose(sides)
-        places = np.flatnonzero(np.tile(nodes.members(own), count))
-        self.processes.exchange(host, sides, places)
+        if self.processes.size > 1:
+            places = np.flatnonzero(np.tile(nodes.members(own), count))
+            self.processes.exchange(host, sides, places)
         return sides
 
     def _refine(

@@ -28,8 +28,9 @@ from jetpy.ordering.ordering import Ordering
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.symbolic import Permutation, Symbolic, analysed, pattern_graph
+from jetpy.ordering.symbolic import Permutation, analysed, pattern_graph
 from jetpy.progress import Progress, ProgressOption
+from jetpy.result.subdomains import sort_by_part
 
 SPREAD = (0.1, 0.5, 0.3, 0.3)
 """Imbalances of several tries, in turn."""
@@ -139,7 +140,8 @@ def nested_dissection(
         title = f"{graph.name}, {engine.name}" if profile else None
         (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
         used = engine.name, cpu_threads(host)
-    structure = _structure(graph, order)
+        with host.using():
+            structure = analysed(host, graph, order, tree.pieces())
     return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile, *used)
 
 
@@ -176,7 +178,7 @@ def dissected(
     groups = compression.graph
     node_of, tree = dissect(engine, host, groups, effort, seed, tell, processes)
     # vertices by node, because all that follows reads the rows of nodes
-    vertices = np.argsort(node_of, kind="stable").astype(np.int32)
+    vertices = sort_by_part(node_of, len(tree)).order
     by_node = download(host, joined(host, upload(host, groups), host.from_host(vertices)))
     order = block_orders(host, by_node, node_of[vertices], len(tree), processes)
     if effort.choice:
@@ -194,12 +196,6 @@ def _with_rows(tree: SeparatorTree, order: Permutation, compression: Compression
         sizes = np.append(sizes, np.int32(len(compression.dense)))
         parents = np.append(np.where(parents < 0, len(tree), parents), -1).astype(np.int32)
     return SeparatorTree(parents, np.append(np.int32(0), np.cumsum(sizes, dtype=np.int32)))
-
-
-def _structure(graph: Graph, order: Permutation) -> Symbolic:
-    """Return the structure of the factor."""
-    with lease(CPU, 1) as host, host.using():
-        return analysed(with_required_width(host, graph), graph, order)
 
 
 def chosen_effort(

@@ -54,6 +54,10 @@ class BlockOrders:
     paths: Costs
 
 
+NO_ORDERS = BlockOrders(np.empty(0, np.int32), np.empty(0), np.empty(0))
+"""Those of no blocks."""
+
+
 def block_orders(
     host: Backend,
     graph: Graph,

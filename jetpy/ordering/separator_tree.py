@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+PIECES = 64
+"""Several threads share subtrees with at most this part of the columns."""
+
 
 @dataclass(frozen=True, eq=False)
 class SeparatorTree:
@@ -62,3 +65,13 @@ class SeparatorTree:
             if parent >= 0:
                 firsts[parent] = min(firsts[parent], firsts[node])
         return np.array(firsts, np.int32)
+
+    def pieces(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the begins and ends of the largest subtrees of at most 1 / PIECES of the columns.
+
+        Each int32, ascending.
+        """
+        begins, ends = self.subtree_starts, self.starts[1:]
+        is_piece = ends - begins <= self.starts[-1] // PIECES
+        is_part = np.append(is_piece, np.False_)[self.parents]
+        return begins[is_piece & ~is_part], ends[is_piece & ~is_part]

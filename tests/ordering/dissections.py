@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,6 +13,14 @@ from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 
 Array = np.ndarray
+
+
+def random_graph(seed: int, n: int, density: float, heaviest: int) -> jetpy.Graph:
+    """Return a graph whose vertices have random weights up to `heaviest`."""
+    rng = np.random.default_rng(seed)
+    pattern = rng.random((n, n)) < density
+    graph = jetpy.as_graph(sp.csr_array((pattern | pattern.T).astype(np.int32)), pattern=True)
+    return replace(graph, vertex_weights=rng.integers(1, heaviest + 1, n, dtype=np.int32))
 
 
 def matrix_of(graph: jetpy.Graph) -> sp.csr_array:

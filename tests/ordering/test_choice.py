@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,16 +17,9 @@ from jetpy.ordering.choice import Search, choose
 from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
-from tests.ordering.dissections import dissected, expanded, matrix_of
+from tests.ordering.dissections import dissected, expanded, matrix_of, random_graph
 
 Array = np.ndarray
-
-
-def random_graph(seed: int, n: int, density: float, heaviest: int) -> jetpy.Graph:
-    rng = np.random.default_rng(seed)
-    pattern = rng.random((n, n)) < density
-    graph = jetpy.as_graph(sp.csr_array((pattern | pattern.T).astype(np.int32)), pattern=True)
-    return replace(graph, vertex_weights=rng.integers(1, heaviest + 1, n, dtype=np.int32))
 
 
 def chosen(

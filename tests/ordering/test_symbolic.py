@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import GraphError, OptionError, generators
 from jetpy.device.backends import lease
+from jetpy.ordering import separator_tree
 from jetpy.ordering.choice import operations_of
 from jetpy.ordering.symbolic import elimination_tree
-from tests.ordering.dissections import expanded
+from tests.ordering.dissections import dissected, expanded, random_graph
 
 WRONG = {
     "length": ([0, 1], "has shape"),
@@ -104,6 +106,36 @@ def test_a_vertex_of_weight_w_stands_for_w_rows(given: tuple[np.ndarray, np.ndar
     assert operations_of(counts, sizes).sum() == exact.operations
     assert heights.max(initial=0) == exact.height
     assert paths.max(initial=0) == exact.critical_path
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(3, 60),
+    st.sampled_from([0.03, 0.06, 0.1, 0.2]),
+    st.integers(1, 9),
+)
+def test_pieces_do_not_change_the_analysis(seed: int, n: int, density: float, parts: int) -> None:
+    graph = random_graph(seed, n, density, 3)
+    order, tree = dissected(graph, 2)
+    with (
+        patch.object(separator_tree, "PIECES", parts),
+        lease("cpu", 2) as host,
+        host.using(),
+    ):
+        whole = elimination_tree(host, graph, order)
+        in_pieces = elimination_tree(host, graph, order, tree.pieces())
+        for name in ("parents", "counts", "heights", "paths"):
+            one, other = (host.to_host(getattr(each, name)) for each in (whole, in_pieces))
+            np.testing.assert_array_equal(one, other, name)
+
+
+def test_pieces_are_the_largest_small_subtrees() -> None:
+    _, tree = dissected(generators.grid(16, 16), 8)
+    with patch.object(separator_tree, "PIECES", 4):
+        begins, ends = tree.pieces()
+    assert (ends - begins <= 64).all()
+    assert (begins[1:] >= ends[:-1]).all()
+    assert (ends - begins).sum() > 128
 
 
 def test_natural_order_is_the_default() -> None:

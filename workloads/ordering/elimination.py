@@ -1,8 +1,12 @@
-"""Elimination trees and column counts of Cholesky factors; one index does all of it.
+"""Elimination trees and column counts of Cholesky factors.
 
 A column is the position of a vertex in the order of elimination. Its parent is the row of the first
 entry below the diagonal of its column of the factor. The entries of row j are the columns of a
 subtree with root j: the row subtree, whose leaves are columns with an entry of the matrix.
+
+A piece is a range of columns without entries in earlier columns outside of it, such as a subtree of
+a dissection. Pieces are analysed at the same time, one index each. Then one index analyses the
+columns above: those outside of all pieces.
 
 A vertex of weight w stands for w rows with the same pattern, which are eliminated one after the
 other. The count of its column is the count of the first of them; each has one entry less than the
@@ -32,72 +36,131 @@ class Elimination:
 
     order: pk.View1D[pk.int32]  # vertex of each column
     column_of: pk.View1D[pk.int32]  # column of each vertex
+    stops: pk.View1D[pk.int32]  # end of the piece of each column; the column itself above
     parents: pk.View1D[pk.int32]  # NONE for roots
     counts: pk.View1D[pk.int32]  # weight of the rows of each column of the factor
-    postorder: pk.View1D[pk.int32]  # the columns, children before parents
+    sizes: pk.View1D[pk.int32]  # columns of the subtree below each column, with itself
+    places: pk.View1D[pk.int32]  # place of each column in a postorder, where children come first
+    postorder: pk.View1D[pk.int32]  # column at each place
     ancestors: pk.View1D[pk.int32]  # an ancestor of each column, to shorten paths
-    firsts: pk.View1D[pk.int32]  # place in the postorder of the first descendant of each column
-    last_firsts: pk.View1D[pk.int32]  # largest of `firsts` among the leaves of each row subtree
-    last_leaves: pk.View1D[pk.int32]  # the last leaf of each row subtree
+    last_leaves: pk.View1D[pk.int32]  # last leaf of each row subtree, in postorder
     heights: pk.View1D[pk.int32]  # weight of the longest path from a column down to a leaf
     paths: pk.View1D[pk.double]  # operations on the most expensive such path
 
 
-@pk.function
-def find_parents(n: int, graph: Graph, tree: Elimination):
-    """Compute the parents of n columns: each path from an entry of row j up to its root joins j."""
-    for j in range(n):
-        tree.parents[j] = NONE
-        tree.ancestors[j] = NONE
-        for e in edges(tree.order[j], graph):
-            c: int = tree.column_of[graph.indices[e]]
-            while c != NONE and c < j:
-                above: int = tree.ancestors[c]
-                tree.ancestors[c] = j
-                if above == NONE:
-                    tree.parents[c] = j
-                c = above
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces, in ascending order, and lists of columns."""
+
+    begins: pk.View1D[pk.int32]
+    ends: pk.View1D[pk.int32]
+    upper: pk.View1D[pk.int32]  # the columns above and the roots of the pieces, ascending
+    border: pk.View1D[pk.int32]  # the columns with an entry in a row above, in postorder
+
+
+@pk.workunit
+def begin_columns(j: int, tree: Elimination):
+    """Begin with columns that have no parent."""
+    tree.column_of[tree.order[j]] = j
+    tree.parents[j] = NONE
+    tree.ancestors[j] = NONE
+    tree.sizes[j] = 1
+    tree.counts[j] = 0
+    tree.last_leaves[j] = NONE
+    tree.heights[j] = 0
+    tree.paths[j] = 0.0
 
 
 @pk.function
-def find_postorder(n: int, tree: Elimination):
-    """Traverse the tree in depth-first order, children in ascending order.
+def join_paths(j: int, graph: Graph, tree: Elimination):
+    """Make column j the parent of the roots of all paths from entries of row j."""
+    for e in edges(tree.order[j], graph):
+        c: int = tree.column_of[graph.indices[e]]
+        while c != NONE and c < j:
+            above: int = tree.ancestors[c]
+            tree.ancestors[c] = j
+            if above == NONE:
+                tree.parents[c] = j
+            c = above
 
-    Meanwhile, `firsts` has the first child of each column that is not visited yet, `ancestors` its
-    next sibling, and `last_leaves` the path from the root.
+
+@pk.function
+def add_size(j: int, tree: Elimination):
+    """Add the columns below column j to those below its parent."""
+    if tree.parents[j] != NONE:
+        tree.sizes[tree.parents[j]] += tree.sizes[j]
+
+
+@pk.workunit
+def find_parents_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
+    """Compute the parents within a piece."""
+    for j in range(pieces.begins[i], pieces.ends[i]):
+        join_paths(j, graph, tree)
+    for j in range(pieces.begins[i], pieces.ends[i]):
+        add_size(j, tree)
+
+
+@pk.workunit
+def list_upper(j: int, acc: pk.Acc[pk.int64], last_pass: bool, tree: Elimination, pieces: Pieces):
+    """List the columns that have no parent in a piece."""
+    if tree.parents[j] == NONE:
+        if last_pass:
+            pieces.upper[acc] = j
+        acc += 1
+
+
+@pk.function
+def place_column(j: int, end: int, tree: Elimination) -> int:
+    """Place a column, whose siblings take the places from `end` on; columns come in reverse order.
+
+    Return the end of the places of its earlier siblings. `ancestors` has that of each column's
+    children.
     """
-    for j in range(n):
-        tree.firsts[j] = NONE
-    for i in range(n):
-        j: int = n - 1 - i
+    tree.places[j] = end - 1
+    tree.postorder[end - 1] = j
+    tree.ancestors[j] = end - 1
+    return end - tree.sizes[j]
+
+
+@pk.workunit
+def find_parents_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, pieces: Pieces):
+    """Compute the parents of `count` upper columns of n, and their places; one index does it."""
+    for k in range(count):
+        j: int = pieces.upper[k]
+        if tree.stops[j] == j:
+            join_paths(j, graph, tree)
+    for k in range(count):
+        add_size(pieces.upper[k], tree)
+    end: int = n
+    for k in range(count):
+        j: int = pieces.upper[count - 1 - k]
         p: int = tree.parents[j]
-        if p != NONE:
-            tree.ancestors[j] = tree.firsts[p]
-            tree.firsts[p] = j
-    count: int = 0
-    for root in range(n):
-        if tree.parents[root] != NONE:
-            continue
-        depth: int = 0
-        tree.last_leaves[0] = root
-        while depth >= 0:
-            c: int = tree.last_leaves[depth]
-            child: int = tree.firsts[c]
-            if child == NONE:
-                tree.postorder[count] = c
-                count += 1
-                depth -= 1
-            else:
-                tree.firsts[c] = tree.ancestors[child]
-                depth += 1
-                tree.last_leaves[depth] = child
+        if p == NONE:
+            end = place_column(j, end, tree)
+        else:
+            tree.ancestors[p] = place_column(j, tree.ancestors[p], tree)
+    for k in range(count):
+        begin_count(pieces.upper[k], graph, tree)
 
 
 @pk.function
-def root_of(c: int, tree: Elimination) -> int:
-    """Return the root of the visited subtree of a column, and shorten the path to it."""
+def begin_count(j: int, graph: Graph, tree: Elimination):
+    """Add the row of a column to its count if it is a leaf, and take it from its parent's."""
+    weight: int = graph.vertex_weights[tree.order[j]]
+    if tree.sizes[j] == 1:
+        tree.counts[j] += weight
+    if tree.parents[j] != NONE:
+        tree.counts[tree.parents[j]] -= weight
+
+
+@pk.function
+def common_ancestor(c: int, place: int, tree: Elimination) -> int:
+    """Return the first ancestor of column c at this place or later, and shorten the path to it.
+
+    That is the first common ancestor of c and the column there, which comes after c in postorder.
+    """
     root: int = c
-    while tree.ancestors[root] != root:
+    while tree.places[root] < place:
         root = tree.ancestors[root]
     while c != root:
         above: int = tree.ancestors[c]
@@ -113,46 +176,83 @@ def count_leaf(c: int, row: int, weight: int, tree: Elimination):
     A leaf adds the row's weight to the columns on its path up to the row. The part of the path that
     it shares with the last leaf counts only once.
     """
-    if tree.firsts[c] <= tree.last_firsts[row]:
-        return
+    place: int = tree.places[c]
     last: int = tree.last_leaves[row]
-    tree.last_firsts[row] = tree.firsts[c]
+    if last != NONE and tree.places[last] > place - tree.sizes[c]:
+        return
     tree.last_leaves[row] = c
     tree.counts[c] += weight
     if last != NONE:
-        tree.counts[root_of(last, tree)] -= weight
+        tree.counts[common_ancestor(last, place, tree)] -= weight
 
 
 @pk.function
-def count_entries_of_columns(n: int, graph: Graph, tree: Elimination):
-    """Compute the counts as sums over subtrees: of leaves, minus paths that two leaves share."""
-    for j in range(n):
-        tree.firsts[j] = NONE
-        tree.ancestors[j] = j
-        tree.last_firsts[j] = NONE
-        tree.last_leaves[j] = NONE
-        tree.counts[j] = 0
-    for place in range(n):
-        c: int = tree.postorder[place]
-        if tree.firsts[c] == NONE:
-            tree.counts[c] = graph.vertex_weights[tree.order[c]]
-        while c != NONE and tree.firsts[c] == NONE:
-            tree.firsts[c] = place
-            c = tree.parents[c]
-    for place in range(n):
-        c: int = tree.postorder[place]
-        p: int = tree.parents[c]
-        if p != NONE:
-            tree.counts[p] -= graph.vertex_weights[tree.order[c]]
-        for e in edges(tree.order[c], graph):
-            u: int = graph.indices[e]
-            if tree.column_of[u] > c:
-                count_leaf(c, tree.column_of[u], graph.vertex_weights[u], tree)
-        if p != NONE:
-            tree.ancestors[c] = p
-    for j in range(n):
-        if tree.parents[j] != NONE:
-            tree.counts[tree.parents[j]] += tree.counts[j]
+def count_rows(c: int, first: int, end: int, graph: Graph, tree: Elimination):
+    """Add column c to the row subtrees of rows first..end - 1."""
+    for e in edges(tree.order[c], graph):
+        u: int = graph.indices[e]
+        row: int = tree.column_of[u]
+        if first <= row and row < end:
+            count_leaf(c, row, graph.vertex_weights[u], tree)
+
+
+@pk.workunit
+def count_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
+    """Compute the places of a piece's columns, and count the entries of its rows.
+
+    The counts are differences: sums over subtrees give the counts of the factor.
+    """
+    begin: int = pieces.begins[i]
+    end: int = pieces.ends[i]
+    for k in range(end - begin):
+        j: int = end - 1 - k
+        p: int = tree.parents[j]
+        if p != NONE and p < end:
+            tree.ancestors[p] = place_column(j, tree.ancestors[p], tree)
+            begin_count(j, graph, tree)
+    for j in range(begin, end):
+        tree.ancestors[j] = tree.parents[j]
+    for j in range(begin, end):
+        if tree.parents[j] == NONE or tree.parents[j] >= end:
+            last: int = tree.places[j]
+            for place in range(last + 1 - tree.sizes[j], last + 1):
+                c: int = tree.postorder[place]
+                count_rows(c, c + 1, end, graph, tree)
+
+
+@pk.workunit
+def list_border(
+    place: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    graph: Graph,
+    tree: Elimination,
+    pieces: Pieces,
+):
+    """List the columns with an entry in a row above, and forget shorter paths."""
+    c: int = tree.postorder[place]
+    tree.ancestors[c] = tree.parents[c]
+    stop: int = tree.stops[c]
+    is_border: bool = False
+    for e in edges(tree.order[c], graph):
+        row: int = tree.column_of[graph.indices[e]]
+        if row > c and row >= stop:
+            is_border = True
+    if is_border:
+        if last_pass:
+            pieces.border[acc] = c
+        acc += 1
+
+
+@pk.workunit
+def count_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, pieces: Pieces):
+    """Count the entries of the rows above in `count` columns of the border; one index does it."""
+    for k in range(count):
+        c: int = pieces.border[k]
+        first: int = tree.stops[c]
+        if first == c:
+            first += 1
+        count_rows(c, first, n, graph, tree)
 
 
 @pk.function
@@ -167,29 +267,40 @@ def operations_of(count: int, weight: int) -> pk.double:
 
 
 @pk.function
-def find_heights(n: int, graph: Graph, tree: Elimination):
-    """Compute the longest and the most expensive path below each column."""
-    for j in range(n):
-        tree.heights[j] = 0
-        tree.paths[j] = 0.0
-    for j in range(n):
-        weight: int = graph.vertex_weights[tree.order[j]]
-        tree.heights[j] += weight
-        tree.paths[j] += operations_of(tree.counts[j], weight)
-        p: int = tree.parents[j]
-        if p != NONE:
-            if tree.heights[j] > tree.heights[p]:
-                tree.heights[p] = tree.heights[j]
-            if tree.paths[j] > tree.paths[p]:
-                tree.paths[p] = tree.paths[j]
+def finish(j: int, graph: Graph, tree: Elimination):
+    """Complete the paths of a column, whose children come first."""
+    weight: int = graph.vertex_weights[tree.order[j]]
+    tree.heights[j] += weight
+    tree.paths[j] += operations_of(tree.counts[j], weight)
+
+
+@pk.function
+def add_to_parent(j: int, tree: Elimination):
+    """Add the count of a column to its parent's, and prolong the longest paths."""
+    p: int = tree.parents[j]
+    if p != NONE:
+        tree.counts[p] += tree.counts[j]
+        if tree.heights[j] > tree.heights[p]:
+            tree.heights[p] = tree.heights[j]
+        if tree.paths[j] > tree.paths[p]:
+            tree.paths[p] = tree.paths[j]
 
 
 @pk.workunit
-def analyse(i: int, n: int, graph: Graph, tree: Elimination):
-    """Compute the elimination tree of n columns, the counts, and the heights."""
-    for j in range(n):
-        tree.column_of[tree.order[j]] = j
-    find_parents(n, graph, tree)
-    find_postorder(n, tree)
-    count_entries_of_columns(n, graph, tree)
-    find_heights(n, graph, tree)
+def sum_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
+    """Sum the counts of a piece over subtrees, and find the paths below its columns."""
+    end: int = pieces.ends[i]
+    for j in range(pieces.begins[i], end):
+        finish(j, graph, tree)
+        if tree.parents[j] < end:
+            add_to_parent(j, tree)
+
+
+@pk.workunit
+def sum_above(i: int, count: int, graph: Graph, tree: Elimination, pieces: Pieces):
+    """Sum the counts of `count` upper columns, and find the paths below; one index does it."""
+    for k in range(count):
+        j: int = pieces.upper[k]
+        if tree.stops[j] == j:
+            finish(j, graph, tree)
+        add_to_parent(j, tree)
