@@ -19,6 +19,7 @@ MAPPING_PEERS = {
 
 GRAPHS = {"cube:128": "cube of side 128", "rmat:18:16": "R-MAT graph of scale 18"}
 PRESETS = ("default", "fast")
+PEERS = {"parmetis": "ParMETIS", "ptscotch": "PT-Scotch", "parhip": "ParHIP"}
 LEVEL_HEADERS = [
     *("vertices", "edges", "ghosts", "coarsening: calls", "MB"),
     *("iterations", "refinement: calls", "MB"),
@@ -96,7 +97,12 @@ def of_messages(graph: str, path: Path) -> Cells:
 
 
 def of_distributed_peers(path: Path) -> Cells:
-    """Return a row per tool: cuts (c) and times (t) of jetpy over the tool's, two processes."""
+    """Return a row per program: cuts and times of jetpy's presets over its own, two processes."""
     found = distributed_peers.results(read_records(path))
-    rows = [row for row in distributed_peers.mean_rows(found) if row[1] == "2"]
-    return Cells(distributed_peers.MEAN_HEADERS, rows)
+    rows = [
+        [PEERS[tool], f"{balanced} of {cases}", *fast, *default]
+        for tool, processes, cases, balanced, _, *ratios in distributed_peers.mean_rows(found)
+        if tool in PEERS and processes == "2"
+        for default, fast in [(ratios[:2], ratios[2:])]
+    ]
+    return Cells(["program", "balanced", "`fast`: cut", "time", "`default`: cut", "time"], rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from bench.pages import cuts, orderings, other, study, times
+from bench.pages import cuts, orderings, other, papers, study, times
 from bench.pages.table import Table
 
 PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
@@ -19,6 +19,12 @@ def _orderings(folder: str) -> tuple[str, str]:
 
 
 ORDERINGS = _orderings("2026-11-orderings")
+PAPERS = (
+    *("jet.table1", "jet.fig1", "jet.fig3", "jet.table3", "jet.phi"),
+    *("gkway.table4", "gkway.fig13", "gkway.fig14", "gkway.table7", "gkway.fig15"),
+    *("igkway.fig6", "igkway.fig8", "mapping.fig1", "mapping.jet"),
+)
+"""Experiments of `bench.papers` whose numbers can be compared with the paper's."""
 MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
 
 TABLES: Mapping[str, Table] = {
@@ -62,13 +68,15 @@ TABLES: Mapping[str, Table] = {
     "distributed-peers": Table(
         other.of_distributed_peers, ["2026-11-epyc/distributed_peers.jsonl"]
     ),
+    **{
+        name: Table(papers.of_experiment, [f"2026-11-papers-h100/{name}.csv"], left=2)
+        for name in PAPERS
+    },
 }
 """Tables by name. The tables that `PENDING` names as well do not have their files yet."""
 
 PENDING: Mapping[str, str] = {
-    "mapping": "python -m bench.mapping --graphs GRAPHS --generated DIR",
     "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
-    "distributed-peers": "python -m bench.distributed_peers cube:128 rmat:16:16 --processes 2",
 }
 """Tables whose numbers are older than the files in `bench/studies`, with the commands that measure
 them again. Pages keep their rows until the files exist."""

@@ -16,6 +16,7 @@ from bench.papers.classes import QUICK
 from bench.papers.experiment import Experiment, Result, numbers, table, write_results
 from bench.papers.experiments import EXPERIMENTS
 from bench.papers.setting import Setting
+from bench.provenance import note_measurement
 from bench.tables import add_markdown_option, note, show
 from jetpy import BackendError
 from jetpy.device.backends import BACKENDS, check_backend
@@ -47,7 +48,9 @@ def setting_of(options: argparse.Namespace) -> Setting:
 def save(experiment: Experiment, results: list[Result], folder: Path) -> None:
     """Write the CSV file and the figure of an experiment."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_results(folder / f"{experiment.name}.csv", results)
+    path = folder / f"{experiment.name}.csv"
+    write_results(path, results)
+    note_measurement(path)
     title = f"{experiment.name}: {experiment.title}"
     experiment.draw(title, results).savefig(folder / f"{experiment.name}.svg")
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from bench.pages import __main__ as program
-from bench.pages import orderings, other, study, times
+from bench.pages import orderings, other, papers, study, times
 from bench.pages.claims import SENTENCES
 from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
 from bench.pages.sentences import Sentence
 from bench.pages.table import ROOT, STUDIES
 from bench.pages.tables import OTHER_NUMBERS, PENDING, TABLES
+from bench.papers.experiment import Result, write_results
 from bench.provenance import FILE, UNKNOWN, measurements_of
 from bench.records import append_record
 from jetpy.study.machine import FILE as MACHINES
@@ -194,12 +195,26 @@ def test_bandwidth_has_a_row_per_platform_and_a_column_per_preset() -> None:
 
 def test_other_distributed_partitioners_have_a_row(tmp_path: Path) -> None:
     path = tmp_path / "distributed_peers.jsonl"
-    for tool, cut, seconds in (("jetpy/default", 8, 2.0), ("jetpy/fast", 9, 1.0), ("a", 10, 4.0)):
+    for tool, cut, seconds in (
+        *(("jetpy/default", 8, 2.0), ("jetpy/fast", 9, 1.0)),
+        ("parmetis", 10, 4.0),
+    ):
         record = {"tool": tool, "graph": "cube:9", "k": 8, "processes": 2, "cuts": [cut]}
         record |= {"seconds": [seconds], "imbalances": [0.0], "parts": ["x"]}
         append_record(path, record)
-    rows = {row[0]: row[5:] for row in other.of_distributed_peers(path).rows}
-    assert rows["a"] == ["0.800", "0.500", "0.900", "0.250"]
+    rows = other.of_distributed_peers(path).rows
+    assert rows == [["ParMETIS", "1 of 1", "0.900", "0.250", "0.800", "0.500"]]
+
+
+def test_experiments_have_a_row_per_number_of_the_paper(tmp_path: Path) -> None:
+    path = tmp_path / "jet.table1.csv"
+    results = [
+        ("a", "k = 2", "1.10", 1.06),
+        ("b", "k = 2", "1.3", "peer missing"),
+        ("c", "", "", 2),
+    ]
+    write_results(path, [Result(*result) for result in results])
+    assert papers.of_experiment(path).rows == [["a", "k = 2", "1.10", "1.06"]]
 
 
 def test_orderings_have_a_row_per_half_and_tool(tmp_path: Path) -> None:
