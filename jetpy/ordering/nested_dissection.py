@@ -19,7 +19,7 @@ from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
-from jetpy.ordering.choice import choose
+from jetpy.ordering.choice import choose, operations_of
 from jetpy.ordering.compression import Compression, compress
 from jetpy.ordering.dissection import dissect
 from jetpy.ordering.effort import Effort
@@ -28,7 +28,7 @@ from jetpy.ordering.ordering import Ordering
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.symbolic import Permutation, analysed, pattern_graph
+from jetpy.ordering.symbolic import Permutation, analysed, elimination_tree, pattern_graph
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.subdomains import sort_by_part
 
@@ -45,6 +45,7 @@ EFFORTS: Mapping[str, Effort] = {
         growings=8,
         passes=8,
         hops=10,
+        other_side=0.6,
         choice=True,
     ),
 }
@@ -95,7 +96,8 @@ def nested_dissection(
         Imbalances of the tries, in turn: a separator is grown until one side has the share (1 +
         imbalance) / 2 of the rows. Refinement may exceed that up to `largest_side`.
     largest_side : float, optional
-        Largest share of the rows that may be on one side of a separator, in 0.5..1.
+        Largest share of the rows that may be on one side of a separator, in 0.5..1. Without this
+        option, `best` tries two values for the whole matrix.
     seed : int
     backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
         A back end on a GPU coarsens large subgraphs and finds the bands around their separators;
@@ -176,15 +178,45 @@ def dissected(
     """
     compression = compress(graph)
     groups = compression.graph
-    node_of, tree = dissect(engine, host, groups, effort, seed, tell, processes)
+    efforts = [effort]
+    if effort.other_side:
+        efforts.append(replace(effort, largest_side=effort.other_side))
+
+    def ordered(number: int) -> tuple[Permutation, SeparatorTree]:
+        def tell_all(stage: str, done: int, total: int) -> None:
+            tell(stage, number * total + done, len(efforts) * total)
+
+        return _ordered(engine, host, groups, efforts[number], seed, tell_all, processes)
+
+    def operations(found: tuple[Permutation, SeparatorTree]) -> float:
+        order, tree = found
+        counts = host.to_host(elimination_tree(host, groups, order, tree.pieces()).counts)
+        return float(operations_of(counts, groups.vertex_weights[order]).sum())
+
+    order, tree = ordered(0)
+    if len(efforts) > 1:
+        order, tree = min((order, tree), ordered(1), key=operations)
+    return compression.expand(order), _with_rows(tree, order, compression)
+
+
+def _ordered(
+    engine: Backend,
+    host: Backend,
+    graph: Graph,
+    effort: Effort,
+    seed: int,
+    tell: Progress,
+    processes: Processes,
+) -> tuple[Permutation, SeparatorTree]:
+    """Return the order of a compressed graph by one dissection, and its separator tree."""
+    node_of, tree = dissect(engine, host, graph, effort, seed, tell, processes)
     # vertices by node, because all that follows reads the rows of nodes
     vertices = sort_by_part(node_of, len(tree)).order
-    by_node = download(host, joined(host, upload(host, groups), host.from_host(vertices)))
+    by_node = download(host, joined(host, upload(host, graph), host.from_host(vertices)))
     order = block_orders(host, by_node, node_of[vertices], len(tree), processes)
     if effort.choice:
         order, tree = choose(host, by_node, order, tree, processes)
-    order = vertices[order]
-    return compression.expand(order), _with_rows(tree, order, compression)
+    return vertices[order], tree
 
 
 def _with_rows(tree: SeparatorTree, order: Permutation, compression: Compression) -> SeparatorTree:
@@ -225,7 +257,7 @@ def chosen_effort(
         share = finite_number("largest_side", largest_side)
         if not MIN_SHARE <= share <= 1:
             raise OptionError(f"largest_side is {share}; it must be a number in {MIN_SHARE}..1")
-        effort = replace(effort, largest_side=share)
+        effort = replace(effort, largest_side=share, other_side=0)
     return effort
 
 

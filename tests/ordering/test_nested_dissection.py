@@ -95,6 +95,16 @@ def test_no_more_operations_than_minimum_degree_without_small_separators() -> No
     assert found.operations <= 1.02 * reference.operations
 
 
+@pytest.mark.parametrize("graph", [generators.cube(9, 9, 9), generators.delaunay(900, seed=5)])
+def test_best_keeps_the_better_of_two_dissections(graph: jetpy.Graph) -> None:
+    best = jetpy.nested_dissection(graph, preset="best")
+    both = [
+        jetpy.nested_dissection(graph, preset="best", largest_side=side) for side in (0.75, 0.6)
+    ]
+    assert both[0].operations != both[1].operations
+    assert best.operations == min(found.operations for found in both)
+
+
 def test_large_separators_are_balanced() -> None:
     """Lopsided separators of a graph without small ones would cause 1.4 times the operations."""
     graph = generators.rmat(12)
@@ -161,21 +171,25 @@ def test_depth_of_separator_trees() -> None:
     assert [depth(parents) for parents in ([], [-1], [2, 2, -1], [1, 3, 3, -1, -1])] == [0, 1, 2, 3]
 
 
-def test_runs_report_progress_and_the_profile() -> None:
+@pytest.mark.parametrize(("preset", "dissections"), [("default", 1), ("best", 2)])
+def test_runs_report_progress_and_the_profile(preset: Any, dissections: int) -> None:
     calls: list[tuple[str, int, int]] = []
     found = jetpy.nested_dissection(
         generators.grid(40, 40),
+        preset=preset,
         threads=2,
         profile=True,
         progress=lambda *call: calls.append(call),
     )
-    done = [step for stage, step, total in calls if stage == "order" and total == 1600]
+    done = [
+        step for stage, step, total in calls if stage == "order" and total == dissections * 1600
+    ]
     assert done[0] == 0
     assert done == sorted(done)
-    assert len(done) > 2
+    assert len(done) > 2 * dissections
     assert found.profile is not None
     assert [step.stage for step in found.profile.steps] == ["order"]
     assert (found.backend, found.threads) == ("cpu", 2)
-    plain = jetpy.nested_dissection(generators.grid(40, 40), threads=1)
+    plain = jetpy.nested_dissection(generators.grid(40, 40), preset=preset, threads=1)
     assert (plain.profile, plain.threads) == (None, 1)
     assert np.array_equal(plain.perm, found.perm)
