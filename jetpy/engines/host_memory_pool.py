@@ -16,6 +16,8 @@ LEAST = 1 << 16
 """Minimum bytes of a block in the pool; the allocator itself keeps smaller ones."""
 MAX_KEPT = 1 << 28
 """Maximum bytes of all free blocks."""
+MOST_UNUSED = 1 << 25
+"""Bytes of free blocks, which all are released if none fits and they exceed half of those in use."""
 STEPS = 4
 """Block sizes per power of two."""
 LARGER = STEPS
@@ -29,6 +31,7 @@ class HostMemoryPool:
         self._lock = fork_safe_lock()  # reentrant, because garbage collections call `give`
         self._blocks: dict[int, list[memoryview]] = {}
         self._kept = 0
+        self._used = 0
 
     def take(self, size: int) -> memoryview:
         """Return an uninitialised block of at least `size` bytes."""
@@ -38,13 +41,19 @@ class HostMemoryPool:
                 if blocks := self._blocks.get(larger):
                     block = blocks.pop()
                     self._kept -= len(block)
+                    self._used += len(block)
                     return block
+            if self._kept > max(MOST_UNUSED, self._used // 2):
+                self.clear()
         fresh: Any = np.empty(size_of(number), np.uint8)
+        with self._lock:
+            self._used += len(fresh)
         return memoryview(fresh)
 
     def give(self, block: memoryview) -> None:
         """Keep a free block; if that exceeds the maximum, release all others first."""
         with self._lock:
+            self._used -= len(block)
             if self._kept + len(block) > MAX_KEPT:
                 self.clear()
             if len(block) <= MAX_KEPT:

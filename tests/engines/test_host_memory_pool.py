@@ -52,3 +52,17 @@ def test_pool_keeps_a_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
     large = own.take(4 * LEAST)
     own.give(large)
     assert own.take(4 * LEAST) is not large
+
+
+def test_many_unused_blocks_are_released_before_a_fresh_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_memory_pool, "MOST_UNUSED", 2 * LEAST)
+    for in_use, is_kept in ((0, False), (8, True)):
+        own = HostMemoryPool()
+        used = [own.take(LEAST) for _ in range(in_use)]
+        free = [own.take(LEAST) for _ in range(3)]
+        for block in free:
+            own.give(block)
+        own.take(64 * LEAST)
+        assert (own.take(LEAST) in free) == is_kept, len(used)
