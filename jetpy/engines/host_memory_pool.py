@@ -17,7 +17,8 @@ LEAST = 1 << 16
 MAX_KEPT = 1 << 28
 """Maximum bytes of all free blocks."""
 MOST_UNUSED = 1 << 25
-"""Bytes of free blocks, which all are released if none fits and they exceed half of those in use."""
+"""If no free block fits, all are released if they have more bytes than this and half of those in
+use."""
 STEPS = 4
 """Block sizes per power of two."""
 LARGER = STEPS
