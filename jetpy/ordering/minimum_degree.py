@@ -14,7 +14,7 @@ from jetpy.graph.csr import Graph
 from jetpy.ordering.dense_rows import without_dense_rows
 from jetpy.ordering.ordering import Ordering
 from jetpy.ordering.quotient_graphs import block_orders
-from jetpy.ordering.symbolic import Permutation, analysed, pattern_graph
+from jetpy.ordering.symbolic import Permutation, analysed, elimination_tree, pattern_graph
 
 
 def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = False) -> Ordering:
@@ -22,7 +22,8 @@ def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = Fals
 
     Each step eliminates a row that is then adjacent to few others (Amestoy, Davis, Duff, SIAM
     Journal on Matrix Analysis and Applications 17, 1996). Dense rows, which have more than 10
-    sqrt(n) entries, come last. The order depends on the matrix alone.
+    sqrt(n) entries, come last. All others are in a postorder of the elimination tree, so that
+    columns with similar patterns are neighbours. The order depends on the matrix alone.
 
     Parameters
     ----------
@@ -55,7 +56,11 @@ def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = Fals
 
 
 def eliminated_by_degree(host: Backend, graph: Graph) -> Permutation:
-    """Return the vertices in order of elimination (int32, shape (n,)), dense ones last."""
+    """Return the vertices in order of elimination (int32, shape (n,)), dense ones last.
+
+    The others are in a postorder of their elimination tree, which is an order with the same fill.
+    """
     rest, members, dense = without_dense_rows(graph)
     order = block_orders(host, rest, np.zeros(rest.n, np.int32), 1)
-    return np.concatenate((members[order], dense))
+    tree = elimination_tree(with_required_width(host, rest), rest, order)
+    return np.concatenate((members[order[host.to_host(tree.postorder)]], dense))

@@ -44,6 +44,19 @@ def test_random_patterns(seed: int, n: int, density: float) -> None:
     assert found.fill <= 1.25 * exact_fill(pattern) + 2
 
 
+@given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([0.02, 0.08, 0.2]))
+def test_subtrees_of_the_elimination_tree_are_consecutive(
+    seed: int, n: int, density: float
+) -> None:
+    found = jetpy.minimum_degree(graph_of(random_pattern(seed, n, density)))
+    sizes, firsts = np.ones(n, int), np.arange(n)
+    for j, parent in enumerate(found.symbolic.parents):
+        if parent >= 0:
+            sizes[parent] += sizes[j]
+            firsts[parent] = min(firsts[parent], firsts[j])
+    assert np.array_equal(np.arange(n) - firsts + 1, sizes)
+
+
 @given(st.integers(0, 2**32), st.integers(1, 200))
 def test_trees_have_no_fill(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
