@@ -16,7 +16,7 @@ LEAST = 1 << 16
 """Minimum bytes of a block in the pool; the allocator itself keeps smaller ones."""
 MAX_KEPT = 1 << 28
 """Maximum bytes of all free blocks."""
-MOST_UNUSED = 1 << 25
+MAX_UNUSED = 1 << 25
 """If no free block fits, all are released if they have more bytes than this and half of those in
 use."""
 STEPS = 4
@@ -44,7 +44,7 @@ class HostMemoryPool:
                     self._kept -= len(block)
                     self._used += len(block)
                     return block
-            if self._kept > max(MOST_UNUSED, self._used // 2):
+            if self._kept > max(MAX_UNUSED, self._used // 2):
                 self.clear()
         fresh: Any = np.empty(size_of(number), np.uint8)
         with self._lock:

@@ -15,6 +15,7 @@ from jetpy.device.device_graph import download, upload, with_required_width
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
+from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
@@ -30,7 +31,6 @@ from jetpy.ordering.quotient_graphs import block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, analysed, elimination_tree, pattern_graph
 from jetpy.progress import Progress, ProgressOption
-from jetpy.result.subdomains import sort_by_part
 
 SPREAD = (0.1, 0.5, 0.3, 0.3)
 """Imbalances of several tries, in turn."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import GraphError
+from jetpy.graph.by_part import VerticesByPart, sort_by_part
 from jetpy.graph.csr import Graph
 from jetpy.lazy import cached_property
 from jetpy.multilevel.outcome import LevelTable
@@ -22,11 +23,9 @@ from jetpy.problem.metrics import (
 )
 from jetpy.result.subdomains import (
     Subgraph,
-    VerticesByPart,
     check_halo,
     ghosts_of,
     members_of,
-    sort_by_part,
     subgraph,
 )
 

@@ -72,11 +72,11 @@ def begin_columns(j: int, tree: Elimination):
 
 
 @pk.function
-def join_paths(j: int, graph: Graph, tree: Elimination):
-    """Make column j the parent of the roots of all paths from entries of row j."""
+def join_paths(j: int, first: int, graph: Graph, tree: Elimination):
+    """Make column j the parent of the roots of all paths from entries of row j, from `first` on."""
     for e in edges(tree.order[j], graph):
         c: int = tree.column_of[graph.indices[e]]
-        while c != NONE and c < j:
+        while first <= c and c < j:
             above: int = tree.ancestors[c]
             tree.ancestors[c] = j
             if above == NONE:
@@ -95,7 +95,7 @@ def add_size(j: int, tree: Elimination):
 def find_parents_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
     """Compute the parents within a piece."""
     for j in range(pieces.begins[i], pieces.ends[i]):
-        join_paths(j, graph, tree)
+        join_paths(j, pieces.begins[i], graph, tree)
     for j in range(pieces.begins[i], pieces.ends[i]):
         add_size(j, tree)
 
@@ -128,7 +128,7 @@ def find_parents_above(i: int, n: int, count: int, graph: Graph, tree: Eliminati
     for k in range(count):
         j: int = pieces.upper[k]
         if tree.stops[j] == j:
-            join_paths(j, graph, tree)
+            join_paths(j, 0, graph, tree)
     for k in range(count):
         add_size(pieces.upper[k], tree)
     end: int = n
@@ -157,10 +157,11 @@ def begin_count(j: int, graph: Graph, tree: Elimination):
 def common_ancestor(c: int, place: int, tree: Elimination) -> int:
     """Return the first ancestor of column c at this place or later, and shorten the path to it.
 
-    That is the first common ancestor of c and the column there, which comes after c in postorder.
+    That is the first common ancestor of c and the column there, which comes after c in postorder;
+    NONE if they have no common one, because a piece has an entry in an earlier column outside.
     """
     root: int = c
-    while tree.places[root] < place:
+    while root != NONE and tree.places[root] < place:
         root = tree.ancestors[root]
     while c != root:
         above: int = tree.ancestors[c]
@@ -183,7 +184,9 @@ def count_leaf(c: int, row: int, weight: int, tree: Elimination):
     tree.last_leaves[row] = c
     tree.counts[c] += weight
     if last != NONE:
-        tree.counts[common_ancestor(last, place, tree)] -= weight
+        shared: int = common_ancestor(last, place, tree)
+        if shared != NONE:
+            tree.counts[shared] -= weight
 
 
 @pk.function
