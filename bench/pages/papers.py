@@ -1,4 +1,4 @@
-"""Tables of the papers' numbers beside jetpy's."""
+"""Tables that compare the papers' numbers with jetpy's."""
 
 from __future__ import annotations
 

@@ -40,26 +40,28 @@ class HostMemoryPool:
         with self._lock:
             for larger in range(number, number + LARGER + 1):
                 if blocks := self._blocks.get(larger):
-                    block = blocks.pop()
-                    self._kept -= len(block)
-                    self._used += len(block)
+                    block, length = blocks.pop(), size_of(larger)
+                    self._kept -= length
+                    self._used += length
                     return block
             if self._kept > max(MAX_UNUSED, self._used // 2):
                 self.clear()
-        fresh: Any = np.empty(size_of(number), np.uint8)
+        length = size_of(number)
+        fresh: Any = np.empty(length, np.uint8)
         with self._lock:
-            self._used += len(fresh)
+            self._used += length
         return memoryview(fresh)
 
     def give(self, block: memoryview) -> None:
         """Keep a free block; if that exceeds the maximum, release all others first."""
+        length = len(block)
         with self._lock:
-            self._used -= len(block)
-            if self._kept + len(block) > MAX_KEPT:
+            self._used -= length
+            if self._kept + length > MAX_KEPT:
                 self.clear()
-            if len(block) <= MAX_KEPT:
-                self._blocks.setdefault(size_number(len(block)), []).append(block)
-                self._kept += len(block)
+            if length <= MAX_KEPT:
+                self._blocks.setdefault(size_number(length), []).append(block)
+                self._kept += length
 
     def clear(self) -> None:
         """Release all free blocks to the allocator."""

@@ -135,7 +135,7 @@ class Search:
     @classmethod
     def begin(cls, host: Backend, graph: Graph, order: Permutation, tree: SeparatorTree) -> Search:
         """Analyse the dissection."""
-        elimination = elimination_tree(host, graph, order, tree.pieces())
+        elimination = elimination_tree(host, graph, order, tree.independent_ranges())
         counts, paths = host.to_host(elimination.counts), host.to_host(elimination.paths)
         node_of_column = np.repeat(np.arange(len(tree)), tree.sizes)
         node_of = np.empty(graph.n, np.int64)

@@ -24,9 +24,9 @@ class Effort:
         Imbalances up to which the separators of the tries grow, in turn.
     largest_side : float
         Largest share of a node's weight on one side of its separator.
-    other_side : float
+    second_side : float or None
         The same in a second dissection of the whole matrix, which is kept if it takes fewer
-        operations; 0 for no second one.
+        operations; None for no second one.
     skew : int
         Penalty of a lopsided separator that is large (`jetpy.workloads.ordering.separators`). Its
         larger side needs another separator about as large, and so on.
@@ -48,7 +48,7 @@ class Effort:
     imbalances: tuple[float, ...]
     small_node: int = 2000
     largest_side: float = 0.75
-    other_side: float = 0
+    second_side: float | None = None
     skew: int = 160
     leaf_weight: int = 250
     growings: int = 4

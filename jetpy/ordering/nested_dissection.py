@@ -45,7 +45,7 @@ EFFORTS: Mapping[str, Effort] = {
         growings=8,
         passes=8,
         hops=10,
-        other_side=0.6,
+        second_side=0.6,
         choice=True,
     ),
 }
@@ -143,7 +143,7 @@ def nested_dissection(
         (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
         used = engine.name, cpu_threads(host)
         with host.using():
-            structure = analysed(host, graph, order, tree.pieces())
+            structure = analysed(host, graph, order, tree.independent_ranges())
     return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile, *used)
 
 
@@ -179,8 +179,8 @@ def dissected(
     compression = compress(graph)
     groups = compression.graph
     efforts = [effort]
-    if effort.other_side:
-        efforts.append(replace(effort, largest_side=effort.other_side))
+    if effort.second_side is not None:
+        efforts.append(replace(effort, largest_side=effort.second_side))
 
     def ordered(number: int) -> tuple[Permutation, SeparatorTree]:
         def tell_all(stage: str, done: int, total: int) -> None:
@@ -190,7 +190,9 @@ def dissected(
 
     def operations(found: tuple[Permutation, SeparatorTree]) -> float:
         order, tree = found
-        counts = host.to_host(elimination_tree(host, groups, order, tree.pieces()).counts)
+        counts = host.to_host(
+            elimination_tree(host, groups, order, tree.independent_ranges()).counts
+        )
         return float(operations_of(counts, groups.vertex_weights[order]).sum())
 
     order, tree = ordered(0)
@@ -257,7 +259,7 @@ def chosen_effort(
         share = finite_number("largest_side", largest_side)
         if not MIN_SHARE <= share <= 1:
             raise OptionError(f"largest_side is {share}; it must be a number in {MIN_SHARE}..1")
-        effort = replace(effort, largest_side=share, other_side=0)
+        effort = replace(effort, largest_side=share, second_side=None)
     return effort
 
 

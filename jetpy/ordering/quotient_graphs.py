@@ -55,7 +55,7 @@ class BlockOrders:
 
 
 NO_ORDERS = BlockOrders(np.empty(0, np.int32), np.empty(0), np.empty(0))
-"""Those of no blocks."""
+"""The orders of no blocks."""
 
 
 def block_orders(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-PIECES = 64
-"""Several threads share subtrees with at most this part of the columns."""
+RANGES = 64
+"""One thread analyses a subtree that has at most 1 / RANGES of the columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,12 @@ class SeparatorTree:
                 firsts[parent] = min(firsts[parent], firsts[node])
         return np.array(firsts, np.int32)
 
-    def pieces(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return the begins and ends of the largest subtrees of at most 1 / PIECES of the columns.
+    def independent_ranges(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the begins and ends of the largest subtrees of at most 1 / RANGES of the columns.
 
-        Each int32, ascending.
+        Their columns have no entries in earlier columns outside. Each array is int32 and ascending.
         """
         begins, ends = self.subtree_starts, self.starts[1:]
-        is_piece = ends - begins <= self.starts[-1] // PIECES
-        is_part = np.append(is_piece, np.False_)[self.parents]
-        return begins[is_piece & ~is_part], ends[is_piece & ~is_part]
+        is_small = ends - begins <= self.starts[-1] // RANGES
+        is_part = np.append(is_small, np.False_)[self.parents]  # -1 selects the last entry
+        return begins[is_small & ~is_part], ends[is_small & ~is_part]

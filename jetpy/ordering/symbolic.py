@@ -17,11 +17,11 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.validate import integer_array
 from jetpy.io.graphs import as_graph
 from jetpy.workloads.ordering import elimination as kernels
-from jetpy.workloads.ordering.elimination import Elimination, Pieces
+from jetpy.workloads.ordering.elimination import Elimination
 
 Permutation = npt.NDArray[np.int32]
-Ranges = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-"""Begins and ends."""
+Bounds = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+"""Begins and ends of ranges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +155,13 @@ def checked_permutation(perm: npt.ArrayLike | None, n: int) -> Permutation:
 
 
 def analysed(
-    host: Backend, graph: Graph, order: Permutation, pieces: Ranges | None = None
+    host: Backend, graph: Graph, order: Permutation, ranges: Bounds | None = None
 ) -> Symbolic:
     """Return the structure of the factor of a graph eliminated in an order (int32, shape (n,)).
 
-    `pieces` as for `elimination_tree`.
+    `ranges` as for `elimination_tree`.
     """
-    tree = elimination_tree(host, graph, order, pieces)
+    tree = elimination_tree(host, graph, order, ranges)
     counts = host.to_host(tree.counts)
     values, times = np.unique(counts, return_counts=True)
     squares = (int(value) ** 2 * int(count) for value, count in zip(values, times, strict=True))
@@ -176,30 +176,32 @@ def analysed(
 
 
 def elimination_tree(
-    host: Backend, graph: Graph, order: Permutation, pieces: Ranges | None = None
+    host: Backend, graph: Graph, order: Permutation, ranges: Bounds | None = None
 ) -> Elimination:
     """Return the elimination tree of a graph eliminated in an order (int32, shape (n,)).
 
-    A vertex of weight w stands for w rows with the same pattern. `pieces` are the begins and ends
+    A vertex of weight w stands for w rows with the same pattern. `ranges` are the begins and ends
     of disjoint ranges of columns in ascending order, without entries in earlier columns outside of
-    the range. They are analysed at the same time. By default, all columns are one piece.
+    the range; all threads analyse them. By default, all columns are one range.
     """
     n = graph.n
-    begins, ends = (np.zeros(1, np.int32), np.full(1, n, np.int32)) if pieces is None else pieces
+    begins, ends = (np.zeros(1, np.int32), np.full(1, n, np.int32)) if ranges is None else ranges
     stops = np.arange(n, dtype=np.int32)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         stops[begin:end] = end
     tree = _room(host, order, stops)
-    found = Pieces(host.from_host(begins), host.from_host(ends), host.empty(n), host.empty(n))
-    shared = {"graph": upload(host, graph), "tree": tree, "pieces": found}
+    found = kernels.Ranges(
+        host.from_host(begins), host.from_host(ends), host.empty(n), host.empty(n)
+    )
+    shared = {"graph": upload(host, graph), "tree": tree, "ranges": found}
     host.parallel_for(n, kernels.begin_columns, tree=tree)
-    host.run_tasks(len(begins), kernels.find_parents_in_pieces, **shared)
-    upper = host.scan(n, kernels.list_upper, tree=tree, pieces=found)
+    host.run_tasks(len(begins), kernels.find_parents_in_ranges, **shared)
+    upper = host.scan(n, kernels.list_upper, tree=tree, ranges=found)
     host.run_tasks(1, kernels.find_parents_above, n=n, count=upper, **shared)
-    host.run_tasks(len(begins), kernels.count_in_pieces, **shared)
+    host.run_tasks(len(begins), kernels.count_in_ranges, **shared)
     border = host.scan(n, kernels.list_border, **shared)
     host.run_tasks(1, kernels.count_above, n=n, count=border, **shared)
-    host.run_tasks(len(begins), kernels.sum_in_pieces, **shared)
+    host.run_tasks(len(begins), kernels.sum_in_ranges, **shared)
     host.run_tasks(1, kernels.sum_above, count=upper, **shared)
     return tree
 

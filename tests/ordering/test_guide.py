@@ -35,8 +35,8 @@ def test_options_have_their_defaults() -> None:
     leaves = listed([e.leaf_weight for e in efforts])
     assert described["leaf_size"][0] == f"{leaves} by preset"
     assert {str(e.largest_side) for e in efforts} == {described["largest_side"][0]}
-    *others, second = (e.other_side for e in efforts)
-    assert others == [0, 0]
+    *others, second = (e.second_side for e in efforts)
+    assert others == [None, None]
     assert described["largest_side"][2].endswith(f"`best` also tries {second}")
     page = (DOCS / "algorithm" / "ordering.md").read_text("utf-8")
     assert f"second time, with at most {100 * second:.0f} % on a side" in page

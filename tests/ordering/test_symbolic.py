@@ -114,25 +114,25 @@ def test_a_vertex_of_weight_w_stands_for_w_rows(given: tuple[np.ndarray, np.ndar
     st.sampled_from([0.03, 0.06, 0.1, 0.2]),
     st.integers(1, 9),
 )
-def test_pieces_do_not_change_the_analysis(seed: int, n: int, density: float, parts: int) -> None:
+def test_ranges_do_not_change_the_analysis(seed: int, n: int, density: float, parts: int) -> None:
     graph = random_graph(seed, n, density, 3)
     order, tree = dissected(graph, 2)
     with (
-        patch.object(separator_tree, "PIECES", parts),
+        patch.object(separator_tree, "RANGES", parts),
         lease("cpu", 2) as host,
         host.using(),
     ):
         whole = elimination_tree(host, graph, order)
-        in_pieces = elimination_tree(host, graph, order, tree.pieces())
+        in_ranges = elimination_tree(host, graph, order, tree.independent_ranges())
         for name in ("parents", "counts", "heights", "paths"):
-            one, other = (host.to_host(getattr(each, name)) for each in (whole, in_pieces))
+            one, other = (host.to_host(getattr(each, name)) for each in (whole, in_ranges))
             np.testing.assert_array_equal(one, other, name)
 
 
-def test_pieces_are_the_largest_small_subtrees() -> None:
+def test_ranges_are_the_largest_small_subtrees() -> None:
     _, tree = dissected(generators.grid(16, 16), 8)
-    with patch.object(separator_tree, "PIECES", 4):
-        begins, ends = tree.pieces()
+    with patch.object(separator_tree, "RANGES", 4):
+        begins, ends = tree.independent_ranges()
     assert (ends - begins <= 64).all()
     assert (begins[1:] >= ends[:-1]).all()
     assert (ends - begins).sum() > 128

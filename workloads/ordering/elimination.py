@@ -4,9 +4,9 @@ A column is the position of a vertex in the order of elimination. Its parent is 
 entry below the diagonal of its column of the factor. The entries of row j are the columns of a
 subtree with root j: the row subtree, whose leaves are columns with an entry of the matrix.
 
-A piece is a range of columns without entries in earlier columns outside of it, such as a subtree of
-a dissection. Pieces are analysed at the same time, one index each. Then one index analyses the
-columns above: those outside of all pieces.
+Some ranges of columns are independent: they have no entries in earlier columns outside, as the
+subtrees of a dissection. They are analysed at the same time, one index each. Then one index
+analyses the columns above: those outside of all ranges.
 
 A vertex of weight w stands for w rows with the same pattern, which are eliminated one after the
 other. The count of its column is the count of the first of them; each has one entry less than the
@@ -36,7 +36,7 @@ class Elimination:
 
     order: pk.View1D[pk.int32]  # vertex of each column
     column_of: pk.View1D[pk.int32]  # column of each vertex
-    stops: pk.View1D[pk.int32]  # end of the piece of each column; the column itself above
+    stops: pk.View1D[pk.int32]  # end of the range of each column; the column itself above
     parents: pk.View1D[pk.int32]  # NONE for roots
     counts: pk.View1D[pk.int32]  # weight of the rows of each column of the factor
     sizes: pk.View1D[pk.int32]  # columns of the subtree below each column, with itself
@@ -49,12 +49,12 @@ class Elimination:
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """The pieces, in ascending order, and lists of columns."""
+class Ranges:
+    """Independent ranges of columns, in ascending order, and lists of columns."""
 
     begins: pk.View1D[pk.int32]
     ends: pk.View1D[pk.int32]
-    upper: pk.View1D[pk.int32]  # the columns above and the roots of the pieces, ascending
+    upper: pk.View1D[pk.int32]  # the columns above and the roots of the ranges, ascending
     border: pk.View1D[pk.int32]  # the columns with an entry in a row above, in postorder
 
 
@@ -92,20 +92,20 @@ def add_size(j: int, tree: Elimination):
 
 
 @pk.workunit
-def find_parents_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
-    """Compute the parents within a piece."""
-    for j in range(pieces.begins[i], pieces.ends[i]):
-        join_paths(j, pieces.begins[i], graph, tree)
-    for j in range(pieces.begins[i], pieces.ends[i]):
+def find_parents_in_ranges(i: int, graph: Graph, tree: Elimination, ranges: Ranges):
+    """Compute the parents within a range."""
+    for j in range(ranges.begins[i], ranges.ends[i]):
+        join_paths(j, ranges.begins[i], graph, tree)
+    for j in range(ranges.begins[i], ranges.ends[i]):
         add_size(j, tree)
 
 
 @pk.workunit
-def list_upper(j: int, acc: pk.Acc[pk.int64], last_pass: bool, tree: Elimination, pieces: Pieces):
-    """List the columns that have no parent in a piece."""
+def list_upper(j: int, acc: pk.Acc[pk.int64], last_pass: bool, tree: Elimination, ranges: Ranges):
+    """List the columns that have no parent in a range."""
     if tree.parents[j] == NONE:
         if last_pass:
-            pieces.upper[acc] = j
+            ranges.upper[acc] = j
         acc += 1
 
 
@@ -123,24 +123,24 @@ def place_column(j: int, end: int, tree: Elimination) -> int:
 
 
 @pk.workunit
-def find_parents_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, pieces: Pieces):
-    """Compute the parents of `count` upper columns of n, and their places; one index does it."""
+def find_parents_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, ranges: Ranges):
+    """Compute the parents and places of `count` upper columns of n, and begin their counts."""
     for k in range(count):
-        j: int = pieces.upper[k]
+        j: int = ranges.upper[k]
         if tree.stops[j] == j:
             join_paths(j, 0, graph, tree)
     for k in range(count):
-        add_size(pieces.upper[k], tree)
+        add_size(ranges.upper[k], tree)
     end: int = n
     for k in range(count):
-        j: int = pieces.upper[count - 1 - k]
+        j: int = ranges.upper[count - 1 - k]
         p: int = tree.parents[j]
         if p == NONE:
             end = place_column(j, end, tree)
         else:
             tree.ancestors[p] = place_column(j, tree.ancestors[p], tree)
     for k in range(count):
-        begin_count(pieces.upper[k], graph, tree)
+        begin_count(ranges.upper[k], graph, tree)
 
 
 @pk.function
@@ -158,7 +158,7 @@ def common_ancestor(c: int, place: int, tree: Elimination) -> int:
     """Return the first ancestor of column c at this place or later, and shorten the path to it.
 
     That is the first common ancestor of c and the column there, which comes after c in postorder;
-    NONE if they have no common one, because a piece has an entry in an earlier column outside.
+    NONE if they have no common one, because a range is not independent.
     """
     root: int = c
     while root != NONE and tree.places[root] < place:
@@ -200,13 +200,13 @@ def count_rows(c: int, first: int, end: int, graph: Graph, tree: Elimination):
 
 
 @pk.workunit
-def count_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
-    """Compute the places of a piece's columns, and count the entries of its rows.
+def count_in_ranges(i: int, graph: Graph, tree: Elimination, ranges: Ranges):
+    """Compute the places of a range's columns, and count the entries of its rows.
 
     The counts are differences: sums over subtrees give the counts of the factor.
     """
-    begin: int = pieces.begins[i]
-    end: int = pieces.ends[i]
+    begin: int = ranges.begins[i]
+    end: int = ranges.ends[i]
     for k in range(end - begin):
         j: int = end - 1 - k
         p: int = tree.parents[j]
@@ -230,7 +230,7 @@ def list_border(
     last_pass: bool,
     graph: Graph,
     tree: Elimination,
-    pieces: Pieces,
+    ranges: Ranges,
 ):
     """List the columns with an entry in a row above, and forget shorter paths."""
     c: int = tree.postorder[place]
@@ -243,15 +243,15 @@ def list_border(
             is_border = True
     if is_border:
         if last_pass:
-            pieces.border[acc] = c
+            ranges.border[acc] = c
         acc += 1
 
 
 @pk.workunit
-def count_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, pieces: Pieces):
+def count_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, ranges: Ranges):
     """Count the entries of the rows above in `count` columns of the border; one index does it."""
     for k in range(count):
-        c: int = pieces.border[k]
+        c: int = ranges.border[k]
         first: int = tree.stops[c]
         if first == c:
             first += 1
@@ -290,20 +290,20 @@ def add_to_parent(j: int, tree: Elimination):
 
 
 @pk.workunit
-def sum_in_pieces(i: int, graph: Graph, tree: Elimination, pieces: Pieces):
-    """Sum the counts of a piece over subtrees, and find the paths below its columns."""
-    end: int = pieces.ends[i]
-    for j in range(pieces.begins[i], end):
+def sum_in_ranges(i: int, graph: Graph, tree: Elimination, ranges: Ranges):
+    """Sum the counts of a range over subtrees, and find the paths below its columns."""
+    end: int = ranges.ends[i]
+    for j in range(ranges.begins[i], end):
         finish(j, graph, tree)
         if tree.parents[j] < end:
             add_to_parent(j, tree)
 
 
 @pk.workunit
-def sum_above(i: int, count: int, graph: Graph, tree: Elimination, pieces: Pieces):
+def sum_above(i: int, count: int, graph: Graph, tree: Elimination, ranges: Ranges):
     """Sum the counts of `count` upper columns, and find the paths below; one index does it."""
     for k in range(count):
-        j: int = pieces.upper[k]
+        j: int = ranges.upper[k]
         if tree.stops[j] == j:
             finish(j, graph, tree)
         add_to_parent(j, tree)
