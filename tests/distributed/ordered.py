@@ -1,4 +1,7 @@
-"""A program that orders a cube with several processes, and again with each of them alone."""
+"""A program that orders a cube with several processes.
+
+It prints how many of them find the order that each finds alone.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +23,6 @@ if __name__ == "__main__":
     expected = jetpy.nested_dissection(jetpy.generators.cube(SIDE, SIDE, SIDE), threads=1)
     own = expected.iperm[found.first :][: len(found.iperm)]
     is_equal = np.array_equal(found.perm, expected.perm) and np.array_equal(found.iperm, own)
-    print("equal" if is_equal else "different", flush=True)
+    equal = world.gather(is_equal)
+    if world.rank == 0:
+        print(equal.count(True), flush=True)
