@@ -98,11 +98,10 @@ def of_messages(graph: str, path: Path) -> Cells:
 
 def of_distributed_peers(path: Path) -> Cells:
     """Return a row per program: cuts and times of jetpy's presets over its own, two processes."""
-    found = distributed_peers.results(read_records(path))
+    means = distributed_peers.mean_rows(distributed_peers.results(read_records(path)))
     rows = [
-        [PEERS[tool], f"{balanced} of {cases}", *fast, *default]
-        for tool, processes, cases, balanced, _, *ratios in distributed_peers.mean_rows(found)
+        [PEERS[tool], f"{balanced} of {cases}", fast_cut, fast_time, cut, time]
+        for tool, processes, cases, balanced, _, cut, time, fast_cut, fast_time in means
         if tool in PEERS and processes == "2"
-        for default, fast in [(ratios[:2], ratios[2:])]
     ]
     return Cells(["program", "balanced", "`fast`: cut", "time", "`default`: cut", "time"], rows)

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bench.papers.experiment import Result
+from bench.papers.experiment import Result, number_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPER = "paper"
-
-
-def _number(text: str) -> float | None:
-    """Return the number that a text is; None for other texts, such as ">0.8" and names."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _series(results: list[Result]) -> dict[str, dict[str, float]]:
@@ -27,7 +19,7 @@ def _series(results: list[Result]) -> dict[str, dict[str, float]]:
     for result in results:
         if isinstance(result.ours, float | int):
             found.setdefault(result.column, {})[result.row] = float(result.ours)
-        number = _number(result.paper)
+        number = number_of(result.paper)
         if number is not None:
             found.setdefault(f"{result.column}, {PAPER}", {})[result.row] = number
     return found
@@ -70,7 +62,7 @@ def lines(title: str, results: list[Result], *, panels: Sequence[str] = ("",)) -
         for column, values in _series(results).items():
             style = "--" if column.endswith(PAPER) else "-"
             points = sorted(
-                (x, value) for row, value in values.items() if (x := _number(row)) is not None
+                (x, value) for row, value in values.items() if (x := number_of(row)) is not None
             )
             if points and column.startswith(panel):
                 axes.plot(*zip(*points, strict=True), style, marker="o", ms=3, label=column)

@@ -92,6 +92,20 @@ def write_results(path: Path, results: Iterable[Result]) -> None:
         writer.writerows(result._replace(ours=text_of(result.ours)) for result in results)
 
 
+def read_results(path: Path) -> list[Result]:
+    """Read such a file; all numbers stay texts."""
+    with open(path, newline="", encoding="utf-8") as stream:
+        return [Result(**row) for row in csv.DictReader(stream)]
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a text is; None for other texts, such as ">0.8" and names."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def text_of(value: float | str) -> str:
     """Return a number with four significant digits, and no fewer than its integer part has."""
     if isinstance(value, str):

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.engines.base import Array
+from jetpy.engines.base import Array, Backend
 from jetpy.ordering.batches import batches
+from jetpy.ordering.processes import Processes
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
@@ -48,6 +49,15 @@ class Nodes:
     def batches(self, chosen: Numbers, threads: int) -> Iterator[Numbers]:
         """Yield runs of chosen nodes that some threads separate at the same time."""
         return (chosen[run] for run in batches(self.sizes[chosen], BATCH * threads))
+
+    def exchange(self, processes: Processes, host: Backend, own: Numbers, sides: Array) -> None:
+        """Copy the sides of the vertices of this process's nodes `own` to all others, in place.
+
+        `sides` has those of all vertices, once or for each of several candidates.
+        """
+        if processes.size > 1:
+            is_own = np.resize(self.members(own), len(sides))  # repeated for each candidate
+            processes.exchange(host, sides, np.flatnonzero(is_own))
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,9 +160,7 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
         own.append(chosen[large.processes.share(sizes[chosen])])
         for batch in nodes.batches(own[-1], host.threads):
             Tries(host, nodes, effort, tries, batch).separate(sides)
-    if large.processes.size > 1:
-        places = np.flatnonzero(nodes.members(np.concatenate(own)))
-        large.processes.exchange(host, sides, places)
+    nodes.exchange(large.processes, host, np.concatenate(own), sides)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)
     return sides

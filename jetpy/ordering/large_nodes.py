@@ -254,9 +254,7 @@ class LargeNodes:
                 Tries(host, nodes, effort, effort.tries, batch).separate(sides)
             else:
                 Tries(host, nodes, replace(effort, skew=0), effort.tries, batch).propose(sides)
-        if self.processes.size > 1:
-            places = np.flatnonzero(np.tile(nodes.members(own), count))
-            self.processes.exchange(host, sides, places)
+        nodes.exchange(self.processes, host, own, sides)
         return sides
 
     def _refine(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -178,27 +179,29 @@ def dissected(
     """
     compression = compress(graph)
     groups = compression.graph
-    efforts = [effort]
-    if effort.second_side is not None:
-        efforts.append(replace(effort, largest_side=effort.second_side))
-
-    def ordered(number: int) -> tuple[Permutation, SeparatorTree]:
-        def tell_all(stage: str, done: int, total: int) -> None:
-            tell(stage, number * total + done, len(efforts) * total)
-
-        return _ordered(engine, host, groups, efforts[number], seed, tell_all, processes)
-
-    def operations(found: tuple[Permutation, SeparatorTree]) -> float:
-        order, tree = found
-        counts = host.to_host(
-            elimination_tree(host, groups, order, tree.independent_ranges()).counts
+    if effort.second_side is None:
+        order, tree = _ordered(engine, host, groups, effort, seed, tell, processes)
+    else:
+        efforts = effort, replace(effort, largest_side=effort.second_side)
+        both = (
+            _ordered(engine, host, groups, each, seed, _half_of(tell, number), processes)
+            for number, each in enumerate(efforts)
         )
-        return float(operations_of(counts, groups.vertex_weights[order]).sum())
-
-    order, tree = ordered(0)
-    if len(efforts) > 1:
-        order, tree = min((order, tree), ordered(1), key=operations)
+        order, tree = min(both, key=partial(_operations, host, groups))
     return compression.expand(order), _with_rows(tree, order, compression)
+
+
+def _half_of(tell: Progress, number: int) -> Progress:
+    """Return the progress of the first or second of two equal halves."""
+    return lambda stage, done, total: tell(stage, number * total + done, 2 * total)
+
+
+def _operations(host: Backend, graph: Graph, found: tuple[Permutation, SeparatorTree]) -> float:
+    """Return the operations of a compressed matrix in an order."""
+    order, tree = found
+    elimination = elimination_tree(host, graph, order, tree.independent_ranges())
+    counts = host.to_host(elimination.counts)
+    return float(operations_of(counts, graph.vertex_weights[order]).sum())
 
 
 def _ordered(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+Bounds = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+"""Begins and ends of ranges of columns."""
 RANGES = 64
 """One thread analyses a subtree that has at most 1 / RANGES of the columns."""
 
@@ -66,7 +68,7 @@ class SeparatorTree:
                 firsts[parent] = min(firsts[parent], firsts[node])
         return np.array(firsts, np.int32)
 
-    def independent_ranges(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def independent_ranges(self) -> Bounds:
         """Return the begins and ends of the largest subtrees of at most 1 / RANGES of the columns.
 
         Their columns have no entries in earlier columns outside. Each array is int32 and ascending.

@@ -16,12 +16,11 @@ from jetpy.graph.checks import flag
 from jetpy.graph.csr import Graph
 from jetpy.graph.validate import integer_array
 from jetpy.io.graphs import as_graph
+from jetpy.ordering.separator_tree import Bounds
 from jetpy.workloads.ordering import elimination as kernels
 from jetpy.workloads.ordering.elimination import Elimination
 
 Permutation = npt.NDArray[np.int32]
-Bounds = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-"""Begins and ends of ranges."""
 
 
 @dataclass(frozen=True, eq=False)

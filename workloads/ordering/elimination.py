@@ -223,6 +223,15 @@ def count_in_ranges(i: int, graph: Graph, tree: Elimination, ranges: Ranges):
                 count_rows(c, c + 1, end, graph, tree)
 
 
+@pk.function
+def first_row_above(c: int, tree: Elimination) -> int:
+    """Return the first row that comes after column c and its range."""
+    first: int = tree.stops[c]
+    if first == c:
+        first += 1
+    return first
+
+
 @pk.workunit
 def list_border(
     place: int,
@@ -235,11 +244,10 @@ def list_border(
     """List the columns with an entry in a row above, and forget shorter paths."""
     c: int = tree.postorder[place]
     tree.ancestors[c] = tree.parents[c]
-    stop: int = tree.stops[c]
+    first: int = first_row_above(c, tree)
     is_border: bool = False
     for e in edges(tree.order[c], graph):
-        row: int = tree.column_of[graph.indices[e]]
-        if row > c and row >= stop:
+        if tree.column_of[graph.indices[e]] >= first:
             is_border = True
     if is_border:
         if last_pass:
@@ -252,10 +260,7 @@ def count_above(i: int, n: int, count: int, graph: Graph, tree: Elimination, ran
     """Count the entries of the rows above in `count` columns of the border; one index does it."""
     for k in range(count):
         c: int = ranges.border[k]
-        first: int = tree.stops[c]
-        if first == c:
-            first += 1
-        count_rows(c, first, n, graph, tree)
+        count_rows(c, first_row_above(c, tree), n, graph, tree)
 
 
 @pk.function
