@@ -88,7 +88,7 @@ OTHER_NUMBERS: Mapping[str, str] = {
     "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
-    "| preset | tries | of small nodes | their vertices, at most | growings | passes | flow band "
+    "| preset | tries | of small nodes | growings | passes | flow band "
     "| weight of a leaf, at most | choice by subtree |": "options",
 }
 """Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""

@@ -31,8 +31,10 @@ class Launcher(Protocol):
         Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     places : dict of str to int
         Index, in that list, of each argument that is not a group.
+    signature : Signature
     """
 
+    signature: Signature
     call: Callable[..., Any]
     places: dict[str, int]
 
@@ -327,6 +329,8 @@ class CompiledBackend(Backend):
     ) -> Any:
         launcher = self._launcher(workunit)
         if self._tape is not None:
+            if self.width is Width.NARROW:  # PyKokkos does not get wide kernels
+                launcher.signature.check_capture()
             self._tape.append(_step(launcher, n, arguments, total))
             return 0
         self.launches += 1

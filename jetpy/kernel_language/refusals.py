@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from jetpy.kernel_language.definition import Definition, with_callees
-from jetpy.kernel_language.signature import Kind
 from jetpy.kernel_language.types import Refusal, View
-
-VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
-"""Bytes of a Kokkos view, and of the scalars that take more than 4 bytes."""
-MAX_BYTES = 464
-"""Largest size of the arguments. Kokkos adds its own, and passes more than 512 bytes in total
-through constant memory, which a CUDA graph cannot capture."""
 
 
 def refuse(definition: Definition) -> None:
@@ -21,21 +14,7 @@ def refuse(definition: Definition) -> None:
     Refusal
         With the reason.
     """
-    if definition.kind is not Kind.FUNCTION:
-        _refuse_many_arguments(definition)
     _refuse_conflicting_names(with_callees([definition]))
-
-
-def _refuse_many_arguments(definition: Definition) -> None:
-    size = sum(
-        VIEW_BYTES if isinstance(kind, View) else NUMBER_BYTES.get(kind, 4)
-        for kind in definition.arguments.values()
-    )
-    if size > MAX_BYTES:
-        raise Refusal(
-            f"its arguments take {size} bytes; they must take at most {MAX_BYTES}, so that a CUDA "
-            "graph can capture its launches"
-        )
 
 
 def _refuse_conflicting_names(used: list[Definition]) -> None:

@@ -11,8 +11,15 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
+from jetpy.errors import BackendError
 from jetpy.kernel_language.types import INTEGERS, View
 from jetpy.lazy import cached_property
+
+VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
+"""Bytes of a Kokkos view, and of the scalars that take more than 4 bytes."""
+MAX_BYTES = 464
+"""Largest size of the arguments of a captured launch. Kokkos adds its own, and passes more than 512
+bytes in total through constant memory, which a CUDA graph cannot capture."""
 
 
 class Kind(Enum):
@@ -52,6 +59,18 @@ class Signature:
         """Return the types of the arguments that engines get, by name."""
         names = (place_name(*place) for place in self.places)
         return dict(zip(names, self.types, strict=True))
+
+    def check_capture(self) -> None:
+        """Raise a BackendError if a CUDA graph cannot capture launches of the workunit."""
+        size = sum(
+            VIEW_BYTES if isinstance(kind, View) else NUMBER_BYTES.get(kind, 4)
+            for kind in self.types
+        )
+        if size > MAX_BYTES:
+            raise BackendError(
+                f"workunit {self.name}, its arguments take {size} bytes; they must take at most "
+                f"{MAX_BYTES}, so that a CUDA graph can capture its launches"
+            )
 
     @cached_property
     def bind(self) -> Callable[..., list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +9,10 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-from jetpy.ordering.batches import batches
 from jetpy.ordering.processes import Processes
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
-
-BATCH = 1 << 13
-"""Maximum number of vertices, for each thread, of nodes that are separated at the same time. Their
-memory is used again for the next ones, because fresh pages take longer than the work on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +39,6 @@ class Nodes:
         is_chosen = np.zeros(len(self), bool)
         is_chosen[chosen] = True
         return np.repeat(is_chosen, self.sizes)
-
-    def batches(self, chosen: Numbers, threads: int) -> Iterator[Numbers]:
-        """Yield runs of chosen nodes that some threads separate at the same time."""
-        return (chosen[run] for run in batches(self.sizes[chosen], BATCH * threads))
 
     def exchange(self, processes: Processes, host: Backend, own: Numbers, sides: Array) -> None:
         """Copy the sides of the vertices of this process's nodes `own` to all others, in place.

@@ -22,6 +22,8 @@ from jetpy.progress import Progress, no_progress
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment, Components
 
+SMALL_NODE = 2000
+"""Maximum number of vertices of a small node."""
 FEWEST = 8
 """A node with fewer vertices is not divided."""
 NODES_PER_PROCESS = 8
@@ -152,14 +154,13 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
     host, effort, sizes = large.host, large.effort, nodes.sizes
     sides = host.empty(nodes.graph.n)
     is_large = sizes > LARGEST_NODE
-    few = ~is_large & (sizes <= effort.small_node)
+    few = ~is_large & (sizes <= SMALL_NODE)
     many = ~is_large & ~few
     own: list[Numbers] = []
     for is_chosen, tries in ((few, effort.small_tries), (many, effort.tries)):
         chosen = np.flatnonzero(is_chosen)
         own.append(chosen[large.processes.share(sizes[chosen])])
-        for batch in nodes.batches(own[-1], host.threads):
-            Tries(host, nodes, effort, tries, batch).separate(sides)
+        Tries(host, nodes, effort, tries, own[-1]).separate(sides)
     nodes.exchange(large.processes, host, np.concatenate(own), sides)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)

@@ -18,8 +18,6 @@ class Effort:
         Separators for each large node; the best one is kept.
     small_tries : int
         Separators for each small node. Never more than `tries`.
-    small_node : int
-        Maximum number of vertices of a small node.
     imbalances : tuple of float
         Imbalances up to which the separators of the tries grow, in turn.
     largest_side : float
@@ -46,7 +44,6 @@ class Effort:
     tries: int
     small_tries: int
     imbalances: tuple[float, ...]
-    small_node: int = 2000
     largest_side: float = 0.75
     second_side: float | None = None
     skew: int = 160

@@ -20,19 +20,14 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import induced, joined
 from jetpy.ordering.levels import Levels
 from jetpy.ordering.processes import ALONE, Processes
-from jetpy.ordering.tries import Tries, improve_by_flows, refine_separators
+from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import large_nodes as kernels
-from jetpy.workloads.ordering.dissection import (
-    COARSEST,
-    HEAVIEST,
-    OF_AVERAGE,
-    separate_bisections,
-)
 from jetpy.workloads.ordering.induced_subgraphs import Selection
 from jetpy.workloads.ordering.separator_flows import Band
 from jetpy.workloads.ordering.separators import SEPARATOR
+from jetpy.workloads.ordering.tries import COARSEST, HEAVIEST, OF_AVERAGE
 
 LARGEST_NODE = 10_000
 """Nodes with more vertices are large."""
@@ -40,6 +35,8 @@ LARGEST_COARSE = 5000
 """Coarsening of a node ends at this number of vertices or less."""
 HOPS = 8
 """A band has the vertices within this number of hops, or that of a flow if it is larger."""
+STEP = 2
+"""Every second level is refined, and always the finest one."""
 OPTIONS = CoarsenOptions()
 EVERY = slice(None)
 WEIGHTS = [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]
@@ -226,10 +223,10 @@ class LargeNodes:
             return host.to_host(found)
         side_weights = _side_weights(coarse, host.to_host(found))
         sides = carry(found, host, coarse.backend)
-        for fine in reversed(levels):
+        for number, fine in reversed([*enumerate(levels)]):
             sides = projected(coarse, fine, sides)
-            is_finest = fine is levels[0]
-            side_weights, best = self._refine(fine, sides, side_weights, seed, is_finest)
+            if number % STEP == 0:
+                side_weights, best = self._refine(fine, sides, side_weights, seed, number == 0)
             coarse = fine
         result = backend.empty(graph.n)
         chosen = {"best": carry(best, host, backend), "node_of": coarse.node_of}
@@ -249,11 +246,10 @@ class LargeNodes:
         is_last = level.coarse_of is None
         count = 1 if is_last else effort.tries
         sides = host.empty(count * n)
-        for batch in nodes.batches(own, host.threads):
-            if is_last:
-                Tries(host, nodes, effort, effort.tries, batch).separate(sides)
-            else:
-                Tries(host, nodes, replace(effort, skew=0), effort.tries, batch).propose(sides)
+        if is_last:
+            Tries(host, nodes, effort, effort.tries, own).separate(sides)
+        elif len(own):
+            Tries(host, nodes, replace(effort, skew=0), effort.tries, own).propose(sides)
         nodes.exchange(self.processes, host, own, sides)
         return sides
 
@@ -271,20 +267,18 @@ class LargeNodes:
         own = processes.share(np.repeat(level.sizes, candidates))
         band = band_of(level, host, sides, max(HOPS, effort.hops), own)
         levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
+        search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
+        refined = {"search": search, "levels": levels, "other": levels.other}
         host.run_tasks(
             tasks,
-            kernels.begin_bands,
+            kernels.refine_bands,
             nodes=count,
             seed=seed,
-            skew=effort.skew if is_finest else 0,
+            is_finest=int(is_finest),
             starts=host.from_host(band.starts),
             side_weights=host.from_host(side_weights.ravel()),
-            shares=host.from_host(effort.shares(candidates)),
-            levels=levels,
             **both,
-        )
-        host.run_tasks(
-            tasks, kernels.refine_bisection_bands, passes=effort.passes, levels=levels, **both
+            **refined,
         )
         rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)
 
@@ -293,15 +287,16 @@ class LargeNodes:
             rows[:, WEIGHTS] = found.reshape(tasks, len(WEIGHTS))
 
         best = host.full(count, 0)
-        if is_finest:
-            host.run_tasks(tasks, separate_bisections, tries=candidates, levels=levels)
-        if is_finest or candidates > 1:
-            refine_separators(host, levels, tasks, effort)
-        if is_finest:
+        if is_finest and search.flows:
             is_foreign = np.ones(tasks, bool)
             is_foreign[own] = False
-            host.to_host(levels.bands.bands).reshape(tasks, Band.COUNT)[is_foreign, Band.FAILED] = 1
-            improve_by_flows(host, levels, count, candidates, effort, exchange_weights)
+            bands = levels.bands
+            host.to_host(bands.bands).reshape(tasks, Band.COUNT)[is_foreign, Band.FAILED] = 1
+            for _ in range(search.flows):
+                exchange_weights()
+                select = {"levels": levels, "bands": bands.bands}
+                host.run_tasks(count, kernels.select_candidates, **select, **both)
+                host.run_tasks(tasks, kernels.improve_candidates, bands=bands, **refined)
         exchange_weights()
         if is_finest:
             host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)

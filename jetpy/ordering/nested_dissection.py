@@ -36,7 +36,7 @@ from jetpy.progress import Progress, ProgressOption
 SPREAD = (0.1, 0.5, 0.3, 0.3)
 """Imbalances of several tries, in turn."""
 EFFORTS: Mapping[str, Effort] = {
-    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3), small_node=4000),
+    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3)),
     "default": Effort(tries=4, small_tries=1, imbalances=SPREAD, choice=True),
     "best": Effort(
         tries=8,

@@ -28,8 +28,8 @@ from jetpy.ordering.vertex_separator import VertexSeparator
 from jetpy.problem.limits import limits_of
 from jetpy.problem.metrics import label_components
 from jetpy.progress import Progress, ProgressOption
-from jetpy.workloads.ordering.dissection import THOUSAND
 from jetpy.workloads.ordering.separators import SEPARATOR
+from jetpy.workloads.ordering.tries import THOUSAND
 
 Weights = npt.NDArray[np.int64]
 

@@ -1,26 +1,30 @@
-"""Separators of nodes by several tries. Each try is a task for one thread."""
+"""Separators of nodes by several tries. Workers process them, one try after another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from jetpy.engines.base import Array, Backend, Workunit
+from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
 from jetpy.lazy import cached_property
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.levels import Levels
-from jetpy.workloads.ordering import dissection as kernels
-from jetpy.workloads.ordering.dissection import THOUSAND, VERTEX_ROOM, Node
+from jetpy.workloads.ordering import tries as kernels
+from jetpy.workloads.ordering.tries import (
+    ENTRY_ROOM,
+    THOUSAND,
+    VERTEX_ROOM,
+    Node,
+    Search,
+    Weight,
+    Work,
+)
 
-ENTRY_ROOM = 3
-"""Capacity of a try for the entries of its levels, per entry of the node."""
-MAX_FLOWS = 3
+MAX_FLOWS = 2
 """Flows for each separator; passes follow each one, and one that fails is the last."""
 MAX_BAND = 40_000
 """Number of vertices at which the band of a flow ends."""
@@ -48,83 +52,74 @@ class Tries:
     count: int
     chosen: Numbers
 
-    @property
-    def tasks(self) -> int:
-        """Number of tries of all nodes."""
-        return len(self.chosen) * self.count
-
     def separate(self, sides: Array) -> None:
         """Write the sides of the nodes' vertices by the best try of each."""
-        host, levels = self.host, self._bisected()
-        host.run_tasks(self.tasks, kernels.separate_bisections, tries=self.count, levels=levels)
-        self._grow_separators(levels)
-        improve_by_flows(host, levels, len(self.chosen), self.count, self.effort)
-        self._take(kernels.choose_separators, levels, sides)
+        if not len(self.chosen):
+            return
+        host, tries = self.host, len(self.chosen) * self.count
+        candidates = host.empty(self.count * self.nodes.graph.n)
+        weights = host.empty(tries * Weight.COUNT, np.int64)
+        self._find(candidates, weights, keeps_bisections=False)
+        host.run_tasks(
+            self._workers,
+            kernels.improve_separators,
+            bands=self._levels.bands,
+            sides=sides,
+            **self._common(candidates, weights),
+        )
 
     def propose(self, sides: Array) -> None:
         """Write the sides of the nodes' vertices by each try: int32, shape (tries * n,).
 
         Every other try, from the first on, is a bisection.
         """
-        n, levels = self.nodes.graph.n, self._bisected()
-        self._take(kernels.take_tries, levels, sides, n=n, first=0)
-        self._grow_separators(levels)
-        self._take(kernels.take_tries, levels, sides, n=n, first=1)
+        self._find(sides, self.host.empty(0, np.int64), keeps_bisections=True)
 
-    def _bisected(self) -> Levels:
-        """Coarsen each try, bisect every other one, and refine the bisections."""
-        host, effort, graph = self.host, self.effort, self.nodes.graph
-        n, nnz = (int(sizes.sum()) * self.count for sizes in self._sizes)
-        room = max(1, min(ENTRY_ROOM, INT32_MAX // max(nnz, 1)))
-        levels = Levels.with_room(host, VERTEX_ROOM * n, room * nnz, self.tasks)
-        launch = partial(host.run_tasks, self.tasks, levels=levels)
-        launch(
-            kernels.extract,
-            tries=self.count,
-            room=room,
-            skew=effort.skew,
-            shares=host.from_host(effort.shares(self.count)),
-            graph=graph,
-            nodes=self._rows,
+    def _find(self, candidates: Array, weights: Array, *, keeps_bisections: bool) -> None:
+        """Write the sides by each try, and their weights."""
+        self.host.run_tasks(
+            self._workers,
+            kernels.find_separators,
+            keeps_bisections=int(keeps_bisections),
+            best=self.host.empty(len(self._levels.rows)),
+            **self._common(candidates, weights),
         )
-        launch(kernels.coarsen_nodes)
-        launch(kernels.grow_bisections, **self._start(levels))
-        launch(kernels.refine_bisections, tries=self.count, passes=effort.passes)
-        return levels
 
-    def _grow_separators(self, levels: Levels) -> None:
-        """Find the separators of the tries that are not bisections, and refine all separators."""
-        queues = {"levels": levels, "other": levels.other}
-        self.host.run_tasks(self.tasks, kernels.grow_separators, **queues, **self._start(levels))
-        refine_separators(self.host, levels, self.tasks, self.effort)
-
-    def _start(self, levels: Levels) -> dict[str, Any]:
-        """Return arguments of kernels that start on coarsest levels."""
+    def _common(self, candidates: Array, weights: Array) -> dict[str, Any]:
+        """Return the arguments that both kernels have."""
+        host, levels, graph = self.host, self._levels, self.nodes.graph
+        count, turns = len(self.chosen), host.full(1, 0)
+        work = Work(
+            self._rows, count, self.count, graph.n, *self._rooms, turns, candidates, weights
+        )
+        search = search_of(host, self.effort, self.count)
         return {
-            "tries": self.count,
-            "growings": self.effort.growings,
-            "passes": self.effort.passes,
-            "best": self.host.empty(len(levels.rows)),
+            "graph": graph,
+            "work": work,
+            "search": search,
+            "levels": levels,
+            "other": levels.other,
         }
 
-    def _take(self, workunit: Workunit, levels: Levels, sides: Array, **choice: int) -> None:
-        """Write the sides of the nodes' vertices by one try of each."""
-        self.host.run_tasks(
-            len(self.chosen),
-            workunit,
-            tries=self.count,
-            nodes=self._rows,
-            levels=levels,
-            sides=sides,
-            **choice,
-        )
+    @cached_property
+    def _rooms(self) -> tuple[int, int]:
+        """Capacity of a worker for vertices and entries."""
+        starts, chosen = self.nodes.starts, self.chosen
+        rows = self.host.to_host(self.nodes.graph.indptr)[starts].astype(np.int64)
+        vertices, entries = (int(np.diff(ends)[chosen].max()) for ends in (starts, rows))
+        return VERTEX_ROOM * vertices, min(ENTRY_ROOM * entries, INT32_MAX)
 
     @cached_property
-    def _sizes(self) -> tuple[Numbers, Numbers]:
-        """Number of vertices, and of directed edges, of each node."""
-        starts, chosen = self.nodes.starts, self.chosen
-        entries = self.host.to_host(self.nodes.graph.indptr)[starts].astype(np.int64)
-        return np.diff(starts)[chosen], np.diff(entries)[chosen]
+    def _workers(self) -> int:
+        """Number of workers: one for each thread if 32-bit indices can address their levels."""
+        most: int = INT32_MAX // max(self._rooms)
+        return min(self.host.threads, len(self.chosen) * self.count, most)
+
+    @cached_property
+    def _levels(self) -> Levels:
+        """The levels of all workers."""
+        vertices, entries = (self._workers * room for room in self._rooms)
+        return Levels.with_room(self.host, vertices, entries, self._workers * self.count)
 
     @cached_property
     def _rows(self) -> Array:
@@ -132,8 +127,6 @@ class Tries:
         starts, chosen = self.nodes.starts, self.chosen
         rows = np.empty((len(chosen), Node.COUNT), np.int64)
         rows[:, Node.BEGIN], rows[:, Node.END] = starts[chosen], starts[chosen + 1]
-        for field, sizes in zip((Node.PLACE, Node.ENTRY), self._sizes, strict=True):
-            rows[:, field] = np.cumsum(sizes) - sizes
         rows[:, Node.SEED] = self.nodes.seeds[chosen]
         return self.host.from_host(rows.ravel())
 
@@ -144,50 +137,15 @@ def most_tries(n: int, nnz: int) -> int:
     return most
 
 
-def refine_separators(host: Backend, levels: Levels, tasks: int, effort: Effort) -> None:
-    """Refine separators by passes on all their levels, from the coarsest on."""
-    host.run_tasks(
-        tasks,
-        kernels.refine_separators,
-        passes=effort.passes,
+def search_of(host: Backend, effort: Effort, tries: int) -> Search:
+    """Return what a search for separators by some tries may do."""
+    return Search(
+        shares=host.from_host(effort.shares(tries)),
         share=round(THOUSAND * effort.largest_side),
-        levels=levels,
-        other=levels.other,
+        skew=effort.skew,
+        growings=effort.growings,
+        passes=effort.passes,
+        flows=MAX_FLOWS if effort.hops else 0,
+        hops=effort.hops,
+        most_in_band=MAX_BAND,
     )
-
-
-def improve_by_flows(
-    host: Backend,
-    levels: Levels,
-    count: int,
-    tries: int,
-    effort: Effort,
-    exchange_weights: Callable[[], None] = lambda: None,
-) -> None:
-    """Improve the best separators of `count` nodes by flows and passes, by turns.
-
-    `exchange_weights` sets the weights of the sides of tries that other processes refine.
-    """
-    if not effort.hops:
-        return
-    bands, tasks = levels.bands, count * tries
-    for _ in range(MAX_FLOWS):
-        exchange_weights()
-        select = {"tries": tries, "levels": levels, "bands": bands.bands}
-        host.run_tasks(count, kernels.select_tries, **select)
-        host.run_tasks(
-            tasks,
-            kernels.improve_by_flows,
-            hops=effort.hops,
-            limit=MAX_BAND,
-            levels=levels,
-            bands=bands,
-        )
-        host.run_tasks(
-            tasks,
-            kernels.refine_after_flows,
-            passes=effort.passes,
-            levels=levels,
-            other=levels.other,
-            bands=bands.bands,
-        )

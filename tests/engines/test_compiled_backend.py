@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 
 from jetpy.engines.base import Count
 from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.errors import BackendError
 from jetpy.workloads.common import selfcheck
 from tests.device_backend import DeviceBackend
+from tests.modules import load_workunits
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -52,6 +55,24 @@ def test_captured_counts_are_read_at_launch(is_program: bool) -> None:
     assert tallies.doubled.tolist() == [0, 2, 4, 6, 8, 10, 12, 14, 0]
     assert tallies.sums.tolist() == [4 + 0 + 6, 6 + 1 + 7, 2 + 2, 3 + 3, 4, 5, 0, 0, 0]
     assert counts.tolist() == [0, 6, 0 + 1 + 2 + 3 + 4 + 5]
+
+
+def test_launches_with_many_arguments_are_not_captured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = {f"a{number}": np.zeros(1, np.int32) for number in range(20)}
+    parameters = ", ".join(f"{name}: pk.View1D[pk.int32]" for name in views)
+    body = "".join(f"    {name}[i] = 1\n" for name in views)
+    text = f"@pk.workunit\ndef w(i: int, {parameters}):\n{body}"
+    backend, module = CpuBackend(1), load_workunits(text, tmp_path, monkeypatch)
+
+    def launch() -> None:
+        backend.parallel_for(1, module.w, **views)
+
+    launch()
+    assert all(view.tolist() == [1] for view in views.values())
+    with pytest.raises(BackendError, match="arguments take 480 bytes"):
+        backend.capture(launch)
 
 
 def test_captured_copies_are_repeated() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import download
 from jetpy.engines.base import Array, Backend
-from jetpy.ordering import depth, dissection, large_nodes, nested_dissection, separation
+from jetpy.ordering import dissection, large_nodes, nested_dissection, separation
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel
 from tests.device_backend import DeviceBackend
@@ -42,14 +42,13 @@ class NodeLimits:
 
     largest_node: int
     largest_coarse: int
-    batch: int
     hops: int
     flow_hops: int
     host_size: int
 
     def __str__(self) -> str:
         return (
-            f"nodes {self.largest_node}, coarse {self.largest_coarse}, batch {self.batch}, "
+            f"nodes {self.largest_node}, coarse {self.largest_coarse}, "
             f"hops {self.hops} and {self.flow_hops}, host {self.host_size}"
         )
 
@@ -61,7 +60,6 @@ class NodeLimits:
         efforts = {name: replace(effort, hops=self.flow_hops) for name, effort in presets}
         with ExitStack() as patches:
             for owner, name, value in (
-                (depth, "BATCH", self.batch),
                 (dissection, "LARGEST_NODE", self.largest_node),
                 (large_nodes, "LARGEST_COARSE", self.largest_coarse),
                 (large_nodes, "HOPS", self.hops),
@@ -80,7 +78,6 @@ def any_node_limits(rng: Random) -> NodeLimits | None:
     return NodeLimits(
         largest_node=coarse * int(rng.integers(1, 4)),
         largest_coarse=coarse,
-        batch=int(rng.integers(20, 401)),
         hops=int(rng.integers(1, 9)),
         flow_hops=int(rng.integers(0, 7)),
         host_size=int(rng.integers(0, 1000)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from jetpy.ordering.dissection import SMALL_NODE
 from jetpy.ordering.nested_dissection import EFFORTS, MAX_TRIES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,8 +28,8 @@ def test_options_have_their_defaults() -> None:
     described, efforts = rows("guide/orderings.md"), list(EFFORTS.values())
     assert described["tries"][0] == f"{listed([e.tries for e in efforts])} by preset"
     assert f"At most {MAX_TRIES}." in described["tries"][2]
-    few = [f"{e.small_tries} for at most {e.small_node:,}" for e in efforts]
-    assert described["tries"][2].endswith(f"few vertices get fewer: {', '.join(few)}")
+    few = listed([e.small_tries for e in efforts])
+    assert described["tries"][2].endswith(f"nodes of at most {SMALL_NODE:,} vertices get {few}")
     fast, default, best = (e.imbalances for e in efforts)
     assert described["imbalances"][0] == f"{fast} for `fast`, else {default}"
     assert default == best
@@ -50,7 +51,6 @@ def test_presets_have_their_methods() -> None:
         assert numbers == [
             str(effort.tries),
             str(effort.small_tries),
-            f"{effort.small_node:,}",
             str(effort.growings),
             str(effort.passes),
             f"{effort.hops} hops",

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.ordering import depth
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import checked_permutation
 
@@ -77,13 +76,6 @@ def test_same_order_on_one_and_two_threads(preset: Any) -> None:
     check(graph, first)
 
 
-def test_same_order_with_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = generators.cube(16, 17, 18)
-    perm = jetpy.nested_dissection(graph, preset="fast").perm
-    monkeypatch.setattr(depth, "BATCH", 1)
-    assert np.array_equal(jetpy.nested_dissection(graph, preset="fast").perm, perm)
-
-
 def test_less_fill_than_minimum_degree_on_a_grid() -> None:
     grid = generators.grid(100, 100)
     assert jetpy.nested_dissection(grid).fill < 0.95 * jetpy.minimum_degree(grid).fill
@@ -123,7 +115,7 @@ def test_tries_of_small_graphs() -> None:
 def test_profile() -> None:
     found = jetpy.nested_dissection(generators.grid(40, 40), profile=True)
     assert found.profile is not None
-    assert "refine_separators" in {kernel.name for kernel in found.profile.kernels}
+    assert "find_separators" in {kernel.name for kernel in found.profile.kernels}
     assert jetpy.nested_dissection(generators.grid(3, 3)).profile is None
 
 

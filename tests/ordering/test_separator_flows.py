@@ -22,9 +22,10 @@ from jetpy.ordering.levels import Levels
 from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
-from jetpy.workloads.ordering import dissection as kernels
+from jetpy.workloads.ordering import large_nodes as kernels
 from jetpy.workloads.ordering.separator_flows import OUTSIDE, Band
 from jetpy.workloads.ordering.separators import FAIR, RATIO_BITS, SEPARATOR, SKEW
+from jetpy.workloads.ordering.tries import Search
 from tests.graphs import from_edges, random_graph
 from tests.strategies import weighted_graphs
 
@@ -70,9 +71,10 @@ def improved(
         numbers=backend.from_host(numbers),
     )
     bands = levels.bands
-    backend.run_tasks(
-        1, kernels.improve_by_flows, hops=hops, limit=limit, levels=levels, bands=bands
-    )
+    flow = {"shares": backend.empty(0), "share": 0, "skew": LARGE_SKEW, "growings": 0, "flows": 1}
+    search = Search(**flow, passes=0, hops=hops, most_in_band=limit)
+    improve = {"search": search, "levels": levels, "other": levels.other, "bands": bands}
+    backend.run_tasks(1, kernels.improve_candidates, **improve)
     return Improved(
         backend.to_host(levels.sides),
         backend.to_host(bands.in_labels)[: graph.n] != OUTSIDE,

@@ -13,11 +13,26 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.common.heaps import Field, Heaps
 from jetpy.workloads.initial.two_way import measure, refine
-from jetpy.workloads.ordering.dissection import best_try, is_bisection, limit_sides
 from jetpy.workloads.ordering.induced_subgraphs import NO_PLACE, Selection
-from jetpy.workloads.ordering.separators import SEPARATOR, Separations, has_empty_side
+from jetpy.workloads.ordering.separator_flows import Bands
+from jetpy.workloads.ordering.separators import (
+    SEPARATOR,
+    Separations,
+    has_empty_side,
+    refine_separator,
+    separate_sides,
+    weigh_sides,
+)
+from jetpy.workloads.ordering.tries import (
+    Search,
+    best_try,
+    improve_by_flow_and_passes,
+    is_bisection,
+    limit_sides,
+    select_tries,
+)
 
 FAR = -1
 """Number of hops of a vertex that no search has reached."""
@@ -76,7 +91,7 @@ def begin_search(
     task: int = node_of[slot % n] * candidates + slot // n
     if task < first_task or task >= end_task:
         return
-    if not is_bisection(slot // n, candidates):
+    if not is_bisection(slot // n):
         if sides[slot] == SEPARATOR:
             hops[slot] = 0
         return
@@ -183,24 +198,17 @@ def take_best(
         result[v] = sides[best[node_of[v]] * n + v]
 
 
-@pk.workunit
-def begin_bands(
+@pk.function
+def begin_band(
     i: int,
     candidates: int,
     nodes: int,
     seed: int,
-    skew: int,
     starts: pk.View1D[pk.int64],
     side_weights: pk.View1D[pk.int64],
-    shares: pk.View1D[pk.int32],
     levels: Separations,
 ):
-    """Set the fields of the band of a candidate, which is one of several for each node.
-
-    `side_weights` has the weights of the candidate's sides and separator. `starts` has the first
-    vertex of each candidate's nodes. A side of a bisection may have as many thousandths of the
-    weight as `shares` has. `skew` is the penalty of a lopsided separator that is large.
-    """
+    """Set the fields of the band of a candidate."""
     here: int = i * Field.COUNT
     place: int = i % candidates * nodes + i // candidates
     begin: int = starts[place]
@@ -209,7 +217,6 @@ def begin_bands(
     levels.numbers[here + Field.END] = end
     levels.numbers[here + Field.ORIGIN] = begin
     levels.numbers[here + Field.LEVELS] = 0
-    levels.numbers[here + Field.SKEW] = skew
     own: pk.int64 = seed
     levels.numbers[here + Field.SEED] = mix(own + i)
     total: pk.int64 = 0
@@ -222,19 +229,54 @@ def begin_bands(
     for v in range(begin, end):
         if levels.sides[v] != SEPARATOR:
             levels.numbers[here + Field.OUTSIDE + levels.sides[v]] -= levels.weights[v]
-    limit_sides(shares[i % candidates], here, levels)
 
 
 @pk.workunit
-def refine_bisection_bands(i: int, candidates: int, passes: int, levels: Separations):
-    """Refine a candidate that is a bisection."""
-    if not is_bisection(i, candidates):
-        return
+def refine_bands(
+    i: int,
+    candidates: int,
+    nodes: int,
+    seed: int,
+    is_finest: int,
+    starts: pk.View1D[pk.int64],
+    side_weights: pk.View1D[pk.int64],
+    search: Search,
+    levels: Separations,
+    other: Heaps,
+):
+    """Refine a candidate, which is one of several for each node, in its band.
+
+    `side_weights` has the weights of the candidate's sides and separator. `starts` has the first
+    vertex of each candidate's nodes. On the finest level, bisections become separators.
+    """
     here: int = i * Field.COUNT
-    measure(here, levels)
-    for side in range(2):
-        levels.numbers[here + Field.WEIGHTS + side] += levels.numbers[here + Field.OUTSIDE + side]
-    refine(passes, here, levels)
+    begin_band(i, candidates, nodes, seed, starts, side_weights, levels)
+    levels.numbers[here + Field.SKEW] = search.skew
+    if is_bisection(i % candidates):
+        limit_sides(search.shares[i % candidates], here, levels)
+        measure(here, levels)
+        for side in range(2):
+            outside: pk.int64 = levels.numbers[here + Field.OUTSIDE + side]
+            levels.numbers[here + Field.WEIGHTS + side] += outside
+        refine(search.passes, here, levels)
+        if is_finest == 0:
+            return
+        separate_sides(here, levels)
+    limit_sides(search.share, here, levels)
+    weigh_sides(here, levels)
+    refine_separator(search.passes, here, levels, other)
+
+
+@pk.workunit
+def select_candidates(node: int, candidates: int, levels: Separations, bands: pk.View1D[pk.int64]):
+    """Select the candidates of a node that flows may improve."""
+    select_tries(node, candidates, levels, bands)
+
+
+@pk.workunit
+def improve_candidates(i: int, search: Search, levels: Separations, other: Heaps, bands: Bands):
+    """Improve a candidate by a flow, then by passes."""
+    improve_by_flow_and_passes(i, search, levels, other, bands)
 
 
 @pk.workunit

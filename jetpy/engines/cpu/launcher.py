@@ -47,7 +47,7 @@ class Launcher:
         self.function, self.kind = function, KINDS[signature.kind]
         self._name, self._pool = signature.name, pool
         self._pack = packer(signature)
-        self._arguments = Arguments(signature, memory)
+        self.signature, self._arguments = signature, Arguments(signature, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.read = self._arguments.read
         self.call: Callable[..., int] = self._run_block

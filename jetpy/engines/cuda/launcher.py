@@ -126,7 +126,7 @@ class Launcher:
         totals: Totals,
         driver: Driver,
     ) -> None:
-        self._arguments = Arguments(signature, memory)
+        self.signature, self._arguments = signature, Arguments(signature, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.call: Callable[..., Any] = {
             Kind.FOR: self._run_for,

@@ -41,6 +41,7 @@ class Launcher:
     """
 
     def __init__(self, folder: Path, signature: Signature, instance: Any, memory: Memory) -> None:
+        self.signature = signature
         library = folder / BINARY / LIBRARY
         try:
             self._make = ctypes.PyDLL(str(library))[symbol(folder)]

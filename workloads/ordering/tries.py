@@ -1,0 +1,414 @@
+"""Separators of small nodes: each node gets several tries, and the best one divides it.
+
+A worker is one index. It processes one try after another in its own ranges of all arrays, which
+stay in the caches of its core. `turns` counts what workers have begun; results do not depend on
+which worker does what.
+
+Source: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular
+graphs", SIAM Journal on Scientific Computing 20 (1998).
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, Graph, edges
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
+from jetpy.workloads.initial.inner_levels import coarsen, project
+from jetpy.workloads.initial.two_way import grow, measure, overload_of, refine
+from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
+from jetpy.workloads.ordering.separators import (
+    SEPARATOR,
+    Separations,
+    excess_of,
+    grow_separator,
+    has_empty_side,
+    refine_separator,
+    score_of,
+    separate_sides,
+    weigh_sides,
+)
+
+VERTEX_ROOM = 4
+"""Capacity of a try for the vertices of all its levels, per vertex of the node."""
+ENTRY_ROOM = 3
+"""Capacity of a try for the entries of its levels, per entry of the node."""
+COARSEST = 100
+"""Number of vertices at which inner coarsening ends."""
+WORST, OF_BEST = 11, 10
+"""Flows may improve a try whose score is at most 11/10 of the best one of its node."""
+THOUSAND = 1000
+"""Unit of the shares of weight that the host passes."""
+HEAVIEST, OF_AVERAGE = 3, 2
+"""A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
+
+
+class Node(IntEnum):
+    """Fields of a node."""
+
+    BEGIN = 0
+    """Its first vertex."""
+    END = 1
+    SEED = 2
+    COUNT = 3
+
+
+class Weight(IntEnum):
+    """Weights that the separator of a try has."""
+
+    SIDES = 0
+    SEPARATOR = 2
+    COUNT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search for separators may do. Shares of the weight are in thousandths."""
+
+    shares: pk.View1D[pk.int32]  # of a side while it grows, by the number of the try
+    share: int  # of a side of a separator
+    skew: int  # penalty of a lopsided separator that is large
+    growings: int
+    passes: int
+    flows: int  # the maximum for a separator
+    hops: int  # from a separator to the ends of the band of a flow
+    most_in_band: int  # number of vertices at which such a band ends
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The nodes that workers separate, `tries` times each, and what they have found."""
+
+    nodes: pk.View1D[pk.int64]  # by Node
+    count: int  # number of nodes
+    tries: int
+    n: int  # number of vertices of all nodes
+    vertex_room: int  # vertices and entries that a worker has capacity for
+    entry_room: int
+    turns: pk.View1D[pk.int32]  # tries, or nodes, that workers have begun
+    candidates: pk.View1D[pk.int32]  # the side of vertex v by try t is candidates[t n + v]
+    weights: pk.View1D[pk.int64]  # by Weight, for each try of each node
+
+
+@pk.function
+def limit_sides(share: int, here: int, levels: Separations):
+    """Limit the weight of each side to a share of the total, in thousandths."""
+    for side in range(2):
+        most: pk.int64 = levels.numbers[here + Field.TOTAL]
+        levels.numbers[here + Field.MOST + side] = most * share // THOUSAND
+
+
+@pk.function
+def load_node(worker: int, node: int, graph: Graph, work: Work, levels: Separations):
+    """Build the finest level of a worker's first try: the graph of a node."""
+    here: int = worker * work.tries * Field.COUNT
+    first: int = worker * work.vertex_room
+    entry: int = worker * work.entry_room
+    begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = work.nodes[node * Node.COUNT + Node.END]
+    last: int = entry
+    total: pk.int64 = 0
+    for v in range(begin, end):
+        levels.pinned[first + v - begin] = NO_PART
+        levels.rows[first + v - begin] = last
+        levels.weights[first + v - begin] = graph.vertex_weights[v]
+        total += graph.vertex_weights[v]
+        for e in edges(v, graph):
+            levels.ends[last] = first + graph.indices[e] - begin
+            levels.edge_weights[last] = graph.edge_weights[e]
+            last += 1
+    levels.rows[first + end - begin] = last
+    room: pk.int64 = last - entry
+    room *= ENTRY_ROOM
+    if room > work.entry_room:
+        room = work.entry_room
+    levels.numbers[here + Field.BEGIN] = first
+    levels.numbers[here + Field.END] = first + end - begin
+    levels.numbers[here + Field.LEVELS] = 0
+    levels.numbers[here + Field.LEVEL_BEGINS] = first
+    levels.numbers[here + Field.ENTRIES] = last
+    levels.numbers[here + Field.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
+    levels.numbers[here + Field.LAST_ENTRY] = entry + room
+    levels.numbers[here + Field.PINNED] = 0
+    levels.numbers[here + Field.TARGET] = total // 2
+    levels.numbers[here + Field.TOTAL] = total
+    levels.numbers[here + Field.OUTSIDE] = 0
+    levels.numbers[here + Field.OUTSIDE + 1] = 0
+    levels.numbers[here + Field.ORIGIN] = first
+
+
+@pk.function
+def seed_of(node: int, number: int, work: Work) -> pk.uint32:
+    """Return the seed of a try."""
+    return mix(work.nodes[node * Node.COUNT + Node.SEED] + number)
+
+
+@pk.function
+def build_levels(here: int, levels: Separations):
+    """Build the inner levels of a try."""
+    total: pk.int64 = levels.numbers[here + Field.TOTAL]
+    total = total * HEAVIEST // (OF_AVERAGE * COARSEST)
+    heaviest: int = total
+    if heaviest < 2:
+        heaviest = 2
+    while (
+        levels.numbers[here + Field.END] - levels.numbers[here + Field.BEGIN] > COARSEST
+        and levels.numbers[here + Field.LEVELS] < MAX_LEVELS
+    ):
+        if not coarsen(heaviest, here, levels):
+            break
+
+
+@pk.function
+def is_bisection(number: int) -> bool:
+    """Whether a try is a bisection with a small cut until it reaches the finest level.
+
+    Every other try is. On coarse levels of dense graphs, all separators are large.
+    """
+    return number % 2 == 0
+
+
+@pk.function
+def bisect(search: Search, here: int, levels: Separations, best: pk.View1D[pk.int32]):
+    """Bisect the coarsest level several times; project the smallest cut, and refine it."""
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
+    overload: pk.int64 = 0
+    cut: pk.int64 = 0
+    for growing in range(search.growings):
+        grow(growing, here, levels)
+        refine(search.passes, here, levels)
+        now: pk.int64 = overload_of(here, levels)
+        new_cut: pk.int64 = levels.numbers[here + Field.CUT]
+        if growing == 0 or now < overload or (now == overload and new_cut < cut):
+            overload = now
+            cut = new_cut
+            for v in range(begin, end):
+                best[v] = levels.sides[v]
+    for v in range(begin, end):
+        levels.sides[v] = best[v]
+    while levels.numbers[here + Field.LEVELS] > 0:
+        project(here, levels)
+        if levels.numbers[here + Field.LEVELS] % 2 == 0:
+            measure(here, levels)
+            refine(search.passes, here, levels)
+    measure(here, levels)
+
+
+@pk.function
+def grow_best(
+    search: Search,
+    here: int,
+    levels: Separations,
+    other: Heaps,
+    best: pk.View1D[pk.int32],
+):
+    """Grow separators of the coarsest level, and keep the best one."""
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
+    overload: pk.int64 = 0
+    score: pk.int64 = 0
+    for growing in range(search.growings):
+        grow_separator(growing, here, levels, other)
+        refine_separator(search.passes, here, levels, other)
+        now: pk.int64 = excess_of(here, levels)
+        new_score: pk.int64 = score_of(here, levels)
+        if growing == 0 or now < overload or (now == overload and new_score < score):
+            overload = now
+            score = new_score
+            for v in range(begin, end):
+                best[v] = levels.sides[v]
+    for v in range(begin, end):
+        levels.sides[v] = best[v]
+
+
+@pk.function
+def refine_levels(passes: int, here: int, levels: Separations, other: Heaps):
+    """Project a separator to the finest level, and refine it on each level."""
+    weigh_sides(here, levels)
+    refine_separator(passes, here, levels, other)
+    while levels.numbers[here + Field.LEVELS] > 0:
+        project(here, levels)
+        if levels.numbers[here + Field.LEVELS] % 2 == 0:
+            weigh_sides(here, levels)
+            refine_separator(passes, here, levels, other)
+
+
+@pk.function
+def weight_of(part: int, here: int, levels: Separations) -> pk.int64:
+    """Return the weight of a side or of the separator."""
+    if part == SEPARATOR:
+        return levels.numbers[here + Field.CUT]
+    return levels.numbers[here + Field.WEIGHTS + part]
+
+
+@pk.workunit
+def find_separators(
+    worker: int,
+    keeps_bisections: int,
+    graph: Graph,
+    work: Work,
+    search: Search,
+    levels: Separations,
+    other: Heaps,
+    best: pk.View1D[pk.int32],
+):
+    """Find the candidates of all nodes, and their weights.
+
+    With `keeps_bisections` = 1, tries that are bisections remain so, and weights are not written.
+    """
+    here: int = worker * work.tries * Field.COUNT
+    first: int = worker * work.vertex_room
+    turn: int = pk.atomic_fetch_add(work.turns, [0], 1)
+    while turn < work.count * work.tries:
+        node: int = turn // work.tries
+        number: int = turn % work.tries
+        load_node(worker, node, graph, work, levels)
+        levels.numbers[here + Field.SKEW] = search.skew
+        levels.numbers[here + Field.SEED] = seed_of(node, number, work)
+        limit_sides(search.shares[number], here, levels)
+        build_levels(here, levels)
+        if is_bisection(number):
+            bisect(search, here, levels, best)
+            if keeps_bisections == 0:
+                separate_sides(here, levels)
+        else:
+            grow_best(search, here, levels, other, best)
+        if keeps_bisections == 0 or not is_bisection(number):
+            limit_sides(search.share, here, levels)
+            refine_levels(search.passes, here, levels, other)
+        begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
+        end: int = work.nodes[node * Node.COUNT + Node.END]
+        for v in range(begin, end):
+            work.candidates[number * work.n + v] = levels.sides[first + v - begin]
+        if keeps_bisections == 0:
+            for part in range(Weight.COUNT):
+                work.weights[turn * Weight.COUNT + part] = weight_of(part, here, levels)
+        turn = pk.atomic_fetch_add(work.turns, [0], 1)
+
+
+@pk.function
+def is_better(i: int, j: int, levels: Separations) -> bool:
+    """Whether try i has a smaller overload than try j, then a smaller score, then index."""
+    excess: pk.int64 = excess_of(i * Field.COUNT, levels)
+    other_excess: pk.int64 = excess_of(j * Field.COUNT, levels)
+    if excess != other_excess:
+        return excess < other_excess
+    score: pk.int64 = score_of(i * Field.COUNT, levels)
+    other_score: pk.int64 = score_of(j * Field.COUNT, levels)
+    if score != other_score:
+        return score < other_score
+    return i < j
+
+
+@pk.function
+def best_try(node: int, tries: int, levels: Separations) -> int:
+    """Return the best try of a node."""
+    best: int = node * tries
+    for i in range(node * tries + 1, node * tries + tries):
+        if is_better(i, best, levels):
+            best = i
+    return best
+
+
+@pk.function
+def select_tries(node: int, tries: int, levels: Separations, bands: pk.View1D[pk.int64]):
+    """Select the tries of a node that flows may improve: those almost as good as its best one."""
+    best: int = best_try(node, tries, levels)
+    overload: pk.int64 = excess_of(best * Field.COUNT, levels)
+    score: pk.int64 = score_of(best * Field.COUNT, levels)
+    for i in range(node * tries, node * tries + tries):
+        other: pk.int64 = score_of(i * Field.COUNT, levels)
+        if excess_of(i * Field.COUNT, levels) > overload or OF_BEST * other > WORST * score:
+            bands[i * Band.COUNT + Band.FAILED] = 1
+
+
+@pk.function
+def begin_tries(
+    worker: int,
+    node: int,
+    work: Work,
+    search: Search,
+    levels: Separations,
+    bands: pk.View1D[pk.int64],
+):
+    """Set the fields of all tries of a worker, given those of the first from `load_node`."""
+    here: int = worker * work.tries * Field.COUNT
+    levels.numbers[here + Field.SKEW] = search.skew
+    limit_sides(search.share, here, levels)
+    for number in range(1, work.tries):
+        for field in range(Field.LEVEL_BEGINS):
+            levels.numbers[here + number * Field.COUNT + field] = levels.numbers[here + field]
+    for number in range(work.tries):
+        own: int = here + number * Field.COUNT
+        place: int = (node * work.tries + number) * Weight.COUNT
+        levels.numbers[own + Field.SEED] = seed_of(node, number, work)
+        levels.numbers[own + Field.WEIGHTS] = work.weights[place]
+        levels.numbers[own + Field.WEIGHTS + 1] = work.weights[place + 1]
+        levels.numbers[own + Field.CUT] = work.weights[place + Weight.SEPARATOR]
+        bands[(worker * work.tries + number) * Band.COUNT + Band.FAILED] = 0
+
+
+@pk.function
+def improve_by_flow_and_passes(
+    i: int, search: Search, levels: Separations, other: Heaps, bands: Bands
+) -> bool:
+    """Improve a try by a flow, then by passes; return whether the flow has succeeded.
+
+    A try that is not selected, or that a flow has failed to improve, stays as it is.
+    """
+    row: int = i * Band.COUNT
+    here: int = i * Field.COUNT
+    if bands.bands[row + Band.FAILED] == 1:
+        return False
+    if not improve_by_flow(search.hops, search.most_in_band, here, row, levels, bands):
+        bands.bands[row + Band.FAILED] = 1
+        return False
+    refine_separator(search.passes, here, levels, other)
+    return True
+
+
+@pk.workunit
+def improve_separators(
+    worker: int,
+    graph: Graph,
+    work: Work,
+    search: Search,
+    levels: Separations,
+    other: Heaps,
+    bands: Bands,
+    sides: pk.View1D[pk.int32],
+):
+    """Improve the best candidates of all nodes by flows, and write the sides of the best ones.
+
+    Passes follow each flow, and one that fails is the last of its try. If the best try has an empty
+    side, all vertices are in the separator.
+    """
+    first: int = worker * work.vertex_room
+    node: int = pk.atomic_fetch_add(work.turns, [0], 1)
+    while node < work.count:
+        load_node(worker, node, graph, work, levels)
+        begin_tries(worker, node, work, search, levels, bands.bands)
+        begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
+        size: int = work.nodes[node * Node.COUNT + Node.END] - begin
+        for _flow in range(search.flows):
+            select_tries(worker, work.tries, levels, bands.bands)
+            for number in range(work.tries):
+                place: int = number * work.n + begin
+                for j in range(size):
+                    levels.sides[first + j] = work.candidates[place + j]
+                if improve_by_flow_and_passes(
+                    worker * work.tries + number, search, levels, other, bands
+                ):
+                    for j in range(size):
+                        work.candidates[place + j] = levels.sides[first + j]
+        best: int = best_try(worker, work.tries, levels)
+        chosen: int = (best - worker * work.tries) * work.n + begin
+        is_divided: bool = not has_empty_side(best * Field.COUNT, levels)
+        for j in range(size):
+            sides[begin + j] = SEPARATOR
+            if is_divided:
+                sides[begin + j] = work.candidates[chosen + j]
+        node = pk.atomic_fetch_add(work.turns, [0], 1)
