@@ -1,19 +1,23 @@
-"""jetpy's orderings and those of other programs, which are libraries called through ctypes.
+"""jetpy's orderings and those of other programs, most of them libraries called through ctypes.
 
-All of them get the same pattern in the integer type that they require. All but jetpy run on one
-thread. METIS is the one in pymetis, AMD the function `amd_order` of SuiteSparse, and KaHIP the
-function `reduced_nd`.
+All of them get the same pattern in the integer type that they require. All but jetpy and mt-METIS,
+whose program is `mtmetis`, run on one thread. METIS is the one in pymetis, AMD the function
+`amd_order` of SuiteSparse, and KaHIP the function `reduced_nd`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from ctypes import byref, c_bool, c_int, c_void_p
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, get_args
 
@@ -21,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
+from bench.child import Unavailable
 from bench.libraries import load_libraries, pointer
 from jetpy.choices import OrderingPreset
 
@@ -40,11 +45,11 @@ class Job:
     graph
         Graph of the matrix.
     threads
-        Number of threads of jetpy.
+        Number of threads of jetpy and mt-METIS.
     backend
         Back end of jetpy.
     libraries
-        Folders that contain libraries.
+        Folders that contain libraries and programs.
     """
 
     graph: jetpy.Graph
@@ -158,6 +163,28 @@ def _kahip(job: Job) -> Order:
     return order
 
 
+def _mt_metis(job: Job) -> Order:
+    programs = [file for folder in job.libraries for file in folder.rglob("mtmetis")]
+    program = next(iter(programs), shutil.which("mtmetis"))
+    if program is None:
+        raise Unavailable("there is no program mtmetis")
+    folder = TemporaryDirectory()
+    graph, columns = (Path(folder.name, name) for name in ("matrix.graph", "columns"))
+    jetpy.write_graph(graph, job.graph)
+
+    def order(seed: int, _folder: TemporaryDirectory[str] = folder) -> tuple[Permutation, float]:
+        options = ("-p", "nd", "-t", f"-T{job.threads}", f"-s{seed}")
+        command = [program, *options, graph, columns]
+        answer = subprocess.run(command, capture_output=True, check=True, text=True)
+        [seconds] = MT_METIS_TIME.findall(answer.stdout)
+        return np.argsort(np.loadtxt(columns, np.int64)), float(seconds)
+
+    return order
+
+
+MT_METIS = "mt-metis"
+MT_METIS_TIME = re.compile(r"Total Time: *([\d.]+)s")
+"""The seconds without reading and writing files."""
 BASELINE = "metis"
 AMD = "amd"
 TOOLS = {
@@ -168,16 +195,17 @@ TOOLS = {
     AMD: Tool(_amd),
     "scotch": Tool(_scotch),
     "kahip": Tool(_kahip, (1,)),
+    MT_METIS: Tool(_mt_metis, (1, 2)),
 }
 """The tools by name. METIS treats the seeds 0 and 1 as the same."""
-DEFAULT = [tool for tool in TOOLS if tool != "kahip"]
-"""The tools that are fast enough for all matrices."""
+DEFAULT = [tool for tool in TOOLS if tool not in ("kahip", MT_METIS)]
+"""The tools that are fast enough for all matrices, and in packages."""
 
 
 def add_tool_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that select tools, and how they run."""
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT)
-    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy")
+    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy and mt-METIS")
     parser.add_argument("--backend", default="cpu", help="back end of jetpy")
     parser.add_argument(
         "--libraries",
@@ -185,5 +213,5 @@ def add_tool_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         default=[],
         metavar="DIR",
-        help="folders with libraries of other tools, searched before those of the system",
+        help="folders with libraries and programs of other tools, before those of the system",
     )

@@ -19,7 +19,7 @@ import jetpy
 from bench.child import failures_noted, run_module, unavailability_answered
 from bench.instances import Instance, add_options, selected
 from bench.matrices import HALVES, RECIPES, half_of
-from bench.ordering_tools import AMD, BASELINE, TOOLS, Job, add_tool_options
+from bench.ordering_tools import AMD, BASELINE, MT_METIS, TOOLS, Job, add_tool_options
 from bench.records import Record, add_results_option, append_record, by_tool, read_records
 from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
 from jetpy.study.answers import answering
@@ -105,7 +105,7 @@ def engine_of(tool: str, threads: int, backend: str) -> Record:
     """Return the number of threads of a tool, and its back end, given those of jetpy."""
     if is_jetpy(tool):
         return {"threads": threads, "backend": backend}
-    return {"threads": 1, "backend": "cpu"}
+    return {"threads": threads if tool == MT_METIS else 1, "backend": "cpu"}
 
 
 def is_jetpy(tool: str) -> bool:
@@ -121,8 +121,8 @@ def all_records(folder: Path) -> list[Record]:
 def by_matrix(records: Iterable[Record], threads: int, backend: str = "cpu") -> Results:
     """Return the last record of each tool and matrix, in the order of `TOOLS`.
 
-    `threads` and `backend` are those of jetpy; other tools have one thread. Records without a back
-    end are older than the option.
+    `threads` and `backend` are those of jetpy; mt-METIS has as many threads, other tools
+    one. Records without a back end are older than the option.
     """
     own: Iterator[Record] = ({"backend": "cpu", **record} for record in records)
     found = by_tool(

@@ -20,6 +20,7 @@ TITLES = {
     AMD: "AMD",
     "scotch": "Scotch",
     "kahip": "KaHIP",
+    "mt-metis": "mt-METIS",
     "metis, nseps = 8": "METIS, 8 tries",
 }
 """Names of the tools in the table."""

@@ -138,6 +138,22 @@ def test_missing_libraries_are_reported(tool: str, monkeypatch: pytest.MonkeyPat
         TOOLS[tool].prepare(Job(jetpy.generators.grid(2, 2), 1, "cpu", ()))
 
 
+def test_order_and_seconds_of_the_program_of_mt_metis(tmp_path: Path) -> None:
+    """The program writes the column of each row; here, it reverses the rows."""
+    program = tmp_path / "mtmetis"
+    program.write_text(
+        "#!/bin/sh\n"
+        'echo "$@" > "${0%/*}/arguments"\n'
+        'for column in 5 4 3 2 0 1; do echo $column; done > "$7"\n'
+        'echo "Input: 9.00s"; echo "Total Time:   0.25s"\n'
+    )
+    program.chmod(0o755)
+    order = TOOLS["mt-metis"].prepare(Job(jetpy.generators.grid(2, 3), 3, "cpu", (tmp_path,)))
+    perm, seconds = order(2)
+    assert (perm.tolist(), seconds) == ([4, 5, 3, 2, 1, 0], 0.25)
+    assert (tmp_path / "arguments").read_text().startswith("-p nd -t -T3 -s2 ")
+
+
 @pytest.mark.usefixtures("compiled")
 def test_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, int]] = []
@@ -182,5 +198,5 @@ def test_program_measures_and_prints(
     assert "uk" not in capsys.readouterr().err  # nothing is measured twice
 
 
-def test_slow_tools_are_not_measured_by_default() -> None:
-    assert set(TOOLS) - set(DEFAULT) == {"kahip"}
+def test_tools_that_are_not_measured_by_default() -> None:
+    assert set(TOOLS) - set(DEFAULT) == {"kahip", "mt-metis"}
