@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.pages.table import ROOT
-from bench.pages.tables import PENDING, TABLES
+from bench.pages.tables import TABLES
 
 MARKED = re.compile(r"^<!-- table: (\S+) -->\n((?s:.*?))^<!-- end -->$", re.M)
 TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
@@ -29,28 +29,24 @@ def names(text: str) -> list[str]:
     return [match[1] for match in MARKED.finditer(text)]
 
 
-def generated(name: str, before: str) -> str:
-    """Return the lines of a marked table. A pending table keeps its rows.
+def generated(name: str) -> str:
+    """Return the lines of a marked table.
 
     Raises
     ------
     SystemExit
         If no table has this name.
     """
-    if name in PENDING:
-        rows = "".join(match[0] for match in TABLE.finditer(before))
-        note = f"Not measured with this version. To measure it again: `{PENDING[name]}`."
-        return f"{rows}\n{note}"
     if name not in TABLES:
         raise SystemExit(f"no table is called {name}")
     return TABLES[name].text()
 
 
-def updated(text: str, of: Callable[[str, str], str] = generated) -> str:
+def updated(text: str, of: Callable[[str], str] = generated) -> str:
     """Return a page with the marked tables as their files give them."""
 
     def replacement(match: re.Match[str]) -> str:
-        *table, note = of(match[1], match[2]).strip().split("\n")
+        *table, note = of(match[1]).strip().split("\n")
         lines = textwrap.wrap(note, WIDTH, break_long_words=False, break_on_hyphens=False)
         content = "\n".join([*table, *lines])
         return f"<!-- table: {match[1]} -->\n\n{content}\n\n<!-- end -->"

@@ -55,6 +55,7 @@ TABLES: Mapping[str, Table] = {
         times.of_concurrent_calls, ["2026-11-epyc/threads.jsonl", "2026-11-xeon/threads.jsonl"]
     ),
     "mapping": Table(other.of_mapping, ["2026-11-epyc/mapping.jsonl"]),
+    "mapping-gpu": Table(other.of_mapping_on_gpu, ["2026-11-mapping-h100/mapping_peer.jsonl"]),
     "changing-graphs": Table(other.of_changing_graphs, ["2026-11-epyc/incremental.jsonl"], left=2),
     "orderings": Table(orderings.by_order, ORDERINGS, left=2),
     "orderings-large": Table(orderings.by_order, _orderings("2026-11-orderings-large"), left=2),
@@ -73,13 +74,7 @@ TABLES: Mapping[str, Table] = {
         for name in PAPERS
     },
 }
-"""Tables by name. The tables that `PENDING` names as well do not have their files yet."""
-
-PENDING: Mapping[str, str] = {
-    "mapping-gpu": "python -m bench.mapping_peer --program GPU-HeiProMap --graphs GRAPHS",
-}
-"""Tables whose numbers are older than the files in `bench/studies`, with the commands that measure
-them again. Pages keep their rows until the files exist."""
+"""Tables by name."""
 
 OTHER_NUMBERS: Mapping[str, str] = {
     "| case | largest gathered level, vertices and directed edges together |": "limits",

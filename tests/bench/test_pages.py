@@ -11,10 +11,10 @@ import pytest
 from bench.pages import __main__ as program
 from bench.pages import orderings, other, papers, study, times
 from bench.pages.claims import SENTENCES
-from bench.pages.marked import MARKED, TABLE, measured_tables, names, pages, updated
+from bench.pages.marked import measured_tables, names, pages, updated
 from bench.pages.sentences import Sentence
 from bench.pages.table import ROOT, STUDIES
-from bench.pages.tables import OTHER_NUMBERS, PENDING, TABLES
+from bench.pages.tables import OTHER_NUMBERS, TABLES
 from bench.papers.experiment import Result, write_results
 from bench.provenance import FILE, UNKNOWN, measurements_of
 from bench.records import append_record
@@ -43,21 +43,9 @@ def test_tables_of_numbers_are_marked(page: str) -> None:
 
 
 def test_every_table_is_in_a_page() -> None:
-    assert {name for text in PAGES.values() for name in names(text)} == {*TABLES, *PENDING}
+    assert {name for text in PAGES.values() for name in names(text)} == set(TABLES)
     headers = {header for text in PAGES.values() for header in measured_tables(text)}
     assert headers == set(OTHER_NUMBERS)
-
-
-@pytest.mark.parametrize("name", PENDING)
-def test_pending_tables_lack_data_and_are_the_same_everywhere(name: str) -> None:
-    assert name not in TABLES or not all(path.exists() for path in TABLES[name].paths())
-    rows = [
-        TABLE.findall(match[2])
-        for text in PAGES.values()
-        for match in MARKED.finditer(text)
-        if match[1] == name
-    ]
-    assert all(own == rows[0] for own in rows)
 
 
 def test_data_have_a_commit_a_machine_a_date_and_a_command() -> None:
