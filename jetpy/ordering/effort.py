@@ -34,8 +34,14 @@ class Effort:
         Separators grown on the coarsest level of a try; the best one is refined.
     passes : int
         Maximum number of Fiduccia-Mattheyses passes on a level.
+    step : int
+        Every `step`-th level is refined, and always the finest one.
+    band_hops : int
+        Hops from a candidate of a large node to the ends of its band, or `hops` if they are more.
+    flows : int
+        Flows for each separator; passes follow each one, and one that fails is the last.
     hops : int
-        Hops from a separator to the ends of the band in which a flow improves it; 0 for no flows.
+        Hops from a separator to the ends of the band in which a flow improves it.
     choice : bool
         Whether minimum degree or multisection replaces the dissection of a subtree where that takes
         fewer operations.
@@ -50,6 +56,9 @@ class Effort:
     leaf_weight: int = 250
     growings: int = 4
     passes: int = 3
+    step: int = 2
+    band_hops: int = 8
+    flows: int = 2
     hops: int = 5
     choice: bool = False
 

@@ -33,10 +33,6 @@ LARGEST_NODE = 10_000
 """Nodes with more vertices are large."""
 LARGEST_COARSE = 5000
 """Coarsening of a node ends at this number of vertices or less."""
-HOPS = 8
-"""A band has the vertices within this number of hops, or that of a flow if it is larger."""
-STEP = 2
-"""Every second level is refined, and always the finest one."""
 OPTIONS = CoarsenOptions()
 EVERY = slice(None)
 WEIGHTS = [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]
@@ -225,7 +221,7 @@ class LargeNodes:
         sides = carry(found, host, coarse.backend)
         for number, fine in reversed([*enumerate(levels)]):
             sides = projected(coarse, fine, sides)
-            if number % STEP == 0:
+            if number % self.effort.step == 0:
                 side_weights, best = self._refine(fine, sides, side_weights, seed, number == 0)
             coarse = fine
         result = backend.empty(graph.n)
@@ -265,7 +261,7 @@ class LargeNodes:
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
         own = processes.share(np.repeat(level.sizes, candidates))
-        band = band_of(level, host, sides, max(HOPS, effort.hops), own)
+        band = band_of(level, host, sides, max(effort.band_hops, effort.hops), own)
         levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
         search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
         refined = {"search": search, "levels": levels, "other": levels.other}

@@ -24,8 +24,6 @@ from jetpy.workloads.ordering.tries import (
     Work,
 )
 
-MAX_FLOWS = 2
-"""Flows for each separator; passes follow each one, and one that fails is the last."""
 MAX_BAND = 40_000
 """Number of vertices at which the band of a flow ends."""
 
@@ -145,7 +143,8 @@ def search_of(host: Backend, effort: Effort, tries: int) -> Search:
         skew=effort.skew,
         growings=effort.growings,
         passes=effort.passes,
-        flows=MAX_FLOWS if effort.hops else 0,
+        step=effort.step,
+        flows=effort.flows,
         hops=effort.hops,
         most_in_band=MAX_BAND,
     )

@@ -71,7 +71,14 @@ def improved(
         numbers=backend.from_host(numbers),
     )
     bands = levels.bands
-    flow = {"shares": backend.empty(0), "share": 0, "skew": LARGE_SKEW, "growings": 0, "flows": 1}
+    flow = {
+        "shares": backend.empty(0),
+        "share": 0,
+        "skew": LARGE_SKEW,
+        "growings": 0,
+        "flows": 1,
+        "step": 1,
+    }
     search = Search(**flow, passes=0, hops=hops, most_in_band=limit)
     improve = {"search": search, "levels": levels, "other": levels.other, "bands": bands}
     backend.run_tasks(1, kernels.improve_candidates, **improve)

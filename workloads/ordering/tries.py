@@ -72,6 +72,7 @@ class Search:
     skew: int  # penalty of a lopsided separator that is large
     growings: int
     passes: int
+    step: int  # only levels whose number is a multiple of it are refined; 0 is the finest one
     flows: int  # the maximum for a separator
     hops: int  # from a separator to the ends of the band of a flow
     most_in_band: int  # number of vertices at which such a band ends
@@ -191,7 +192,7 @@ def bisect(search: Search, here: int, levels: Separations, best: pk.View1D[pk.in
         levels.sides[v] = best[v]
     while levels.numbers[here + Field.LEVELS] > 0:
         project(here, levels)
-        if levels.numbers[here + Field.LEVELS] % 2 == 0:
+        if levels.numbers[here + Field.LEVELS] % search.step == 0:
             measure(here, levels)
             refine(search.passes, here, levels)
     measure(here, levels)
@@ -225,15 +226,15 @@ def grow_best(
 
 
 @pk.function
-def refine_levels(passes: int, here: int, levels: Separations, other: Heaps):
-    """Project a separator to the finest level, and refine it on each level."""
+def refine_levels(search: Search, here: int, levels: Separations, other: Heaps):
+    """Project a separator to the finest level, and refine it on the way."""
     weigh_sides(here, levels)
-    refine_separator(passes, here, levels, other)
+    refine_separator(search.passes, here, levels, other)
     while levels.numbers[here + Field.LEVELS] > 0:
         project(here, levels)
-        if levels.numbers[here + Field.LEVELS] % 2 == 0:
+        if levels.numbers[here + Field.LEVELS] % search.step == 0:
             weigh_sides(here, levels)
-            refine_separator(passes, here, levels, other)
+            refine_separator(search.passes, here, levels, other)
 
 
 @pk.function
@@ -278,7 +279,7 @@ def find_separators(
             grow_best(search, here, levels, other, best)
         if keeps_bisections == 0 or not is_bisection(number):
             limit_sides(search.share, here, levels)
-            refine_levels(search.passes, here, levels, other)
+            refine_levels(search, here, levels, other)
         begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
         end: int = work.nodes[node * Node.COUNT + Node.END]
         for v in range(begin, end):
