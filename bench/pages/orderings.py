@@ -67,10 +67,11 @@ def by_size(*paths: Path) -> Cells:
     found, _ = results(paths, "B")
     rows = []
     for title, is_inside in SIZES.items():
-        chosen = {
+        every = {
             tool: {name: record for name, record in records.items() if is_inside(record["n"])}
             for tool, records in found.items()
         }
+        chosen = {tool: records for tool, records in every.items() if records}
         for tool, number, fill, operations, worst, height, path, _, time, _ in mean_rows(chosen):
             if tool != BASELINE:
                 values = number, fill, operations, worst, height, path, time

@@ -108,7 +108,9 @@ def nested_dissection(
         the host does the rest. `auto` is `cpu`, or a GPU if `device` is given.
     threads : int, optional
         CPU threads, also of the host of a GPU; by default all that this process may use.
-    device, progress, profile
+    device : int or True, optional
+        As for `partition`. True leaves the order on the GPU, too, as `device_perm` of the result.
+    progress, profile
         As for `partition`.
 
     Returns
@@ -137,18 +139,21 @@ def nested_dissection(
 
     with leased(graph, backend, threads, device) as (engine, host):
 
-        def work(own: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
+        def work(own: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, Any, float]:
             others = own if host is engine else host
             with host.using(), Stopwatch(own, "order") as watch:
                 order, tree = dissected(own, others, graph, effort, seed, tell)
-            return order, tree, watch.seconds
+                there = own.from_host(order) if device is True else None
+            return order, tree, there, watch.seconds
 
         title = f"{graph.name}, {engine.name}" if profile else None
-        (order, tree, seconds), cost = execute(work, engine, progress, (graph.n, graph.m), title)
+        found, cost = execute(work, engine, progress, (graph.n, graph.m), title)
+        order, tree, there, seconds = found
         used = engine.name, cpu_threads(host)
         with host.using():
             structure = analysed(host, graph, order, tree.independent_ranges())
-    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile, *used)
+    method = "nested_dissection"
+    return Ordering(order, structure, method, seconds, tree, cost.profile, *used, there)
 
 
 @contextmanager

@@ -47,6 +47,8 @@ class Ordering:
     backend : str
     threads : int
         Number of CPU threads.
+    device_perm : int32, shape (n,), or None
+        `perm` on the GPU, if that was asked for.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Ordering:
     profile: Profile | None = None
     backend: str = CPU
     threads: int = 1
+    device_perm: Any = None
 
     def __repr__(self) -> str:
         tree = "" if self.tree is None else f"{int((~self.tree.is_leaf).sum())} separators, "

@@ -13,20 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
+import jetpy
 from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import download, upload
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.graph.csr import Graph
-from jetpy.ordering import dissection, large_nodes
+from jetpy.ordering import dissection, large_nodes, nested_dissection
 from jetpy.ordering.dissection import dissect, whole_graph
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel, band_of, coarsened
 from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.ordering.separators import SEPARATOR
-from tests.device_backend import DeviceBackend
+from tests.device_backend import DeviceArray, DeviceBackend
 from tests.graphs import from_edges, random_graph
 from tests.ordering.dissections import matrix_of
 from tests.strategies import weighted_graphs
@@ -211,3 +212,19 @@ def test_complete_levels_are_separators() -> None:
         large.separate(whole_graph(host, clique, 1), np.array([0]), sides)
     counts = np.bincount(sides, minlength=3)
     assert counts[SEPARATOR] in (n, n - 2)
+
+
+def test_orders_stay_on_the_gpu_if_asked_for() -> None:
+    graph, engine = generators.grid(12, 13), DeviceBackend(1)
+
+    @contextmanager
+    def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
+        yield engine, CpuBackend(1)
+
+    with patch.object(nested_dissection, "leased", leased):
+        found = jetpy.nested_dissection(graph, device=True)
+        other = jetpy.nested_dissection(graph)
+    assert isinstance(found.device_perm, DeviceArray)
+    assert np.array_equal(engine.to_host(found.device_perm), found.perm)
+    assert np.array_equal(other.perm, found.perm)
+    assert other.device_perm is None
