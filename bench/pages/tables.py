@@ -83,7 +83,7 @@ OTHER_NUMBERS: Mapping[str, str] = {
     "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
-    "| preset | tries | of small nodes | growings | passes | levels refined | band | flows "
+    "| preset | tries | of small nodes | growings | passes | levels refined | flows "
     "| flow band | weight of a leaf, at most | choice by subtree |": "options",
 }
 """Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""

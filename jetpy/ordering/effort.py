@@ -36,8 +36,6 @@ class Effort:
         Maximum number of Fiduccia-Mattheyses passes on a level.
     step : int
         Every `step`-th level is refined, and always the finest one.
-    band_hops : int
-        Hops from a candidate of a large node to the ends of its band, or `hops` if they are more.
     flows : int
         Flows for each separator; passes follow each one, and one that fails is the last.
     hops : int
@@ -57,7 +55,6 @@ class Effort:
     growings: int = 4
     passes: int = 3
     step: int = 2
-    band_hops: int = 8
     flows: int = 2
     hops: int = 5
     choice: bool = False

@@ -33,6 +33,8 @@ LARGEST_NODE = 10_000
 """Nodes with more vertices are large."""
 LARGEST_COARSE = 5000
 """Coarsening of a node ends at this number of vertices or less."""
+HOPS = 8
+"""A band has the vertices within this number of hops, or that of a flow if it is larger."""
 OPTIONS = CoarsenOptions()
 EVERY = slice(None)
 WEIGHTS = [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]
@@ -261,7 +263,7 @@ class LargeNodes:
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
         own = processes.share(np.repeat(level.sizes, candidates))
-        band = band_of(level, host, sides, max(effort.band_hops, effort.hops), own)
+        band = band_of(level, host, sides, max(HOPS, effort.hops), own)
         levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
         search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
         refined = {"search": search, "levels": levels, "other": levels.other}

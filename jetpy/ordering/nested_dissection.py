@@ -46,7 +46,6 @@ EFFORTS: Mapping[str, Effort] = {
         growings=8,
         passes=8,
         step=1,
-        band_hops=16,
         flows=3,
         hops=10,
         second_side=0.6,

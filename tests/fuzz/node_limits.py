@@ -37,8 +37,7 @@ Result = TypeVar("Result")
 class NodeLimits:
     """Values of the constants of `jetpy.ordering`.
 
-    `hops` and `flow_hops` are `Effort.band_hops` and `Effort.hops` of all presets, and `host_size`
-    is that of the imitated GPU.
+    `flow_hops` is `Effort.hops` of all presets, and `host_size` is that of the imitated GPU.
     """
 
     largest_node: int
@@ -58,12 +57,12 @@ class NodeLimits:
         """Set the limits in this process; yield the list of findings about large nodes."""
         checks = Checks()
         presets = nested_dissection.EFFORTS.items()
-        low = {"band_hops": self.hops, "hops": self.flow_hops}
-        efforts = {name: replace(effort, **low) for name, effort in presets}
+        efforts = {name: replace(effort, hops=self.flow_hops) for name, effort in presets}
         with ExitStack() as patches:
             for owner, name, value in (
                 (dissection, "LARGEST_NODE", self.largest_node),
                 (large_nodes, "LARGEST_COARSE", self.largest_coarse),
+                (large_nodes, "HOPS", self.hops),
                 (nested_dissection, "EFFORTS", efforts),
                 *checks.functions(),
             ):

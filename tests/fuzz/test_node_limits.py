@@ -36,7 +36,7 @@ def found(problem: Problem) -> list[Finding]:
 
 def values() -> list[Any]:
     return [
-        *(dissection.LARGEST_NODE, large_nodes.LARGEST_COARSE),
+        *(dissection.LARGEST_NODE, large_nodes.LARGEST_COARSE, large_nodes.HOPS),
         *(large_nodes.projected, LargeNodes.separate, LargeNodes._refine),
         nested_dissection.EFFORTS,
     ]

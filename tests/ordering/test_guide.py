@@ -54,7 +54,6 @@ def test_presets_have_their_methods() -> None:
             str(effort.growings),
             str(effort.passes),
             {1: "all", 2: "every 2nd"}[effort.step],
-            f"{effort.band_hops} hops",
             str(effort.flows),
             f"{effort.hops} hops",
             str(effort.leaf_weight),
