@@ -107,7 +107,8 @@ class Launcher:
     def __init__(
         self, definition: Definition, loaded: ctypes.CDLL, memory: Memory
     ) -> None:
-        arguments = Arguments(definition.signature, memory)
+        self.signature = definition.signature
+        arguments = Arguments(self.signature, memory)
         self.bind, self.places = arguments.bind, arguments.places
         types: list[Any] = [
             ctypes.c_void_p if isinstance(kind, View) else NUMBERS[kind]
