@@ -121,7 +121,7 @@ def all_records(folder: Path) -> list[Record]:
 def by_matrix(records: Iterable[Record], threads: int, backend: str = "cpu") -> Results:
     """Return the last record of each tool and matrix, in the order of `TOOLS`.
 
-    `threads` and `backend` are those of jetpy; mt-METIS has as many threads, other tools
+    `threads` and `backend` are those of jetpy; mt-METIS has the same number, other tools
     one. Records without a back end are older than the option.
     """
     own: Iterator[Record] = ({"backend": "cpu", **record} for record in records)

@@ -68,7 +68,7 @@ class Signature:
         )
         if size > MAX_BYTES:
             raise BackendError(
-                f"workunit {self.name}, its arguments take {size} bytes; they must take at most "
+                f"the arguments of workunit {self.name} take {size} bytes; they must take at most "
                 f"{MAX_BYTES}, so that a CUDA graph can capture its launches"
             )
 

@@ -57,7 +57,7 @@ class Levels(bisection.Levels):
             return backend.empty(vertices)
 
         numbers = backend.empty(tasks * Field.COUNT, np.int64)
-        keys, other_keys = (backend.empty(vertices + tasks, np.int64) for _ in range(2))
+        keys, other_keys = (backend.empty(vertices, np.int64) for _ in range(2))
         first = Queue(keys, empty(), empty(), numbers)
         second = Queue(other_keys, empty(), empty(), numbers)
         internal, external, moved, coarse_of = empty(), empty(), empty(), empty()

@@ -48,7 +48,7 @@ class Ordering:
     threads : int
         Number of CPU threads.
     device_perm : int32, shape (n,), or None
-        `perm` on the GPU, if that was asked for.
+        `perm` on the GPU, with `device=True`.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def test_launches_with_many_arguments_are_not_captured(
 
     launch()
     assert all(view.tolist() == [1] for view in views.values())
-    with pytest.raises(BackendError, match="arguments take 480 bytes"):
+    with pytest.raises(BackendError, match="take 480 bytes"):
         backend.capture(launch)
 
 

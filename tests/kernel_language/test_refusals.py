@@ -212,7 +212,7 @@ def test_more_arguments_than_a_graph_can_capture_are_refused(read: Read) -> None
     for more in (["n0: int", "n1: int", "n2: int"], ["n0: int", "n1: pk.int64"]):
         signature = read(text.format(", ".join([*views, *more]))).signature
         with pytest.raises(
-            BackendError, match="its arguments take 468 bytes; they must take at most 464"
+            BackendError, match="arguments of workunit w take 468 bytes; they must take at most 464"
         ):
             signature.check_capture()
 

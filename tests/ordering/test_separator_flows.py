@@ -283,6 +283,53 @@ def test_the_band_leaves_some_of_each_side() -> None:
     assert found.is_inside.sum() == 38
 
 
+def test_flows_write_only_to_their_own_ranges() -> None:
+    """All vertices of a path are in the band of the second of three tasks."""
+    n, tasks, task, unwritten = 40, 3, 1, -9
+    begin, own = task * n, np.zeros(Field.COUNT, np.int64)
+    sides = np.where(np.arange(n) == 5, SEPARATOR, np.arange(n) > 5)
+    own[[Field.BEGIN, Field.END, Field.TOTAL]] = begin, begin + n, 3 * n
+    own[[Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]] = n + 5, n + n - 6, 1
+    own[[Field.MOST, Field.MOST + 1]] = 3 * n
+    path = generators.grid(1, n)
+    with lease("cpu", 1) as host, host.using():
+        made = Levels.with_room(host, tasks * n + 1, tasks * len(path.indices), tasks)
+        weights = np.full(len(made.rows), 2, np.int32)
+        weights[begin + 20] = 1
+        weights[begin + 5] = 9
+        rows = np.zeros(len(made.rows), np.int32)
+        rows[begin : begin + n + 1] = path.indptr
+        pinned = np.full(len(made.rows), NO_PART, np.int32)
+        pinned[[begin, begin + n - 1]] = 0, 1
+        own[Field.CUT] = 9
+        levels = replace(made, rows=rows, weights=weights, pinned=pinned)
+        host.to_host(levels.ends)[: len(path.indices)] = path.indices + begin
+        host.to_host(levels.sides)[begin : begin + n] = sides
+        host.to_host(levels.numbers)[task * Field.COUNT : (task + 1) * Field.COUNT] = own
+        failed = host.to_host(levels.bands.bands).reshape(tasks, Band.COUNT)
+        failed[:, Band.FAILED] = 1
+        failed[task, Band.FAILED] = 0
+        counts = host.to_host(levels.bands.in_counts), host.to_host(levels.bands.out_counts)
+        for each in counts:
+            each[:] = unwritten
+        flow = {
+            "shares": host.empty(0),
+            "share": 0,
+            "skew": 0,
+            "growings": 0,
+            "flows": 1,
+            "step": 1,
+        }
+        search = Search(**flow, passes=0, hops=n, most_in_band=NO_LIMIT)
+        improve = {"search": search, "levels": levels, "other": levels.other, "bands": levels.bands}
+        host.run_tasks(tasks, kernels.improve_candidates, **improve)
+    assert failed[task, [Band.SIZE, Band.FAILED]].tolist() == [n, 0]
+    assert np.flatnonzero(levels.sides[begin : begin + n] == SEPARATOR).tolist() == [20]
+    for each in counts:
+        assert (np.delete(each, np.arange(begin, begin + n)) == unwritten).all()
+        assert (each[begin : begin + n] != unwritten).all()
+
+
 @pytest.mark.parametrize("name", ["delaunay", "random"])
 def test_threads_make_no_difference(name: str) -> None:
     found = []

@@ -93,8 +93,9 @@ class Bands:
     out_arcs: pk.View1D[pk.int32]
     in_before: pk.View1D[pk.int32]  # v.in follows u.out of this vertex u on the path; AT_SOURCE
     out_before: pk.View1D[pk.int32]  # v.out follows u.in
-    in_counts: pk.View1D[pk.int64]  # number of v.in with twice the index as label
-    out_counts: pk.View1D[pk.int64]  # number of v.out with one more than twice the index
+    # Entry i from the begin of the level on counts the labels 2 i + 2 of v.in, and 2 i + 1 of v.out.
+    in_counts: pk.View1D[pk.int64]
+    out_counts: pk.View1D[pk.int64]
 
 
 @pk.function
@@ -248,20 +249,12 @@ def search(
 
 
 @pk.function
-def first_count(here: int, row: int, state: Separations) -> int:
-    """Return the index of the first count of a task, which has one more count than vertices."""
-    begin: int = state.numbers[here + Field.BEGIN]
-    return begin + row // Band.COUNT
-
-
-@pk.function
 def label_nodes(here: int, row: int, state: Separations, bands: Bands):
     """Label the nodes by their distances to the sink, and count each label."""
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = begin + bands.bands[row + Band.SIZE]
     search(-1, here, row, state, bands, bands.out_labels, bands.in_labels)
-    first: int = first_count(here, row, state)
-    for index in range(first, first + end - begin + 1):
+    for index in range(begin, end):
         bands.in_counts[index] = 0
         bands.out_counts[index] = 0
     for index in range(begin, end):
@@ -269,9 +262,9 @@ def label_nodes(here: int, row: int, state: Separations, bands: Bands):
         bands.in_arcs[v] = state.rows[v] - 1
         bands.out_arcs[v] = state.rows[v] - 1
         if bands.in_labels[v] != DEAD:
-            bands.in_counts[first + bands.in_labels[v] // 2] += 1
+            bands.in_counts[begin + bands.in_labels[v] // 2 - 1] += 1
         if bands.out_labels[v] != DEAD:
-            bands.out_counts[first + bands.out_labels[v] // 2] += 1
+            bands.out_counts[begin + bands.out_labels[v] // 2] += 1
     bands.bands[row + Band.RAISES] = 0
 
 
@@ -345,12 +338,23 @@ def next_in(v: int, state: Separations, bands: Bands) -> int:
 
 
 @pk.function
+def raised(lowest: int, row: int, bands: Bands) -> int:
+    """Return the label of a node, given the lowest one that an arc leads to.
+
+    A path visits each of v.in and v.out at most once, so no distance exceeds their number.
+    """
+    if lowest >= 2 * bands.bands[row + Band.SIZE]:
+        return DEAD
+    return lowest + 1
+
+
+@pk.function
 def raise_in(v: int, here: int, row: int, state: Separations, bands: Bands) -> bool:
     """Raise the label of v.in if no arc leads to the next label; return False if that ends all.
 
     If no v.in has the old label any longer, no path leads from higher labels to the sink.
     """
-    first: int = first_count(here, row, state)
+    first: int = state.numbers[here + Field.BEGIN]
     old: int = bands.in_labels[v]
     lowest: int = DEAD
     if bands.through[v] < state.weights[v]:
@@ -361,18 +365,18 @@ def raise_in(v: int, here: int, row: int, state: Separations, bands: Bands) -> b
                 lowest = bands.out_labels[state.ends[e]]
     bands.in_arcs[v] = state.rows[v] - 1
     bands.bands[row + Band.RAISES] += 1
+    lowest = raised(lowest, row, bands)
     if lowest != DEAD:
-        lowest += 1
-        bands.in_counts[first + lowest // 2] += 1
+        bands.in_counts[first + lowest // 2 - 1] += 1
     bands.in_labels[v] = lowest
-    bands.in_counts[first + old // 2] -= 1
-    return bands.in_counts[first + old // 2] > 0
+    bands.in_counts[first + old // 2 - 1] -= 1
+    return bands.in_counts[first + old // 2 - 1] > 0
 
 
 @pk.function
 def raise_out(v: int, here: int, row: int, state: Separations, bands: Bands) -> bool:
     """Do the same for v.out."""
-    first: int = first_count(here, row, state)
+    first: int = state.numbers[here + Field.BEGIN]
     old: int = bands.out_labels[v]
     lowest: int = DEAD
     if bands.through[v] > 0:
@@ -382,8 +386,8 @@ def raise_out(v: int, here: int, row: int, state: Separations, bands: Bands) -> 
         if label != OUTSIDE and label < lowest:
             lowest = label
     bands.out_arcs[v] = state.rows[v] - 1
+    lowest = raised(lowest, row, bands)
     if lowest != DEAD:
-        lowest += 1
         bands.out_counts[first + lowest // 2] += 1
     bands.out_labels[v] = lowest
     bands.out_counts[first + old // 2] -= 1
