@@ -93,7 +93,7 @@ class Bands:
     out_arcs: pk.View1D[pk.int32]
     in_before: pk.View1D[pk.int32]  # v.in follows u.out of this vertex u on the path; AT_SOURCE
     out_before: pk.View1D[pk.int32]  # v.out follows u.in
-    # Entry i from the begin of the level on counts the labels 2 i + 2 of v.in, and 2 i + 1 of v.out.
+    # Entry i from the begin of the level on counts the labels 2 i + 2 of v.in, 2 i + 1 of v.out.
     in_counts: pk.View1D[pk.int64]
     out_counts: pk.View1D[pk.int64]
 
