@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from bench.matrices import HALVES
-from bench.ordering_tools import AMD, BASELINE
+from bench.ordering_tools import AMD, BASELINE, MT_METIS
 from bench.orderings import Results, better_rows, by_matrix, is_jetpy, mean_rows
 from bench.pages.table import Cells
 from bench.records import Record, read_records
@@ -20,7 +20,7 @@ TITLES = {
     AMD: "AMD",
     "scotch": "Scotch",
     "kahip": "KaHIP",
-    "mt-metis": "mt-METIS",
+    MT_METIS: "mt-METIS",
     "metis, nseps = 8": "METIS, 8 tries",
 }
 """Names of the tools in the table."""

@@ -15,14 +15,13 @@ from jetpy.initial.roots import Root
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial import bisection as kernels
-from jetpy.workloads.initial.bisection import VERTEX_ROOM, Node, Tree
+from jetpy.workloads.initial.bisection import Node, Tree
+from jetpy.workloads.initial.inner_levels import ENTRY_ROOM, VERTEX_ROOM
 
 GROWINGS = 3
 """Bisections grown on the coarsest level of a try; the best one is kept."""
 PASSES = 8
 """Maximum number of Fiduccia-Mattheyses passes on a level."""
-ENTRY_ROOM = 3
-"""Capacity of a node for the entries of its levels, per entry."""
 
 
 @dataclass(frozen=True, eq=False)

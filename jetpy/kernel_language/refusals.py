@@ -9,25 +9,20 @@ from jetpy.kernel_language.types import Refusal, View
 def refuse(definition: Definition) -> None:
     """Refuse a definition that PyKokkos would translate wrongly, or not at all.
 
+    Those are two functions with the same name, and two views with the same name and other types:
+    PyKokkos would give both views the first type.
+
     Raises
     ------
     Refusal
         With the reason.
     """
-    _refuse_conflicting_names(with_callees([definition]))
-
-
-def _refuse_conflicting_names(used: list[Definition]) -> None:
-    """Refuse two functions with the same name, and two views with the same name and other types.
-
-    PyKokkos would give both views the first type.
-    """
     names: dict[str, Definition] = {}
     elements: dict[str, str] = {}
-    for definition in used:
-        if names.setdefault(definition.name, definition) is not definition:
-            raise Refusal(f"it calls two functions with the name {definition.name!r}")
-        for name, kind in definition.parameters.items():
+    for called in with_callees([definition]):
+        if names.setdefault(called.name, called) is not called:
+            raise Refusal(f"it calls two functions with the name {called.name!r}")
+        for name, kind in called.parameters.items():
             if isinstance(kind, View) and elements.setdefault(name, kind.element) != kind.element:
                 raise Refusal(
                     f"view {name!r} has elements of type {elements[name]} in one of the functions "

@@ -23,11 +23,12 @@ from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE
 from jetpy.workloads.ordering import large_nodes as kernels
 from jetpy.workloads.ordering.induced_subgraphs import Selection
 from jetpy.workloads.ordering.separator_flows import Band
 from jetpy.workloads.ordering.separators import SEPARATOR
-from jetpy.workloads.ordering.tries import COARSEST, HEAVIEST, OF_AVERAGE
+from jetpy.workloads.ordering.tries import COARSEST
 
 LARGEST_NODE = 10_000
 """Nodes with more vertices are large."""
@@ -246,7 +247,7 @@ class LargeNodes:
         sides = host.empty(count * n)
         if is_last:
             Tries(host, nodes, effort, effort.tries, own).separate(sides)
-        elif len(own):
+        else:
             Tries(host, nodes, replace(effort, skew=0), effort.tries, own).propose(sides)
         nodes.exchange(self.processes, host, own, sides)
         return sides

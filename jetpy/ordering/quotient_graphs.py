@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,6 @@ from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language import Width
-from jetpy.ordering.batches import batches
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import minimum_degree, quotient_graphs
@@ -118,7 +118,7 @@ def eliminated_blocks(
     rooms = ROOM * host.to_host(blocks.entry_counts).astype(np.int64) + variables
     limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
     order, costs = [np.empty(0, np.int32)], [np.empty((0, Cost.COUNT))]
-    for batch in batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
+    for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
         positions, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
         order.append(host.to_host(blocks.vertices)[positions])
         costs.append(cost)
@@ -220,3 +220,14 @@ def _empty_quotient(host: Backend, blocks: int, variables: int, room: int) -> Qu
         paths=host.empty(variables, np.float64),
         costs=host.empty(blocks * Cost.COUNT, np.float64),
     )
+
+
+def _batches(costs: Sizes, limit: int) -> Iterator[slice]:
+    """Yield runs of tasks that cost at most `limit` together, or that are one task."""
+    ends = np.cumsum(costs)
+    start = 0
+    while start < len(costs):
+        before = int(ends[start] - costs[start])
+        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
+        yield slice(start, stop)
+        start = stop

@@ -13,11 +13,10 @@ from jetpy.lazy import cached_property
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.levels import Levels
+from jetpy.workloads.initial.inner_levels import ENTRY_ROOM, VERTEX_ROOM
 from jetpy.workloads.ordering import tries as kernels
 from jetpy.workloads.ordering.tries import (
-    ENTRY_ROOM,
     THOUSAND,
-    VERTEX_ROOM,
     Node,
     Search,
     Weight,
@@ -71,7 +70,8 @@ class Tries:
 
         Every other try, from the first on, is a bisection.
         """
-        self._find(sides, self.host.empty(0, np.int64), keeps_bisections=True)
+        if len(self.chosen):
+            self._find(sides, self.host.empty(0, np.int64), keeps_bisections=True)
 
     def _find(self, candidates: Array, weights: Array, *, keeps_bisections: bool) -> None:
         """Write the sides by each try, and their weights."""

@@ -51,6 +51,21 @@ class Improved:
     numbers: Array
 
 
+def one_flow(backend: Backend, skew: int, hops: int, limit: int) -> Search:
+    """Return a search that makes one flow and no passes."""
+    return Search(
+        shares=backend.empty(0),
+        share=0,
+        skew=skew,
+        growings=0,
+        passes=0,
+        step=1,
+        flows=1,
+        hops=hops,
+        most_in_band=limit,
+    )
+
+
 def improved(
     backend: Backend, graph: Graph, sides: Array, hops: int, limit: int, largest: int
 ) -> Improved:
@@ -71,15 +86,7 @@ def improved(
         numbers=backend.from_host(numbers),
     )
     bands = levels.bands
-    flow = {
-        "shares": backend.empty(0),
-        "share": 0,
-        "skew": LARGE_SKEW,
-        "growings": 0,
-        "flows": 1,
-        "step": 1,
-    }
-    search = Search(**flow, passes=0, hops=hops, most_in_band=limit)
+    search = one_flow(backend, LARGE_SKEW, hops, limit)
     improve = {"search": search, "levels": levels, "other": levels.other, "bands": bands}
     backend.run_tasks(1, kernels.improve_candidates, **improve)
     return Improved(
@@ -289,7 +296,7 @@ def test_flows_write_only_to_their_own_ranges() -> None:
     begin, own = task * n, np.zeros(Field.COUNT, np.int64)
     sides = np.where(np.arange(n) == 5, SEPARATOR, np.arange(n) > 5)
     own[[Field.BEGIN, Field.END, Field.TOTAL]] = begin, begin + n, 3 * n
-    own[[Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]] = n + 5, n + n - 6, 1
+    own[[Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]] = n + 5, n + n - 6, 9
     own[[Field.MOST, Field.MOST + 1]] = 3 * n
     path = generators.grid(1, n)
     with lease("cpu", 1) as host, host.using():
@@ -301,7 +308,6 @@ def test_flows_write_only_to_their_own_ranges() -> None:
         rows[begin : begin + n + 1] = path.indptr
         pinned = np.full(len(made.rows), NO_PART, np.int32)
         pinned[[begin, begin + n - 1]] = 0, 1
-        own[Field.CUT] = 9
         levels = replace(made, rows=rows, weights=weights, pinned=pinned)
         host.to_host(levels.ends)[: len(path.indices)] = path.indices + begin
         host.to_host(levels.sides)[begin : begin + n] = sides
@@ -312,15 +318,7 @@ def test_flows_write_only_to_their_own_ranges() -> None:
         counts = host.to_host(levels.bands.in_counts), host.to_host(levels.bands.out_counts)
         for each in counts:
             each[:] = unwritten
-        flow = {
-            "shares": host.empty(0),
-            "share": 0,
-            "skew": 0,
-            "growings": 0,
-            "flows": 1,
-            "step": 1,
-        }
-        search = Search(**flow, passes=0, hops=n, most_in_band=NO_LIMIT)
+        search = one_flow(host, 0, n, NO_LIMIT)
         improve = {"search": search, "levels": levels, "other": levels.other, "bands": levels.bands}
         host.run_tasks(tasks, kernels.improve_candidates, **improve)
     assert failed[task, [Band.SIZE, Band.FAILED]].tolist() == [n, 0]

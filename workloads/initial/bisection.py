@@ -18,24 +18,26 @@ from jetpy.workloads.common.groups import (
     edges,
 )
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import MAX_LEVELS, Field
-from jetpy.workloads.initial.inner_levels import Levels, coarsen, project
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.initial.inner_levels import (
+    HEAVIEST,
+    OF_AVERAGE,
+    VERTEX_ROOM,
+    Levels,
+    coarsen_to,
+    project,
+)
 from jetpy.workloads.initial.two_way import (
+    bisect,
     change_side,
     distance_of,
-    grow,
-    improve,
     measure,
     overload_of,
     refine,
 )
 
-VERTEX_ROOM = 4
-"""Capacity of a node for the vertices of all its levels, per vertex of the node."""
 COARSEST = 30
 """Number of vertices at which inner coarsening ends."""
-HEAVIEST, OF_AVERAGE = 3, 2
-"""A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
 
 
 class Node(IntEnum):
@@ -206,12 +208,7 @@ def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
     total = total * HEAVIEST
     total //= OF_AVERAGE * COARSEST
     heaviest: int = total
-    while (
-        levels.numbers[here + Field.END] - levels.numbers[here + Field.BEGIN] > COARSEST
-        and levels.numbers[here + Field.LEVELS] < MAX_LEVELS
-    ):
-        if not coarsen(heaviest, here, levels):
-            break
+    coarsen_to(COARSEST, heaviest, here, levels)
 
 
 @pk.workunit
@@ -222,23 +219,8 @@ def grow_nodes(
     if is_leaf(i // tries, tree):
         return
     here: int = i * Field.COUNT
-    begin: int = levels.numbers[here + Field.BEGIN]
-    end: int = levels.numbers[here + Field.END]
     limit_level(here, levels)
-    overload: pk.int64 = 0
-    cut: pk.int64 = 0
-    for growing in range(growings):
-        grow(growing, here, levels)
-        improve(here, levels)
-        now: pk.int64 = overload_of(here, levels)
-        new_cut: pk.int64 = levels.numbers[here + Field.CUT]
-        if growing == 0 or now < overload or (now == overload and new_cut < cut):
-            overload = now
-            cut = new_cut
-            for v in range(begin, end):
-                best[v] = levels.sides[v]
-    for v in range(begin, end):
-        levels.sides[v] = best[v]
+    bisect(growings, 1, here, levels, best)
 
 
 @pk.workunit

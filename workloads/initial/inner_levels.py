@@ -11,10 +11,16 @@ import pykokkos as pk
 from jetpy.workloads.common.fm import KEY_BITS
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import index_of_hash, mix
-from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.common.heaps import MAX_LEVELS, Field
 from jetpy.workloads.initial.two_way import Sides
 
 FREE = -1
+VERTEX_ROOM = 4
+"""Capacity for the vertices of all levels, per vertex of the finest one."""
+ENTRY_ROOM = 3
+"""Capacity for the entries of all levels, per entry of the finest one."""
+HEAVIEST, OF_AVERAGE = 3, 2
+"""A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
 LARGEST, OF_BEFORE = 19, 20
 """Coarsening ends if the next level would have more than 19/20 of the vertices."""
 
@@ -171,6 +177,17 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
     levels.numbers[here + Field.LEVELS] = level + 1
     levels.numbers[here + Field.LEVEL_BEGINS + level + 1] = end + 1
     return True
+
+
+@pk.function
+def coarsen_to(coarsest: int, heaviest: int, here: int, levels: Levels):
+    """Coarsen until a level has at most `coarsest` vertices, or coarsening ends before."""
+    while (
+        levels.numbers[here + Field.END] - levels.numbers[here + Field.BEGIN] > coarsest
+        and levels.numbers[here + Field.LEVELS] < MAX_LEVELS
+    ):
+        if not coarsen(heaviest, here, levels):
+            break
 
 
 @pk.function

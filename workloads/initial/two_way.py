@@ -260,3 +260,27 @@ def grow(salt: int, here: int, state: Sides):
         if excess > target - state.numbers[here + Field.WEIGHTS]:
             continue
         change_side(u, 1, here, state)
+
+
+@pk.function
+def bisect(growings: int, passes: int, here: int, state: Sides, best: pk.View1D[pk.int32]):
+    """Grow side 0 from several vertices, refine each bisection, and keep the best one.
+
+    Smaller overload is better, then a smaller cut.
+    """
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    overload: pk.int64 = 0
+    cut: pk.int64 = 0
+    for growing in range(growings):
+        grow(growing, here, state)
+        refine(passes, here, state)
+        now: pk.int64 = overload_of(here, state)
+        new_cut: pk.int64 = state.numbers[here + Field.CUT]
+        if growing == 0 or now < overload or (now == overload and new_cut < cut):
+            overload = now
+            cut = new_cut
+            for v in range(begin, end):
+                best[v] = state.sides[v]
+    for v in range(begin, end):
+        state.sides[v] = best[v]

@@ -16,7 +16,7 @@ from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, Heaps
 from jetpy.workloads.initial.two_way import measure, refine
 from jetpy.workloads.ordering.induced_subgraphs import NO_PLACE, Selection
-from jetpy.workloads.ordering.separator_flows import Bands
+from jetpy.workloads.ordering.separator_flows import Band, Bands
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
     Separations,
@@ -275,8 +275,9 @@ def select_candidates(node: int, candidates: int, levels: Separations, bands: pk
 
 @pk.workunit
 def improve_candidates(i: int, search: Search, levels: Separations, other: Heaps, bands: Bands):
-    """Improve a candidate by a flow, then by passes."""
-    improve_by_flow_and_passes(i, search, levels, other, bands)
+    """Improve a candidate by a flow and passes, unless it is not selected or a flow has failed."""
+    if bands.bands[i * Band.COUNT + Band.FAILED] == 0:
+        improve_by_flow_and_passes(i, search, levels, other, bands)
 
 
 @pk.workunit

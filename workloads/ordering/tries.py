@@ -15,9 +15,16 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph, edges
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import MAX_LEVELS, Field, Heaps
-from jetpy.workloads.initial.inner_levels import coarsen, project
-from jetpy.workloads.initial.two_way import grow, measure, overload_of, refine
+from jetpy.workloads.common.heaps import Field, Heaps
+from jetpy.workloads.initial.inner_levels import (
+    ENTRY_ROOM,
+    HEAVIEST,
+    OF_AVERAGE,
+    VERTEX_ROOM,
+    coarsen_to,
+    project,
+)
+from jetpy.workloads.initial.two_way import bisect, measure, refine
 from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
@@ -31,18 +38,12 @@ from jetpy.workloads.ordering.separators import (
     weigh_sides,
 )
 
-VERTEX_ROOM = 4
-"""Capacity of a try for the vertices of all its levels, per vertex of the node."""
-ENTRY_ROOM = 3
-"""Capacity of a try for the entries of its levels, per entry of the node."""
 COARSEST = 100
 """Number of vertices at which inner coarsening ends."""
 WORST, OF_BEST = 11, 10
 """Flows may improve a try whose score is at most 11/10 of the best one of its node."""
 THOUSAND = 1000
 """Unit of the shares of weight that the host passes."""
-HEAVIEST, OF_AVERAGE = 3, 2
-"""A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
 
 
 class Node(IntEnum):
@@ -154,12 +155,7 @@ def build_levels(here: int, levels: Separations):
     heaviest: int = total
     if heaviest < 2:
         heaviest = 2
-    while (
-        levels.numbers[here + Field.END] - levels.numbers[here + Field.BEGIN] > COARSEST
-        and levels.numbers[here + Field.LEVELS] < MAX_LEVELS
-    ):
-        if not coarsen(heaviest, here, levels):
-            break
+    coarsen_to(COARSEST, heaviest, here, levels)
 
 
 @pk.function
@@ -172,24 +168,8 @@ def is_bisection(number: int) -> bool:
 
 
 @pk.function
-def bisect(search: Search, here: int, levels: Separations, best: pk.View1D[pk.int32]):
-    """Bisect the coarsest level several times; project the smallest cut, and refine it."""
-    begin: int = levels.numbers[here + Field.BEGIN]
-    end: int = levels.numbers[here + Field.END]
-    overload: pk.int64 = 0
-    cut: pk.int64 = 0
-    for growing in range(search.growings):
-        grow(growing, here, levels)
-        refine(search.passes, here, levels)
-        now: pk.int64 = overload_of(here, levels)
-        new_cut: pk.int64 = levels.numbers[here + Field.CUT]
-        if growing == 0 or now < overload or (now == overload and new_cut < cut):
-            overload = now
-            cut = new_cut
-            for v in range(begin, end):
-                best[v] = levels.sides[v]
-    for v in range(begin, end):
-        levels.sides[v] = best[v]
+def refine_bisection(search: Search, here: int, levels: Separations):
+    """Project a bisection to the finest level, and refine it on the way."""
     while levels.numbers[here + Field.LEVELS] > 0:
         project(here, levels)
         if levels.numbers[here + Field.LEVELS] % search.step == 0:
@@ -237,14 +217,6 @@ def refine_levels(search: Search, here: int, levels: Separations, other: Heaps):
             refine_separator(search.passes, here, levels, other)
 
 
-@pk.function
-def weight_of(part: int, here: int, levels: Separations) -> pk.int64:
-    """Return the weight of a side or of the separator."""
-    if part == SEPARATOR:
-        return levels.numbers[here + Field.CUT]
-    return levels.numbers[here + Field.WEIGHTS + part]
-
-
 @pk.workunit
 def find_separators(
     worker: int,
@@ -272,7 +244,8 @@ def find_separators(
         limit_sides(search.shares[number], here, levels)
         build_levels(here, levels)
         if is_bisection(number):
-            bisect(search, here, levels, best)
+            bisect(search.growings, search.passes, here, levels, best)
+            refine_bisection(search, here, levels)
             if keeps_bisections == 0:
                 separate_sides(here, levels)
         else:
@@ -285,8 +258,11 @@ def find_separators(
         for v in range(begin, end):
             work.candidates[number * work.n + v] = levels.sides[first + v - begin]
         if keeps_bisections == 0:
-            for part in range(Weight.COUNT):
-                work.weights[turn * Weight.COUNT + part] = weight_of(part, here, levels)
+            place: int = turn * Weight.COUNT
+            for side in range(2):
+                weight: pk.int64 = levels.numbers[here + Field.WEIGHTS + side]
+                work.weights[place + Weight.SIDES + side] = weight
+            work.weights[place + Weight.SEPARATOR] = levels.numbers[here + Field.CUT]
         turn = pk.atomic_fetch_add(work.turns, [0], 1)
 
 
@@ -346,8 +322,9 @@ def begin_tries(
         own: int = here + number * Field.COUNT
         place: int = (node * work.tries + number) * Weight.COUNT
         levels.numbers[own + Field.SEED] = seed_of(node, number, work)
-        levels.numbers[own + Field.WEIGHTS] = work.weights[place]
-        levels.numbers[own + Field.WEIGHTS + 1] = work.weights[place + 1]
+        for side in range(2):
+            weight: pk.int64 = work.weights[place + Weight.SIDES + side]
+            levels.numbers[own + Field.WEIGHTS + side] = weight
         levels.numbers[own + Field.CUT] = work.weights[place + Weight.SEPARATOR]
         bands[(worker * work.tries + number) * Band.COUNT + Band.FAILED] = 0
 
@@ -356,14 +333,9 @@ def begin_tries(
 def improve_by_flow_and_passes(
     i: int, search: Search, levels: Separations, other: Heaps, bands: Bands
 ) -> bool:
-    """Improve a try by a flow, then by passes; return whether the flow has succeeded.
-
-    A try that is not selected, or that a flow has failed to improve, stays as it is.
-    """
+    """Improve a try by a flow, then by passes; a flow that fails is the last one of its try."""
     row: int = i * Band.COUNT
     here: int = i * Field.COUNT
-    if bands.bands[row + Band.FAILED] == 1:
-        return False
     if not improve_by_flow(search.hops, search.most_in_band, here, row, levels, bands):
         bands.bands[row + Band.FAILED] = 1
         return False
@@ -397,12 +369,13 @@ def improve_separators(
         for _flow in range(search.flows):
             select_tries(worker, work.tries, levels, bands.bands)
             for number in range(work.tries):
+                i: int = worker * work.tries + number
                 place: int = number * work.n + begin
+                if bands.bands[i * Band.COUNT + Band.FAILED] == 1:
+                    continue
                 for j in range(size):
                     levels.sides[first + j] = work.candidates[place + j]
-                if improve_by_flow_and_passes(
-                    worker * work.tries + number, search, levels, other, bands
-                ):
+                if improve_by_flow_and_passes(i, search, levels, other, bands):
                     for j in range(size):
                         work.candidates[place + j] = levels.sides[first + j]
         best: int = best_try(worker, work.tries, levels)

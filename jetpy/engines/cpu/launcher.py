@@ -37,6 +37,7 @@ class Launcher:
         Kind of launch, as in `scheduler`.
     bind, places, read
         As in `Arguments`.
+    signature : Signature
     call : callable
         Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     """

@@ -114,6 +114,7 @@ class Launcher:
     ----------
     bind, places
         As in `Arguments`.
+    signature : Signature
     call : callable
         Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     """

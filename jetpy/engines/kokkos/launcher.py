@@ -34,6 +34,7 @@ class Launcher:
     ----------
     bind, places, read
         As in `Arguments`.
+    signature : Signature
     call : callable
         Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     function, kind, block
