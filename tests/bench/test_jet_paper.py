@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from bench.papers.experiment import NO_GRAPH, NOT_MEASURED, PEER_MISSING
 from bench.papers.jet import kway_fm, times
 from bench.papers.jet.comparison import profiles, wins
 from bench.papers.jet.partitioners import JET, configurations, measured
-from bench.papers.jet.refinement import balanced_start
+from bench.papers.jet.refinement import OURS, PEER_FAILED, balanced_start, table4
 from bench.papers.setting import Setting, median_cut
 from jetpy.problem.metrics import edge_cut, part_weights
 
@@ -91,3 +92,12 @@ def test_kway_fm_refines_all_levels_in_balance(tmp_path: Path) -> None:
     assert edge_cut(graph, found.parts) < edge_cut(graph, hierarchy.project(start, depth))
     limit = hierarchy.refine(start, level=depth, backend="cpu", threads=1).limit
     assert part_weights(graph, found.parts, 64).max() <= limit
+
+
+def test_crash_of_the_peer_leaves_out_its_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refine(*_: object, **__: object) -> kway_fm.Refined:
+        raise subprocess.CalledProcessError(-11, "Mt-KaHyPar")
+
+    monkeypatch.setattr(kway_fm, "refine", refine)
+    values = table4(setting(grid(30)))
+    assert values["All", OURS] == values["Artificial Mesh", OURS] == PEER_FAILED

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import Unavailable
+from bench.child import Unavailable, failures_noted
 from bench.instances import Instance
 from bench.papers.classes import all_row, class_rows
 from bench.papers.drawing import bars
@@ -25,7 +25,6 @@ from bench.papers.experiment import PEER_MISSING, Experiment, Values
 from bench.papers.jet import kway_fm
 from bench.papers.jet.partitioners import PRESET
 from bench.papers.setting import Setting, or_missing
-from bench.tables import note
 from jetpy.choices import Backend
 from jetpy.problem.metrics import edge_cut
 
@@ -34,7 +33,8 @@ BACKEND: Backend = "cpu"
 """Section 5.1: the CPU, for a fair comparison of time."""
 NEEDS = "Mt-KaHyPar; mt-KaHIP cannot be had; Mt-KaHyPar's package does not return hierarchies"
 NO_HIERARCHY = "hierarchy not exported"
-"""Stands for a number on a hierarchy of Mt-KaHyPar."""
+PEER_FAILED = "peer failed"
+"""Stand for a number on a hierarchy of Mt-KaHyPar, and for one of graphs on which it crashed."""
 MLS_COLUMNS = ("MLS vs Jet, Mt-KaHIP backend", "MLS vs Jet, our backend")
 EXPORTED, OURS = (f"K-way FM vs Jet, {name} backend" for name in ("Mt-KaHyPar-D", "our"))
 
@@ -57,11 +57,10 @@ def table5(setting: Setting) -> Values:
 
 
 def _table(setting: Setting, quantity: str) -> Values:
-    def mean(instances: list[Instance]) -> float:
-        return geometric_mean(
-            median(getattr(run, quantity) for run in compare(setting, instance))
-            for instance in instances
-        )
+    def mean(instances: list[Instance]) -> float | str:
+        compared = [found for instance in instances if (found := compare(setting, instance))]
+        ratios = [median(getattr(run, quantity) for run in found) for found in compared]
+        return geometric_mean(ratios) if ratios else PEER_FAILED
 
     def ours(instances: list[Instance]) -> float | str:
         return or_missing(partial(mean, instances), PEER_MISSING)
@@ -80,36 +79,42 @@ def _table(setting: Setting, quantity: str) -> Values:
 def compare(setting: Setting, instance: Instance) -> list[Ratios]:
     """Refine a hierarchy of jetpy by k-way FM and by Jet; return a ratio for each seed.
 
+    Seeds with which Mt-KaHyPar crashes are left out. Both tables share the result.
+
     Raises
     ------
     Unavailable
         If Mt-KaHyPar is not installed.
     """
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            return [
-                _compare(setting, instance, seed, Path(folder)) for seed in range(setting.seeds)
-            ]
-    except ImportError as error:
-        raise Unavailable(str(error)) from error
+
+    def measure() -> list[Ratios]:
+        found = []
+        for seed in range(setting.seeds):
+            with failures_noted("Mt-KaHyPar", f"{instance.name} seed={seed}") as outcome:
+                found.append(_compare(setting, instance, seed))
+            if outcome.unavailable:
+                raise Unavailable
+        return found
+
+    return setting.keep(("k-way FM", instance.name, K), measure)
 
 
-def _compare(setting: Setting, instance: Instance, seed: int, folder: Path) -> Ratios:
-    note(f"refinement of {instance.name} k={K} seed={seed}")
+def _compare(setting: Setting, instance: Instance, seed: int) -> Ratios:
     graph, threads = setting.graph(instance), setting.threads
     hierarchy = jetpy.coarsen(
         graph, K, imbalance=IMBALANCE, preset=PRESET, seed=seed, backend=BACKEND, threads=threads
     )
     depth, start = balanced_start(hierarchy, threads)
-    theirs = kway_fm.refine(
-        hierarchy.levels[: depth + 1],
-        start,
-        K,
-        imbalance=IMBALANCE,
-        seed=seed,
-        threads=threads,
-        folder=folder,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        theirs = kway_fm.refine(
+            hierarchy.levels[: depth + 1],
+            start,
+            K,
+            imbalance=IMBALANCE,
+            seed=seed,
+            threads=threads,
+            folder=Path(folder),
+        )
     ours = hierarchy.refine(start, level=depth, backend=BACKEND, threads=threads)
     cut = edge_cut(graph, theirs.parts)
     return Ratios(cut / ours.cut, theirs.seconds / ours.seconds["refine"])
