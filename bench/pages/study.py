@@ -39,10 +39,12 @@ APPLICATIONS = {
 WITH_PROGRAM = {
     "jetpy/fast": "jetpy, `fast`",
     "jetpy/default": "jetpy, `default`",
+    "gpu-heipa": "GPU-HeiPa, `default`",
+    "gpu-heipa-ultra": "GPU-HeiPa, `ultra`",
     "kaminpar": "KaMinPar",
     "metis": "METIS (one thread)",
 }
-"""Tools of the study with the C++ Jet."""
+"""Tools of the studies with the C++ Jet."""
 BANDWIDTH = {
     "20553809 cpu-16": "`cpu`, Xeon, 16 threads",
     "20553809 gpu": "`cuda`, H100",
@@ -117,7 +119,7 @@ def over_peers(performance: Path) -> Cells:
 def over_program(performance: Path) -> Cells:
     """Return a row per tool of a study with the C++ Jet: times and cuts over those of that program.
 
-    Times and cuts are geometric means over all problems.
+    Times and cuts are geometric means over the problems that both solved; their number is a column.
     """
     found = read_results(performance.parent)
     [there] = {cell.platform for cell in found.seconds["jet"]}
@@ -130,8 +132,9 @@ def over_program(performance: Path) -> Cells:
             )
             place = "GPU" if platform == there else f"{platform.rpartition('-')[2]} threads"
             numbers = geometric_mean(times), max(times), geometric_mean(cuts)
-            rows.append([f"{title}, {place}", *(f"{number:.3f}" for number in numbers)])
-    return Cells(["", "time", "worst time", "cut"], rows)
+            texts = (f"{number:.3f}" for number in numbers)
+            rows.append([f"{title}, {place}", str(len(times)), *texts])
+    return Cells(["", "problems", "time", "worst time", "cut"], rows)
 
 
 def efficiency_rows(title: str, found: Efficiencies, names: Mapping[str, str]) -> list[list[str]]:
