@@ -309,6 +309,10 @@ class Backend(ABC):
         """Return the back end for a graph of `size` vertices plus directed edges."""
         return self.host if size <= self.host_size else self
 
+    def beside(self, other: Backend) -> Backend:
+        """Return another back end of the same run; if this one is a profiler, one for both."""
+        return other
+
     def enter(self, stage: str, level: int | None) -> None:
         """Mark the begin of a stage on a level (None: on several levels), for a profiler."""
         return

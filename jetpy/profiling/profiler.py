@@ -105,6 +105,10 @@ class Profiler(Backend):
         """Return a profiler of the same back end with kernels of a width."""
         return Profiler(self._engine.with_width(width), self._log)
 
+    def beside(self, other: Backend) -> Backend:
+        """Return a profiler of another back end whose events are in the same profile."""
+        return Profiler(other, self._log)
+
     def profile(self, title: str) -> Profile:
         """Return the profile of all events so far."""
         seconds = {owner: spent / 1e9 for owner, spent in self._log.nanoseconds.items()}

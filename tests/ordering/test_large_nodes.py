@@ -214,14 +214,31 @@ def test_complete_levels_are_separators() -> None:
     assert counts[SEPARATOR] in (n, n - 2)
 
 
-def test_orders_stay_on_the_gpu_if_asked_for() -> None:
-    graph, engine = generators.grid(12, 13), DeviceBackend(1)
+@contextmanager
+def order_on(engine: Backend) -> Iterator[None]:
+    """Make `nested_dissection` use a back end, and a host beside it."""
 
     @contextmanager
     def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
         yield engine, CpuBackend(1)
 
     with patch.object(nested_dissection, "leased", leased):
+        yield
+
+
+def test_profile_has_the_kernels_of_the_gpu_and_of_the_host() -> None:
+    limits, engine = small_limits(), DeviceBackend(1)
+    engine.name = "device"
+    with order_on(engine), limits[0], limits[1]:
+        found = jetpy.nested_dissection(generators.grid(30, 40), profile=True)
+    assert found.profile is not None
+    names = {(kernel.name, kernel.backend) for kernel in found.profile.kernels}
+    assert {("select_band", "device"), ("refine_bands", "cpu"), ("order_blocks", "cpu")} <= names
+
+
+def test_orders_stay_on_the_gpu_if_asked_for() -> None:
+    graph, engine = generators.grid(12, 13), DeviceBackend(1)
+    with order_on(engine):
         found = jetpy.nested_dissection(graph, device=True)
         other = jetpy.nested_dissection(graph)
     assert isinstance(found.device_perm, DeviceArray)
