@@ -21,6 +21,8 @@ from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
 from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) scales weights of any size to fit"
+ARRAYS = ("indptr", "indices", "data")
+"""Arrays of a matrix in CSR form."""
 PATTERN = "pattern=True (--pattern) ignores edge weights"
 SCALED = "scale=True (--scale) scales positive weights to integers"
 HOW_ELSE = f"{SCALED}, and {PATTERN}"
@@ -316,11 +318,15 @@ def merged(matrix: Matrix) -> Matrix:
     -------
     scipy.sparse.csr_array, shape (n, n), rows sorted
     """
+    is_merged = matrix.has_canonical_format
+    if is_merged and not matrix.diagonal().any():
+        return matrix
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
     keep = rows != matrix.indices
     data = matrix.data.astype(np.float64 if matrix.dtype.kind == "f" else np.int64, copy=False)
-    pairs = (data[keep], (rows[keep], matrix.indices[keep]))
-    return sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
+    pairs = sp.coo_array((data[keep], (rows[keep], matrix.indices[keep])), shape=matrix.shape)
+    pairs.has_canonical_format = is_merged
+    return pairs.tocsr()  # adds duplicates
 
 
 def symmetric(matrix: Matrix) -> Matrix:
@@ -335,7 +341,9 @@ def symmetric(matrix: Matrix) -> Matrix:
     -------
     scipy.sparse.csr_array, shape (n, n), rows sorted
     """
-    return matrix.maximum(matrix.T.tocsr())
+    reverse = matrix.T.tocsr()
+    pairs = ((getattr(matrix, name), getattr(reverse, name)) for name in ARRAYS)
+    return matrix if all(np.array_equal(*pair) for pair in pairs) else matrix.maximum(reverse)
 
 
 def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matrix:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jetpy.device.backends import CPU, lease
-from jetpy.device.device_graph import upload, with_required_width
+from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
 from jetpy.ordering.symbolic import Permutation
+from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.ordering import compression as kernels
 
 MIN_PERCENT = 15
@@ -37,11 +37,18 @@ class Compression:
     group_of: IntArray
     dense: IntArray
 
+    @property
+    def is_trivial(self) -> bool:
+        """Whether each group is one row, with the same number, and no row is dense."""
+        return self.graph.n == len(self.group_of)
+
     def expand(self, order: Permutation) -> Permutation:
         """Return the order of the n rows, int32, given an order of the groups, int32.
 
         The rows of a group are consecutive and ascending; the dense rows come last.
         """
+        if self.is_trivial:
+            return order
         members = np.argsort(self.group_of, kind="stable").astype(np.int32)[len(self.dense) :]
         sizes = self.graph.vertex_weights
         starts = (np.cumsum(sizes) - sizes)[order]
@@ -51,7 +58,7 @@ class Compression:
         return np.concatenate((members[places], self.dense))
 
 
-def compress(graph: Graph) -> Compression:
+def compress(host: Backend, graph: Graph) -> Compression:
     """Remove the dense rows of a matrix, and merge rows with the same pattern.
 
     Two rows have the same pattern if they are adjacent to each other and to the same other rows.
@@ -60,6 +67,8 @@ def compress(graph: Graph) -> Compression:
 
     Parameters
     ----------
+    host : Backend
+        A back end on CPUs with the width that the graph requires.
     graph : Graph
         A graph whose weights are 1, as `pattern_graph` returns it. If no row is dense and no rows
         merge, it is the graph of the result.
@@ -75,7 +84,7 @@ def compress(graph: Graph) -> Compression:
     Scientific Computing 16 (1995).
     """
     sparse, members, dense = without_dense_rows(graph)
-    leaders = indistinguishable(sparse)
+    leaders = indistinguishable(host, sparse)
     is_leader = leaders == np.arange(sparse.n)
     count = int(is_leader.sum())
     if count == sparse.n or 100 * (sparse.n - count) < MIN_PERCENT * sparse.n:
@@ -91,23 +100,15 @@ def compress(graph: Graph) -> Compression:
     return Compression(merged, group_of, dense)
 
 
-def indistinguishable(graph: Graph) -> IntArray:
+def indistinguishable(host: Backend, graph: Graph) -> IntArray:
     """Return the smallest vertex with the same closed neighbourhood as each: int32, shape (n,)."""
-    with lease(CPU, 1) as host, host.using():
-        return _leaders(with_required_width(host, graph), graph)
-
-
-def _leaders(host: Backend, graph: Graph) -> IntArray:
     n, there = graph.n, upload(host, graph)
-    sums, leaders = host.empty(n, np.int64), host.empty(n)
+    sums, possible = host.empty(n, np.int64), host.empty(n)
+    found = {"graph": there, "sums": sums, "possible": possible}
     host.parallel_for(n, kernels.sum_hashes, graph=there, sums=sums)
-    host.run_tasks(
-        1,
-        kernels.find_leaders,
-        n=n,
-        graph=there,
-        sums=sums,
-        leaders=leaders,
-        marks=host.empty(n),
-    )
+    count = host.scan(n, kernels.list_possible_leaders, **found)
+    leaders = host.from_host(np.arange(n, dtype=np.int32))
+    if count:
+        marks = host.full(n, NO_VERTEX)
+        host.run_tasks(1, kernels.find_leaders, count=count, leaders=leaders, marks=marks, **found)
     return host.to_host(leaders)

@@ -208,7 +208,7 @@ def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: D
     above[node[separates]] = found.add(above[node[separates]])
     is_large = ~separates & (weights > effort.leaf_weight) & (sizes >= FEWEST)
     is_leaf = ~separates & ~is_large
-    with_leaf, leaf_of = np.unique(node[is_leaf], return_inverse=True)
+    with_leaf, leaf_of = _distinct(node[is_leaf])
     tree_nodes = np.empty(n, np.int32)
     tree_nodes[firsts] = NO_COMPONENT
     tree_nodes[firsts[separates]] = above[node[separates]]
@@ -225,6 +225,12 @@ def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: D
     graph = joined(host, nodes.graph, kept[:count])
     vertices = project_parts(host, kept[:count], depth.vertices)
     return Depth(Nodes(graph, starts, seeds), vertices, above[own])
+
+
+def _distinct(values: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the distinct values of an ascending array, and the index of each value in them."""
+    is_first = np.append(True, values[1:] != values[:-1])[: len(values)]
+    return values[is_first], np.cumsum(is_first) - 1
 
 
 def _postorder(parents: Numbers) -> Numbers:

@@ -184,7 +184,7 @@ def dissected(
 
     The processes find the same ones as a single process. Each has the whole graph.
     """
-    compression = compress(graph)
+    compression = compress(host, graph)
     groups = compression.graph
     if effort.second_side is None:
         order, tree = _ordered(engine, host, groups, effort, seed, tell, processes)
@@ -233,6 +233,8 @@ def _ordered(
 
 def _with_rows(tree: SeparatorTree, order: Permutation, compression: Compression) -> SeparatorTree:
     """Return the tree with rows instead of groups as columns; dense rows become its root."""
+    if compression.is_trivial:
+        return tree
     rows_before = np.append(0, np.cumsum(compression.graph.vertex_weights[order]))
     sizes = np.diff(rows_before[tree.starts]).astype(np.int32)
     parents = tree.parents

@@ -26,6 +26,8 @@ ROOM = 2
 MAX_ROOM = 5
 """Bound of the room for all blocks, per directed edge: an edge that leaves a block is in two lists
 and may have its own copy of a vertex."""
+MAX_CHUNKS = 8
+"""Maximum number of chunks of blocks whose halos are found at the same time."""
 BYTES_OF_VARIABLE, BYTES_OF_ENTRY = 84, 4
 """Memory of a quotient graph."""
 BATCH_BYTES, BATCH_BYTES_OF_EDGE = 2**28, 32
@@ -133,6 +135,8 @@ def _find_blocks(
     sizes = np.bincount(block_of + 1, minlength=count + 1)[1:]
     ends = np.cumsum(sizes, dtype=np.int32)
     total = int(ends[-1]) if count else 0
+    chunks = max(1, min(host.threads, MAX_CHUNKS, INT32_MAX // max(matrix.n, 1)))
+    bounds = np.searchsorted(ends, np.arange(chunks) * total // chunks)
     blocks = Blocks(
         block_of=host.from_host(block_of),
         vertices=host.empty(total),
@@ -140,13 +144,20 @@ def _find_blocks(
         starts=host.from_host(np.append(ends, np.int32(total))),
         halo_sizes=host.empty(count),
         entry_counts=host.empty(count, host.sum_type),
-        last_copies=host.full(matrix.n, NONE, host.sum_type),
+        last_copies=host.full(chunks * matrix.n, NONE, host.sum_type),
         copies=host.empty(matrix.nnz),
         elements=len(paths),
         paths=host.from_host(paths),
     )
     host.run_tasks(1, quotient_graphs.list_vertices, n=matrix.n, blocks=blocks)
-    host.run_tasks(1, quotient_graphs.find_halos, count=count, matrix=matrix, blocks=blocks)
+    host.run_tasks(
+        chunks,
+        quotient_graphs.find_halos,
+        n=matrix.n,
+        chunks=host.from_host(np.append(bounds, count).astype(np.int32)),
+        matrix=matrix,
+        blocks=blocks,
+    )
     return blocks
 
 

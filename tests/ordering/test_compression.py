@@ -10,10 +10,22 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.ordering.compression import compress, indistinguishable
+from jetpy.device.backends import lease
+from jetpy.device.device_graph import upload
+from jetpy.ordering.compression import Compression, compress, indistinguishable
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
 from jetpy.ordering.symbolic import checked_permutation, pattern_graph
 from jetpy.workloads.ordering import compression as kernels
+
+
+def compressed(graph: jetpy.Graph) -> Compression:
+    with lease("cpu", 2) as host, host.using():
+        return compress(host, graph)
+
+
+def leaders_by_jetpy(graph: jetpy.Graph) -> list[int]:
+    with lease("cpu", 2) as host, host.using():
+        return indistinguishable(host, graph).tolist()
 
 
 def graph_of(pattern: np.ndarray) -> jetpy.Graph:
@@ -58,8 +70,8 @@ def shuffled(graph: jetpy.Graph, seed: int) -> jetpy.Graph:
 def test_groups_are_those_of_an_oracle(seed: int, n: int, density: float, most: int) -> None:
     pattern = with_copies(seed, n, density, most)
     graph, leaders = shuffled(graph_of(pattern), seed), leaders_of(pattern)
-    assert indistinguishable(graph).tolist() == leaders
-    found = compress(graph)
+    assert leaders_by_jetpy(graph) == leaders
+    found = compressed(graph)
     kept = np.unique(leaders)
     if 100 * (graph.n - len(kept)) < 15 * graph.n:
         assert found.graph is graph
@@ -74,7 +86,7 @@ def test_groups_are_those_of_an_oracle(seed: int, n: int, density: float, most: 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 4))
 def test_rows_of_a_group_are_consecutive(seed: int, n: int, most: int) -> None:
     graph = graph_of(with_copies(seed, n, 0.3, most))
-    found = compress(graph)
+    found = compressed(graph)
     order = np.random.default_rng(seed).permutation(found.graph.n).astype(np.int32)
     expected = [v for group in order for v in np.flatnonzero(found.group_of == group)]
     assert found.expand(order).tolist() == expected
@@ -84,7 +96,7 @@ def test_rows_of_a_group_are_consecutive(seed: int, n: int, most: int) -> None:
 def test_expanded_orders_have_the_fill_of_the_groups() -> None:
     grid = generators.grid(7, 9)
     pattern = np.kron(pattern_of(grid), np.ones((2, 2), bool))
-    found = compress(graph_of(pattern))
+    found = compressed(graph_of(pattern))
     assert np.array_equal(found.graph.indices, grid.indices)
     order = jetpy.minimum_degree(grid).perm
     blocks = jetpy.symbolic(grid, order).fill
@@ -95,16 +107,17 @@ def test_expanded_orders_have_the_fill_of_the_groups() -> None:
 def test_equal_hashes_do_not_merge_vertices() -> None:
     """With sums that are all equal, rows are still compared entry by entry."""
     graph = generators.grid(5, 5)
-    leaders, marks = np.empty((2, 25), np.int32)
-    with jetpy.device.backends.lease("cpu", 1) as host, host.using():
+    leaders = np.arange(25, dtype=np.int32)
+    with lease("cpu", 1) as host, host.using():
         host.run_tasks(
             1,
             kernels.find_leaders,
-            n=25,
-            graph=jetpy.device.device_graph.upload(host, graph),
+            count=25,
+            graph=upload(host, graph),
             sums=np.zeros(25, np.int64),
+            possible=leaders.copy(),
             leaders=leaders,
-            marks=marks,
+            marks=np.full(25, -1, np.int32),
         )
     assert leaders.tolist() == list(range(25))
 
@@ -112,14 +125,14 @@ def test_equal_hashes_do_not_merge_vertices() -> None:
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_rows_without_entries_stay(n: int) -> None:
     graph = graph_of(np.eye(n, dtype=bool))
-    found = compress(graph)
+    found = compressed(graph)
     assert found.graph is graph
     assert found.expand(np.arange(n, dtype=np.int32)[::-1]).tolist() == list(range(n))[::-1]
 
 
 @pytest.mark.parametrize("n", [2, 17])
 def test_cliques_are_one_vertex(n: int) -> None:
-    found = compress(graph_of(np.ones((n, n), bool)))
+    found = compressed(graph_of(np.ones((n, n), bool)))
     assert (found.graph.n, found.graph.m) == (1, 0)
     assert found.graph.vertex_weights.tolist() == [n]
     assert found.expand(np.zeros(1, np.int32)).tolist() == list(range(n))
@@ -131,7 +144,7 @@ def test_few_copies_stay(copies: int, merge: bool) -> None:
     ends = 2 * np.arange(copies)
     pattern = np.eye(100, dtype=bool)
     pattern[ends, ends + 1] = pattern[ends + 1, ends] = True
-    assert compress(graph_of(pattern)).graph.n == (85 if merge else 100)
+    assert compressed(graph_of(pattern)).graph.n == (85 if merge else 100)
 
 
 def test_dense_rows_come_last_by_degree() -> None:
@@ -145,7 +158,7 @@ def test_dense_rows_come_last_by_degree() -> None:
     rest, members, dense = without_dense_rows(graph)
     assert dense.tolist() == [250, 3, 7]  # the limit is 10 sqrt(400) = 200
     assert np.array_equal(pattern_of(rest), pattern[np.ix_(members, members)])
-    found = compress(graph)
+    found = compressed(graph)
     assert found.dense.tolist() == [250, 3, 7]
     assert (found.group_of[found.dense] == -1).all()
     perm = found.expand(np.arange(found.graph.n, dtype=np.int32))
@@ -154,7 +167,7 @@ def test_dense_rows_come_last_by_degree() -> None:
 
 
 def test_matrix_of_dense_rows_has_no_groups() -> None:
-    found = compress(graph_of(np.ones((300, 300), bool)))
+    found = compressed(graph_of(np.ones((300, 300), bool)))
     assert found.graph.n == 0
     assert found.expand(np.empty(0, np.int32)).tolist() == list(range(300))
 

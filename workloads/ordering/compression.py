@@ -9,7 +9,7 @@ Computing 16 (1995).
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_VERTEX, Graph, edges
+from jetpy.workloads.common.groups import Graph, edges
 from jetpy.workloads.common.hashing import mix
 
 
@@ -42,19 +42,42 @@ def are_marked(u: int, mark: int, graph: Graph, marks: pk.View1D[pk.int32]) -> b
 
 
 @pk.workunit
-def find_leaders(
-    i: int,
-    n: int,
+def list_possible_leaders(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
     graph: Graph,
     sums: pk.View1D[pk.int64],
+    possible: pk.View1D[pk.int32],
+):
+    """List the vertices with a larger neighbour that may be indistinguishable."""
+    has_candidate: bool = False
+    for e in edges(v, graph):
+        u: int = graph.indices[e]
+        if u > v and is_candidate(u, v, graph, sums):
+            has_candidate = True
+    if has_candidate:
+        if last_pass:
+            possible[acc] = v
+        acc += 1
+
+
+@pk.workunit
+def find_leaders(
+    i: int,
+    count: int,
+    graph: Graph,
+    sums: pk.View1D[pk.int64],
+    possible: pk.View1D[pk.int32],
     leaders: pk.View1D[pk.int32],
     marks: pk.View1D[pk.int32],
 ):
-    """Find the smallest vertex that is indistinguishable from each of n; one index does all."""
-    for v in range(n):
-        leaders[v] = v
-        marks[v] = NO_VERTEX
-    for v in range(n):
+    """Find the smallest vertex that is indistinguishable from each; one index does all.
+
+    Before, each is its own. `possible` has the `count` vertices that others may have, ascending.
+    """
+    for k in range(count):
+        v: int = possible[k]
         if leaders[v] != v:
             continue
         for e in edges(v, graph):

@@ -16,6 +16,8 @@ from jetpy.workloads.common.groups import Graph, edges
 from jetpy.workloads.ordering.separators import SEPARATOR
 
 NO_COMPONENT = -1
+FOUND = -1
+"""Side of a vertex that a search has found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Components:
     The first place of a component, or of a separator, has its size, weight and node.
     """
 
-    is_found: pk.View1D[pk.int32]  # whether a search has found the vertex
+    open_sides: pk.View1D[pk.int32]  # side of a vertex until a search finds it, then FOUND
     order: pk.View1D[pk.int32]  # the vertex in each place
     firsts: pk.View1D[pk.int32]  # first place of the component of each place
     sizes: pk.View1D[pk.int32]  # number of vertices; 0 in other places
@@ -46,14 +48,14 @@ def find_components(
     end: int = starts[node + 1]
     last: int = begin
     for v in range(begin, end):
-        components.is_found[v] = 0
+        components.open_sides[v] = sides[v]
         components.sizes[v] = 0
     for root in range(begin, end):
-        own: int = sides[root]
-        if components.is_found[root] == 0 and own != SEPARATOR:
+        own: int = components.open_sides[root]
+        if own != FOUND and own != SEPARATOR:
             first: int = last
             weight: int = 0
-            components.is_found[root] = 1
+            components.open_sides[root] = FOUND
             components.order[last] = root
             last += 1
             head: int = first
@@ -64,8 +66,8 @@ def find_components(
                 head += 1
                 for e in edges(v, graph):
                     u: int = graph.indices[e]
-                    if components.is_found[u] == 0 and sides[u] == own:
-                        components.is_found[u] = 1
+                    if components.open_sides[u] == own:
+                        components.open_sides[u] = FOUND
                         components.order[last] = u
                         last += 1
             components.sizes[first] = last - first

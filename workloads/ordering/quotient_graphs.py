@@ -24,7 +24,7 @@ class Blocks:
     starts: pk.View1D[pk.int32]  # first position of each block, and the end of the last block
     halo_sizes: pk.View1D[pk.int32]
     entry_counts: pk.View1D[Offset]  # entries of the quotient graph of each block
-    last_copies: pk.View1D[Offset]  # last copy of each vertex, counted over all halos; NONE
+    last_copies: pk.View1D[Offset]  # last copy of each vertex in a chunk of blocks; NONE
     copies: pk.View1D[pk.int32]  # index in the halo of the end of each directed edge that leaves
     elements: int  # number of vertices that are elements, the first ones; they weigh 0
     paths: pk.View1D[pk.double]  # operations on the most expensive path up to each element
@@ -46,10 +46,13 @@ def list_vertices(i: int, n: int, blocks: Blocks):
 
 
 @pk.workunit
-def find_halos(i: int, count: int, matrix: Graph, blocks: Blocks):
-    """Count the halo and the entries of each block; one index does all of it."""
+def find_halos(i: int, n: int, chunks: pk.View1D[pk.int32], matrix: Graph, blocks: Blocks):
+    """Count the halo and the entries of each block of chunk i, ``chunks[i]..chunks[i + 1] - 1``.
+
+    Each chunk has its own part of `last_copies`, for the n vertices of the matrix.
+    """
     copies: int = 0
-    for b in range(count):
+    for b in range(chunks[i], chunks[i + 1]):
         before: int = copies
         entries: int = 0
         for place in range(blocks.starts[b], blocks.starts[b + 1]):
@@ -57,10 +60,11 @@ def find_halos(i: int, count: int, matrix: Graph, blocks: Blocks):
                 u: int = matrix.indices[e]
                 entries += 1
                 if blocks.block_of[u] != b:
-                    if blocks.last_copies[u] < before:
-                        blocks.last_copies[u] = copies
+                    last: int = i * n + u
+                    if blocks.last_copies[last] < before:
+                        blocks.last_copies[last] = copies
                         copies += 1
-                    blocks.copies[e] = blocks.last_copies[u] - before
+                    blocks.copies[e] = blocks.last_copies[last] - before
                     entries += 1
         blocks.halo_sizes[b] = copies - before
         blocks.entry_counts[b] = entries
