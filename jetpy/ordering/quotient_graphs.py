@@ -121,8 +121,8 @@ def eliminated_blocks(
     limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
     order, costs = [np.empty(0, np.int32)], [np.empty((0, Cost.COUNT))]
     for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
-        positions, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
-        order.append(host.to_host(blocks.vertices)[positions])
+        eliminated, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
+        order.append(eliminated)
         costs.append(cost)
     operations, longest = np.concatenate(costs).T
     return BlockOrders(np.concatenate(order), operations, longest)
@@ -168,8 +168,8 @@ def _order_batch(
     batch: slice,
     variables: Sizes,
     rooms: Sizes,
-) -> tuple[Sizes, Costs]:
-    """Order consecutive blocks; return positions in `Blocks.vertices`, and the costs of the blocks.
+) -> tuple[Permutation, Costs]:
+    """Order consecutive blocks; return their vertices, and the costs of the blocks.
 
     The costs have shape (blocks, Cost.COUNT).
     """
@@ -180,22 +180,23 @@ def _order_batch(
     numbers[:, Block.LEAST] = variables
     held = host.from_host(numbers.ravel())
     quotient = _empty_quotient(host, len(variables), int(ends[-1]), int(stops[-1]))
+    both = {"graph": quotient, "numbers": held}
+    there = {"first_block": batch.start, "blocks": blocks}
+    host.run_tasks(len(variables), quotient_graphs.build_blocks, matrix=matrix, **there, **both)
+    host.run_tasks(len(variables), minimum_degree.order_blocks, **both)
+    ordered = host.to_host(held).reshape(-1, Block.COUNT)[:, Block.ORDERED]
+    begins = np.append(0, np.cumsum(ordered, dtype=np.int64))
+    eliminated = host.empty(int(begins[-1]))
     host.run_tasks(
         len(variables),
-        quotient_graphs.build_blocks,
-        first_block=batch.start,
-        matrix=matrix,
-        blocks=blocks,
-        graph=quotient,
-        numbers=held,
+        quotient_graphs.list_eliminated,
+        begins=host.from_host(begins),
+        eliminated=eliminated,
+        **there,
+        **both,
     )
-    host.run_tasks(len(variables), minimum_degree.order_blocks, graph=quotient, numbers=held)
-    ordered = host.to_host(held).reshape(-1, Block.COUNT)[:, Block.ORDERED].astype(np.int64)
-    first = ends - variables
-    eliminated = host.to_host(quotient.order)[ranges(first, ordered)]
-    shift = host.to_host(blocks.starts)[batch] - first
     costs = host.to_host(quotient.costs).reshape(-1, Cost.COUNT)
-    return eliminated + np.repeat(shift, ordered), costs
+    return host.to_host(eliminated), costs
 
 
 def ranges(firsts: Sizes, sizes: Sizes) -> Sizes:

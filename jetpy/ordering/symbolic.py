@@ -162,8 +162,12 @@ def analysed(
     """
     tree = elimination_tree(host, graph, order, ranges)
     counts = host.to_host(tree.counts)
-    values, times = np.unique(counts, return_counts=True)
-    squares = (int(value) ** 2 * int(count) for value, count in zip(values, times, strict=True))
+    times = np.bincount(counts)
+    values = np.flatnonzero(times)
+    squares = (
+        value**2 * count
+        for value, count in zip(values.tolist(), times[values].tolist(), strict=True)
+    )
     return Symbolic(
         parents=host.to_host(tree.parents),
         counts=counts,

@@ -138,3 +138,22 @@ def build_blocks(
     add_rows(b, base, matrix, blocks, graph, numbers)
     first: int = numbers[base + Block.FIRST]
     add_halo(first, first + blocks.starts[b + 1] - blocks.starts[b], base, graph, numbers)
+
+
+@pk.workunit
+def list_eliminated(
+    i: int,
+    first_block: int,
+    blocks: Blocks,
+    graph: Quotient,
+    numbers: pk.View1D[Offset],
+    begins: pk.View1D[pk.int64],
+    eliminated: pk.View1D[pk.int32],
+):
+    """List the vertices of a block in order of elimination, from ``begins[i]`` on."""
+    base: int = i * Block.COUNT
+    first: int = numbers[base + Block.FIRST]
+    begin: int = blocks.starts[first_block + i]
+    for k in range(numbers[base + Block.ORDERED]):
+        place: int = begin + graph.order[first + k] - first
+        eliminated[begins[i] + k] = blocks.vertices[place]
