@@ -217,10 +217,10 @@ def operations_of(counts: npt.NDArray[np.int32], weights: npt.NDArray[np.int32])
 def chosen_tree(tree: SeparatorTree, subtrees: Subtrees, kinds: Integers) -> SeparatorTree:
     """Return the tree with one node for each subtree ordered by minimum degree, and so on."""
     tops = list(range(len(tree)))
-    parents = tree.parents.tolist()
+    parents, is_dissected = tree.parents.tolist(), (kinds == Kind.DISSECTION).tolist()
     for node in reversed(range(len(tree))):
         top = tops[parents[node]] if parents[node] >= 0 else node
-        if kinds[top] != Kind.DISSECTION:
+        if not is_dissected[top]:
             tops[node] = top
     top = np.array(tops)
     remains = (kinds[top] == Kind.MULTISECTION) & (subtrees.heights == 0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jetpy.device.device_graph import upload
+from jetpy.device.device_graph import DeviceGraph, carry, carry_graph, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph
@@ -111,10 +111,10 @@ def dissect(
     large = LargeNodes(backend, host, effort, processes)
     found = Dissection(host, graph.n)
     everything = host.from_host(np.arange(graph.n, dtype=np.int32))
-    depth = Depth(whole_graph(host, graph, seed), everything, NO_PARENT)
+    depth = Depth(whole_graph(backend, host, graph, seed), everything, NO_PARENT)
     sides, first = host.full(graph.n, 0), 0
     while len(depth.nodes):
-        depth = children(host, depth, sides, effort, found)
+        depth = children(large, depth, sides, found)
         tell("order", graph.n - len(depth.vertices), graph.n)
         if large.processes.size > 1 and is_divided(depth.nodes, processes):
             first = found.count
@@ -126,9 +126,29 @@ def dissect(
     return found.finished()
 
 
-def whole_graph(host: Backend, graph: Graph, seed: int) -> Nodes:
+def whole_graph(backend: Backend, host: Backend, graph: Graph, seed: int) -> Nodes:
     """Return a graph as the only node."""
-    return Nodes(upload(host, graph), np.array([0, graph.n]), np.array([seed]))
+    here = upload(host, graph)
+    there = here if backend is host else None
+    if there is None and graph.n > LARGEST_NODE:
+        there = upload(backend, graph)
+    return Nodes(here, np.array([0, graph.n]), np.array([seed]), there)
+
+
+def subgraphs(
+    large: LargeNodes, nodes: Nodes, order: Array, has_large: bool
+) -> tuple[DeviceGraph, DeviceGraph | None]:
+    """Return the subgraph that the vertices in `order` induce, on the host and on the back end.
+
+    The back end computes it if it `has_large` nodes.
+    """
+    backend, host = large.backend, large.host
+    if backend is host or not has_large:
+        here = joined(host, nodes.graph, order)
+        return here, here if backend is host else None
+    assert nodes.there is not None
+    there = joined(backend, nodes.there, carry(order, host, backend))
+    return carry_graph(there, backend, host), there
 
 
 def within_limits(effort: Effort, graph: Graph) -> Effort:
@@ -181,17 +201,17 @@ def own_nodes(host: Backend, depth: Depth, processes: Processes) -> Depth:
     vertices = host.from_host(np.arange(first, end, dtype=np.int32))
     graph = joined(host, nodes.graph, vertices)
     starts = nodes.starts[own.start : own.stop + 1] - first
-    return Depth(
-        Nodes(graph, starts, nodes.seeds[own]), depth.vertices[first:end], depth.parents[own]
-    )
+    own_part = Nodes(graph, starts, nodes.seeds[own], None)
+    return Depth(own_part, depth.vertices[first:end], depth.parents[own])
 
 
-def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: Dissection) -> Depth:
+def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -> Depth:
     """Return the nodes of the next depth, given the side of each vertex of this one.
 
     The separators become nodes of the tree, and so do the components that are not to be
     divided: all those of one node together.
     """
+    host, effort = large.host, large.effort
     nodes, n = depth.nodes, depth.nodes.graph.n
     components = Components(*(host.empty(n) for _ in range(6)))
     search = {"graph": nodes.graph, "sides": sides, "components": components}
@@ -222,9 +242,10 @@ def children(host: Backend, depth: Depth, sides: Array, effort: Effort, found: D
     rank = np.arange(len(own)) - np.searchsorted(own, own)
     seeds = nodes.seeds[own] * 31 + rank + 1 & INT32_MAX
     starts = np.append(0, np.cumsum(sizes[is_large], dtype=np.int64))
-    graph = joined(host, nodes.graph, kept[:count])
+    has_large = bool((np.diff(starts) > LARGEST_NODE).any())
+    graphs = subgraphs(large, nodes, kept[:count], has_large)
     vertices = project_parts(host, kept[:count], depth.vertices)
-    return Depth(Nodes(graph, starts, seeds), vertices, above[own])
+    return Depth(Nodes(graphs[0], starts, seeds, graphs[1]), vertices, above[own])
 
 
 def _distinct(values: Numbers) -> tuple[Numbers, Numbers]:

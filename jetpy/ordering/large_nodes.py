@@ -202,22 +202,25 @@ class LargeNodes:
     processes: Processes = ALONE
 
     def separate(self, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
-        """Write the sides of the vertices of the chosen nodes; all arrays are on the host."""
-        host, members = self.host, nodes.members(chosen)
+        """Write the sides of the vertices of the chosen nodes, on the host."""
+        backend, graph, members = self.backend, nodes.there, nodes.members(chosen)
+        assert graph is not None
+        starts, seeds = nodes.starts, nodes.seeds[chosen]
+        weights = np.add.reduceat(nodes.graph.vertex_weights, starts[:-1], dtype=np.int64)[chosen]
         if len(chosen) < len(nodes):
-            kept = host.from_host(np.flatnonzero(members).astype(np.int32))
+            kept = backend.from_host(np.flatnonzero(members).astype(np.int32))
+            graph = joined(backend, graph, kept)
             starts = np.append(0, np.cumsum(nodes.sizes[chosen]))
-            nodes = Nodes(joined(host, nodes.graph, kept), starts, nodes.seeds[chosen])
-        sides[members] = self._separators(nodes)
+        sides[members] = self._separators(graph, starts, weights, seeds)
 
-    def _separators(self, nodes: Nodes) -> Vertices:
+    def _separators(
+        self, graph: DeviceGraph, starts: Numbers, weights: Numbers, seeds: Numbers
+    ) -> Vertices:
         """Return the side of each vertex."""
-        backend, host, seed = self.backend, self.host, int(nodes.seeds[0]) & INT32_MAX
-        weights = np.add.reduceat(nodes.graph.vertex_weights, nodes.starts[:-1], dtype=np.int64)
-        graph = carry_graph(nodes.graph, host, backend)
-        levels = coarsened(backend, host, graph, nodes.starts, weights, seed, self.processes)
+        backend, host, seed = self.backend, self.host, int(seeds[0]) & INT32_MAX
+        levels = coarsened(backend, host, graph, starts, weights, seed, self.processes)
         coarse = levels.pop()
-        found = self._separate_coarsest(coarse, nodes.seeds)
+        found = self._separate_coarsest(coarse, seeds)
         if not levels:
             return host.to_host(found)
         side_weights = _side_weights(coarse, host.to_host(found))
@@ -240,7 +243,8 @@ class LargeNodes:
         Those are the sides by each candidate, or by the best one if there is only this level.
         """
         host, effort = self.host, self.effort
-        nodes = Nodes(carry_graph(level.graph, level.backend, host), level.starts, seeds)
+        graph = carry_graph(level.graph, level.backend, host)
+        nodes = Nodes(graph, level.starts, seeds, None)
         n, own = nodes.graph.n, np.arange(len(nodes))[self.processes.share(nodes.sizes)]
         is_last = level.coarse_of is None
         count = 1 if is_last else effort.tries

@@ -210,7 +210,7 @@ def _divided(
         skew=0,
     )
     large = LargeNodes(engine, host, within_limits(limited, graph))
-    return host.to_host(separators(large, whole_graph(host, graph, seed)))
+    return host.to_host(separators(large, whole_graph(engine, host, graph, seed)))
 
 
 def _pack(labels: IntArray, components: IntArray, sums: Weights, weights: Weights) -> None:

@@ -194,7 +194,7 @@ def test_separators_of_large_nodes_separate() -> None:
     graph = GRAPHS["cube"]
     with backend_of("2") as (backend, host), patch.multiple(large_nodes, LARGEST_COARSE=40):
         sides, large = host.full(graph.n, 7), LargeNodes(backend, host, EFFORTS["default"])
-        large.separate(whole_graph(host, graph, 1), np.array([0]), sides)
+        large.separate(whole_graph(backend, host, graph, 1), np.array([0]), sides)
     u, v = graph.sources(0, graph.n), graph.indices
     assert not ((sides[u] == 0) & (sides[v] == 1)).any()
     sizes = np.bincount(sides)
@@ -209,7 +209,7 @@ def test_complete_levels_are_separators() -> None:
     clique = from_edges(n, np.argwhere(np.triu(np.ones((n, n)), 1)))
     with backend_of("2") as (backend, host), patch.multiple(large_nodes, LARGEST_COARSE=40):
         sides, large = host.full(n, 7), LargeNodes(backend, host, EFFORTS["default"])
-        large.separate(whole_graph(host, clique, 1), np.array([0]), sides)
+        large.separate(whole_graph(backend, host, clique, 1), np.array([0]), sides)
     counts = np.bincount(sides, minlength=3)
     assert counts[SEPARATOR] in (n, n - 2)
 
