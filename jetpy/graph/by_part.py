@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.graph.csr import IntArray
+from jetpy.lazy import cached_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +21,19 @@ class VerticesByPart:
         All vertices by part, ascending within each.
     offsets : int32, shape (k + 1,)
         The vertices of part p are ``order[offsets[p]:offsets[p + 1]]``.
-    places : int32, shape (n,)
-        Index of each vertex among the vertices of its part.
     """
 
     order: IntArray
     offsets: IntArray
-    places: IntArray
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Index of each vertex among the vertices of its part, int32, shape (n,)."""
+        n, offsets = len(self.order), self.offsets
+        places = np.empty(n, np.int32)
+        firsts = np.repeat(offsets[:-1], np.diff(offsets))
+        places[self.order] = np.arange(n, dtype=np.int32) - firsts
+        return places
 
 
 def sort_by_part(parts: IntArray, k: int) -> VerticesByPart:
@@ -48,7 +55,4 @@ def sort_by_part(parts: IntArray, k: int) -> VerticesByPart:
     n = len(parts)
     marks = sp.csr_array((np.ones(n, np.int8), parts, np.arange(n + 1, dtype=np.int32)), (n, k))
     by_part = marks.tocsc()  # a stable counting sort
-    order, offsets = by_part.indices.astype(np.int32), by_part.indptr.astype(np.int32)
-    places = np.empty(n, np.int32)
-    places[order] = np.arange(n, dtype=np.int32) - np.repeat(offsets[:-1], np.diff(offsets))
-    return VerticesByPart(order, offsets, places)
+    return VerticesByPart(by_part.indices.astype(np.int32), by_part.indptr.astype(np.int32))
