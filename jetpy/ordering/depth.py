@@ -19,13 +19,14 @@ Numbers = npt.NDArray[np.int64]
 class Nodes:
     """Connected graphs that are to be divided, as one graph.
 
-    Node i has the vertices ``starts[i]..starts[i + 1] - 1``. `seeds` has the seed of each. `graph`
-    is on the host, and `there` is the same graph on the back end that separates large nodes; None
-    if there are no such nodes.
+    Node i has the vertices ``starts[i]..starts[i + 1] - 1``. `weights` and `seeds` have the weight
+    and the seed of each. `graph` is on the host, and `there` is the same graph on the back end that
+    separates large nodes; None if there are no such nodes.
     """
 
     graph: DeviceGraph
     starts: Numbers
+    weights: Numbers
     seeds: Numbers
     there: DeviceGraph | None
 

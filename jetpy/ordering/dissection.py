@@ -132,7 +132,8 @@ def whole_graph(backend: Backend, host: Backend, graph: Graph, seed: int) -> Nod
     there = here if backend is host else None
     if there is None and graph.n > LARGEST_NODE:
         there = upload(backend, graph)
-    return Nodes(here, np.array([0, graph.n]), np.array([seed]), there)
+    weight = np.array([graph.total_vertex_weight])
+    return Nodes(here, np.array([0, graph.n]), weight, np.array([seed]), there)
 
 
 def subgraphs(
@@ -201,7 +202,7 @@ def own_nodes(host: Backend, depth: Depth, processes: Processes) -> Depth:
     vertices = host.from_host(np.arange(first, end, dtype=np.int32))
     graph = joined(host, nodes.graph, vertices)
     starts = nodes.starts[own.start : own.stop + 1] - first
-    own_part = Nodes(graph, starts, nodes.seeds[own], None)
+    own_part = Nodes(graph, starts, nodes.weights[own], nodes.seeds[own], None)
     return Depth(own_part, depth.vertices[first:end], depth.parents[own])
 
 
@@ -217,7 +218,9 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     search = {"graph": nodes.graph, "sides": sides, "components": components}
     starts = host.from_host(nodes.starts)
     host.run_tasks(len(nodes), kernels.find_components, starts=starts, **search)
-    firsts = np.flatnonzero(host.to_host(components.sizes))
+    places = host.empty(n)
+    count = host.scan(n, kernels.list_components, components=components, places=places)
+    firsts = host.to_host(places)[:count]
     sizes, weights, node = (
         host.to_host(array)[firsts]
         for array in (components.sizes, components.weights, components.nodes)
@@ -226,8 +229,8 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     node = np.where(separates, -1 - node, node)
     above = depth.parents.copy()
     above[node[separates]] = found.add(above[node[separates]])
-    is_large = ~separates & (weights > effort.leaf_weight) & (sizes >= FEWEST)
-    is_leaf = ~separates & ~is_large
+    is_node = ~separates & (weights > effort.leaf_weight) & (sizes >= FEWEST)
+    is_leaf = ~separates & ~is_node
     with_leaf, leaf_of = _distinct(node[is_leaf])
     tree_nodes = np.empty(n, np.int32)
     tree_nodes[firsts] = NO_COMPONENT
@@ -238,14 +241,15 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     assignment = Assignment(host.from_host(tree_nodes), depth.vertices, found.node_of, kept)
     passed = {"components": components, "assignment": assignment}
     count = host.scan(n, kernels.assign_vertices, **passed)
-    own = node[is_large]
+    own = node[is_node]
     rank = np.arange(len(own)) - np.searchsorted(own, own)
     seeds = nodes.seeds[own] * 31 + rank + 1 & INT32_MAX
-    starts = np.append(0, np.cumsum(sizes[is_large], dtype=np.int64))
-    has_large = bool((np.diff(starts) > LARGEST_NODE).any())
+    starts = np.append(0, np.cumsum(sizes[is_node], dtype=np.int64))
+    has_large = bool((sizes[is_node] > LARGEST_NODE).any())
     graphs = subgraphs(large, nodes, kept[:count], has_large)
     vertices = project_parts(host, kept[:count], depth.vertices)
-    return Depth(Nodes(graphs[0], starts, seeds, graphs[1]), vertices, above[own])
+    own_weights = weights[is_node].astype(np.int64)
+    return Depth(Nodes(graphs[0], starts, own_weights, seeds, graphs[1]), vertices, above[own])
 
 
 def _distinct(values: Numbers) -> tuple[Numbers, Numbers]:

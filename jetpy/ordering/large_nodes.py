@@ -205,13 +205,12 @@ class LargeNodes:
         """Write the sides of the vertices of the chosen nodes, on the host."""
         backend, graph, members = self.backend, nodes.there, nodes.members(chosen)
         assert graph is not None
-        starts, seeds = nodes.starts, nodes.seeds[chosen]
-        weights = np.add.reduceat(nodes.graph.vertex_weights, starts[:-1], dtype=np.int64)[chosen]
+        starts = nodes.starts
         if len(chosen) < len(nodes):
             kept = backend.from_host(np.flatnonzero(members).astype(np.int32))
             graph = joined(backend, graph, kept)
             starts = np.append(0, np.cumsum(nodes.sizes[chosen]))
-        sides[members] = self._separators(graph, starts, weights, seeds)
+        sides[members] = self._separators(graph, starts, nodes.weights[chosen], nodes.seeds[chosen])
 
     def _separators(
         self, graph: DeviceGraph, starts: Numbers, weights: Numbers, seeds: Numbers
@@ -220,7 +219,7 @@ class LargeNodes:
         backend, host, seed = self.backend, self.host, int(seeds[0]) & INT32_MAX
         levels = coarsened(backend, host, graph, starts, weights, seed, self.processes)
         coarse = levels.pop()
-        found = self._separate_coarsest(coarse, seeds)
+        found = self._separate_coarsest(coarse, weights, seeds)
         if not levels:
             return host.to_host(found)
         side_weights = _side_weights(coarse, host.to_host(found))
@@ -237,14 +236,14 @@ class LargeNodes:
         )
         return backend.to_host(result)
 
-    def _separate_coarsest(self, level: NodesLevel, seeds: Numbers) -> Array:
+    def _separate_coarsest(self, level: NodesLevel, weights: Numbers, seeds: Numbers) -> Array:
         """Return the sides of the vertices of the coarsest level, on the host.
 
         Those are the sides by each candidate, or by the best one if there is only this level.
         """
         host, effort = self.host, self.effort
         graph = carry_graph(level.graph, level.backend, host)
-        nodes = Nodes(graph, level.starts, seeds, None)
+        nodes = Nodes(graph, level.starts, weights, seeds, None)
         n, own = nodes.graph.n, np.arange(len(nodes))[self.processes.share(nodes.sizes)]
         is_last = level.coarse_of is None
         count = 1 if is_last else effort.tries

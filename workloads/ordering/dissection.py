@@ -84,6 +84,21 @@ def find_components(
         components.nodes[first_separated] = -1 - node
 
 
+@pk.workunit
+def list_components(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    components: Components,
+    places: pk.View1D[pk.int32],
+):
+    """List the first places of all components and separators."""
+    if components.sizes[i] > 0:
+        if last_pass:
+            places[acc] = i
+        acc += 1
+
+
 @dataclass(frozen=True, eq=False)
 class Assignment:
     """Nodes of the tree for the components that are not divided."""
