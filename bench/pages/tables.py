@@ -24,9 +24,9 @@ PAPERS = (
     *("jet.table4", "jet.table5"),
     *("gkway.table4", "gkway.fig13", "gkway.fig14", "gkway.table7", "gkway.fig15"),
     *("igkway.table1", "igkway.fig6", "igkway.fig7", "igkway.fig8"),
-    *("mapping.fig1", "mapping.jet"),
+    *("mapping.fig1", "mapping.table2", "mapping.jet"),
 )
-"""Experiments of `bench.papers` whose numbers can be compared with the paper's."""
+"""Experiments of `bench.papers` on a GPU whose numbers can be compared with the paper's."""
 MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
 
 TABLES: Mapping[str, Table] = {
@@ -75,6 +75,7 @@ TABLES: Mapping[str, Table] = {
         name: Table(papers.of_experiment, [f"2026-11-papers-h100/{name}.csv"], left=2)
         for name in PAPERS
     },
+    "mapping.fig2": Table(papers.of_experiment, ["2026-11-papers-epyc/mapping.fig2.csv"], left=2),
 }
 """Tables by name."""
 
