@@ -318,15 +318,17 @@ def merged(matrix: Matrix) -> Matrix:
     -------
     scipy.sparse.csr_array, shape (n, n), rows sorted
     """
-    is_merged = matrix.has_canonical_format
-    if is_merged and not matrix.diagonal().any():
-        return matrix
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
     keep = rows != matrix.indices
+    if matrix.has_canonical_format:
+        if keep.all():
+            return matrix
+        loops = np.searchsorted(np.flatnonzero(~keep), matrix.indptr)
+        starts = (matrix.indptr - loops).astype(matrix.indptr.dtype)
+        return sp.csr_array((matrix.data[keep], matrix.indices[keep], starts), shape=matrix.shape)
     data = matrix.data.astype(np.float64 if matrix.dtype.kind == "f" else np.int64, copy=False)
-    pairs = sp.coo_array((data[keep], (rows[keep], matrix.indices[keep])), shape=matrix.shape)
-    pairs.has_canonical_format = is_merged
-    return pairs.tocsr()  # adds duplicates
+    pairs = (data[keep], (rows[keep], matrix.indices[keep]))
+    return sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
 
 
 def symmetric(matrix: Matrix) -> Matrix:
