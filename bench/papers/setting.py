@@ -190,8 +190,8 @@ def median_seconds(runs: Iterable[Run], stage: str = "total") -> float:
     return median(run.seconds[stage] for run in runs)
 
 
-def or_missing(measure: Callable[[], float], missing: str) -> float | str:
-    """Return a measured number, or the given reason if a tool that it needs is not installed."""
+def or_missing(measure: Callable[[], float | str], missing: str) -> float | str:
+    """Return what is measured, or the given reason if a tool that it needs is not installed."""
     try:
         return measure()
     except Unavailable:

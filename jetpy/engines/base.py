@@ -309,8 +309,8 @@ class Backend(ABC):
         """Return the back end for a graph of `size` vertices plus directed edges."""
         return self.host if size <= self.host_size else self
 
-    def beside(self, other: Backend) -> Backend:
-        """Return another back end of the same run; if this one is a profiler, one for both."""
+    def with_same_profile(self, other: Backend) -> Backend:
+        """Return `other`; if this back end is a profiler, a profiler of it with the same events."""
         return other
 
     def enter(self, stage: str, level: int | None) -> None:

@@ -126,14 +126,6 @@ class Graph:
         """Number of neighbours of each vertex, int32, shape (n,)."""
         return np.diff(self.indptr)
 
-    @property
-    def has_sorted_rows(self) -> bool:
-        """Whether the neighbours of each vertex are in ascending order."""
-        is_ascending = np.diff(self.indices) > 0
-        starts = self.indptr[1:-1]
-        is_ascending[starts[(starts > 0) & (starts < len(self.indices))] - 1] = True
-        return bool(is_ascending.all())
-
     def row_blocks(self, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
         """Yield consecutive vertex ranges (start, stop) that cover the graph.
 

@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.in_place import graph_on_gpu
@@ -144,12 +143,8 @@ def as_graph(
     if isinstance(data, Graph):
         name = data.name
     graph: Graph | None = None
-    has_own_weights = vertex_weights is edge_weights is None
-    if isinstance(data, Graph) and has_own_weights and not pattern:
+    if isinstance(data, Graph) and vertex_weights is edge_weights is None and not pattern:
         graph = data
-    elif isinstance(data, Graph) and has_own_weights and data.has_sorted_rows:
-        ones = np.ones(len(data.indices), np.int32)
-        graph = Graph(data.indptr, data.indices, ones, data.vertex_weights, name, data.names)
     elif not pattern:
         graph = graph_on_gpu(data, edge_weights, vertex_weights, n, name)
     if graph is None:

@@ -21,7 +21,7 @@ class Nodes:
 
     Node i has the vertices ``starts[i]..starts[i + 1] - 1``. `weights` and `seeds` have the weight
     and the seed of each. `graph` is on the host, and `there` is the same graph on the back end that
-    separates large nodes; None if there are no such nodes.
+    separates large nodes; it may be None if there are no such nodes.
     """
 
     graph: DeviceGraph

@@ -139,7 +139,7 @@ def nested_dissection(
     with leased(graph, backend, threads, device) as (engine, host):
 
         def work(own: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, Any, float]:
-            others = own if host is engine else own.beside(host)
+            others = own if host is engine else own.with_same_profile(host)
             with host.using(), Stopwatch(own, "order") as watch:
                 order, tree = dissected(own, others, graph, effort, seed, tell)
                 there = own.from_host(order) if device is True else None

@@ -27,7 +27,8 @@ MAX_ROOM = 5
 """Bound of the room for all blocks, per directed edge: an edge that leaves a block is in two lists
 and may have its own copy of a vertex."""
 MAX_CHUNKS = 8
-"""Maximum number of chunks of blocks whose halos are found at the same time."""
+"""Maximum number of chunks of blocks whose halos are found at the same time. Each takes an array of
+the size of the matrix; together, these have at most as many entries as the matrix."""
 BYTES_OF_VARIABLE, BYTES_OF_ENTRY = 84, 4
 """Memory of a quotient graph."""
 BATCH_BYTES, BATCH_BYTES_OF_EDGE = 2**28, 32
@@ -135,7 +136,8 @@ def _find_blocks(
     sizes = np.bincount(block_of + 1, minlength=count + 1)[1:]
     ends = np.cumsum(sizes, dtype=np.int32)
     total = int(ends[-1]) if count else 0
-    chunks = max(1, min(host.threads, MAX_CHUNKS, INT32_MAX // max(matrix.n, 1)))
+    most = min(matrix.nnz, INT32_MAX) // max(matrix.n, 1)
+    chunks = max(1, min(host.threads, MAX_CHUNKS, most))
     bounds = np.searchsorted(ends, np.arange(chunks) * total // chunks)
     blocks = Blocks(
         block_of=host.from_host(block_of),

@@ -105,7 +105,7 @@ class Profiler(Backend):
         """Return a profiler of the same back end with kernels of a width."""
         return Profiler(self._engine.with_width(width), self._log)
 
-    def beside(self, other: Backend) -> Backend:
+    def with_same_profile(self, other: Backend) -> Backend:
         """Return a profiler of another back end whose events are in the same profile."""
         return Profiler(other, self._log)
 

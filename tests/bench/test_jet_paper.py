@@ -16,7 +16,7 @@ from bench.papers.experiment import NO_GRAPH, NOT_MEASURED, PEER_MISSING
 from bench.papers.jet import kway_fm, times
 from bench.papers.jet.comparison import profiles, wins
 from bench.papers.jet.partitioners import JET, configurations, measured
-from bench.papers.jet.refinement import OURS, PEER_FAILED, balanced_start, table4
+from bench.papers.jet.refinement import FAILED, OURS, PEER_FAILED, balanced_start, table4
 from bench.papers.setting import Setting, median_cut
 from jetpy.problem.metrics import edge_cut, part_weights
 
@@ -101,3 +101,4 @@ def test_crash_of_the_peer_leaves_out_its_graph(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(kway_fm, "refine", refine)
     values = table4(setting(grid(30)))
     assert values["All", OURS] == values["Artificial Mesh", OURS] == PEER_FAILED
+    assert values[FAILED, GRAPHS] == "grid30"

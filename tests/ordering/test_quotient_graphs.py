@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import generators
 from jetpy.device.backends import lease
+from jetpy.kernel_language import Width
 from jetpy.ordering import quotient_graphs
 from jetpy.ordering.minimum_degree import eliminated_by_degree
 from jetpy.ordering.quotient_graphs import block_orders, eliminated_blocks
@@ -103,6 +104,14 @@ def test_wide_kernels_return_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     order = ordered(graph, block_of, 9)
     monkeypatch.setattr(quotient_graphs, "INT32_MAX", 0)
     assert np.array_equal(ordered(graph, block_of, 9), order)
+
+
+def test_chunks_make_no_difference_to_wide_kernels() -> None:
+    graph = generators.rmat(9)
+    block_of = np.random.default_rng(0).integers(-1, 9, graph.n).astype(np.int32)
+    with lease("cpu", 3) as host, host.using():
+        wide = eliminated_blocks(host.with_width(Width.WIDE), graph, block_of, 9, np.empty(0))
+    assert np.array_equal(wide.order, ordered(graph, block_of, 9))
 
 
 def test_no_blocks_and_empty_blocks() -> None:

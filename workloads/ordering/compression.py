@@ -74,7 +74,8 @@ def find_leaders(
 ):
     """Find the smallest vertex that is indistinguishable from each; one index does all.
 
-    Before, each is its own. `possible` has the `count` vertices that others may have, ascending.
+    Before, ``leaders[v]`` is v. `possible` has the `count` vertices that may lead others, in
+    ascending order.
     """
     for k in range(count):
         v: int = possible[k]

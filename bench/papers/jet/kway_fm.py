@@ -1,43 +1,18 @@
-"""Mt-KaHyPar's k-way FM refinement on the levels of a given hierarchy.
-
-Mt-KaHyPar's package takes no hierarchy, but it improves a given partition by a V-cycle. If its
-limit for coarsening is above the number of vertices, the V-cycle only refines the given graph. The
-levels are therefore given one by one, coarsest first. All of this runs in a new process, so that a
-crash of Mt-KaHyPar ends only this refinement.
-"""
+"""Mt-KaHyPar's k-way FM refinement on the levels of a given hierarchy."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.child import run_module, unavailability_answered
+from bench.child import run_module
+from bench.kway_fm import PARTS, level_file, map_file
 from jetpy import write_graph
 from jetpy.graph.levels import GraphLevel
-from jetpy.study.answers import answering
-
-CONTEXT = {
-    "preset-type": "default",
-    "c-type": "multilevel_coarsener",
-    "c-t": 10_000_000,
-    "r-lp-type": "label_propagation",
-    "r-fm-type": "kway_fm",
-    "r-fm-obey-minimal-parallelism": "true",
-    "r-fm-time-limit-factor": 0.25,
-    "r-fm-iter-moves-on-recalc": "true",
-}
-"""Options of Mt-KaHyPar: no coarsening below 10,000,000 k vertices, and the refinement of the
-paper's version (label propagation, then k-way FM). Newer versions have unconstrained FM instead."""
-
-
-PARTS = "parts.npy"
-"""File with the given partition of the last level, and later with the refined one of the first."""
 
 
 class Refined(NamedTuple):
@@ -59,8 +34,7 @@ def refine(
 ) -> Refined:
     """Refine a partition of the last level on this level and every finer one.
 
-    The seconds include what Mt-KaHyPar does to set up each V-cycle, but not the conversion of
-    graphs and parts.
+    Mt-KaHyPar runs in a new process, so that a crash ends only this refinement.
 
     Parameters
     ----------
@@ -83,65 +57,9 @@ def refine(
         If Mt-KaHyPar crashes.
     """
     for depth, level in enumerate(levels):
-        write_graph(_level_file(folder, depth), level.graph)
+        write_graph(level_file(folder, depth), level.graph)
         if depth < len(levels) - 1:
-            np.save(_map_file(folder, depth), level.coarse_of)
+            np.save(map_file(folder, depth), level.coarse_of)
     np.save(folder / PARTS, parts)
-    answer = run_module(
-        "bench.papers.jet.kway_fm", folder, len(levels), k, imbalance, seed, threads
-    )
+    answer = run_module("bench.kway_fm", folder.resolve(), len(levels), k, imbalance, seed, threads)
     return Refined(np.load(folder / PARTS), answer["seconds"])
-
-
-def _level_file(folder: Path, depth: int) -> Path:
-    return folder / f"level{depth}.graph"
-
-
-def _map_file(folder: Path, depth: int) -> Path:
-    return folder / f"map{depth}.npy"
-
-
-def _refine_files(
-    folder: Path, levels: int, k: int, imbalance: float, seed: int, threads: int
-) -> float:
-    """Refine the partition in the file `PARTS`; return the seconds."""
-    import mtkahypar
-
-    library = mtkahypar.initialize(threads, False)
-    config = folder / "context.ini"
-    config.write_text("".join(f"{name}={value}\n" for name, value in CONTEXT.items()))
-    context = library.context_from_file(str(config))
-    context.logging = False
-    context.set_partitioning_parameters(k, imbalance, mtkahypar.Objective.CUT)
-    mtkahypar.set_seed(seed)
-    parts, seconds = np.load(folder / PARTS), 0.0
-    for depth in reversed(range(levels)):
-        graph = library.graph_from_file(str(_level_file(folder, depth)), context)
-        partitioned = graph.create_partitioned_hypergraph(context, k, parts.tolist())
-        start = perf_counter()
-        partitioned.improve_partition(context, 1)
-        seconds += perf_counter() - start
-        parts = np.array(partitioned.get_partition(), np.int32)
-        if depth:
-            parts = parts[np.load(_map_file(folder, depth - 1))]
-    np.save(folder / PARTS, parts)
-    return seconds
-
-
-def main() -> None:
-    """Refine the files that `refine` has written, and answer with the seconds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("levels", type=int)
-    parser.add_argument("k", type=int)
-    parser.add_argument("imbalance", type=float)
-    parser.add_argument("seed", type=int)
-    parser.add_argument("threads", type=int)
-    options = parser.parse_args()
-    answer = answering()
-    with unavailability_answered(answer):
-        answer({"seconds": _refine_files(**vars(options))})
-
-
-if __name__ == "__main__":
-    main()

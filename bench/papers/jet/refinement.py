@@ -19,7 +19,7 @@ import numpy.typing as npt
 import jetpy
 from bench.child import Unavailable, failures_noted
 from bench.instances import Instance
-from bench.papers.classes import all_row, class_rows
+from bench.papers.classes import GRAPHS, all_row, class_rows
 from bench.papers.drawing import bars
 from bench.papers.experiment import PEER_MISSING, Experiment, Values
 from bench.papers.jet import kway_fm
@@ -33,8 +33,11 @@ BACKEND: Backend = "cpu"
 """Section 5.1: the CPU, for a fair comparison of time."""
 NEEDS = "Mt-KaHyPar; mt-KaHIP cannot be had; Mt-KaHyPar's package does not return hierarchies"
 NO_HIERARCHY = "hierarchy not exported"
+"""Stands for a number on a hierarchy of Mt-KaHyPar."""
 PEER_FAILED = "peer failed"
-"""Stand for a number on a hierarchy of Mt-KaHyPar, and for one of graphs on which it crashed."""
+"""Stands for a number of graphs on all of which Mt-KaHyPar crashed."""
+FAILED = "left out, because the peer failed"
+"""Row with the graphs that no other row counts."""
 MLS_COLUMNS = ("MLS vs Jet, Mt-KaHIP backend", "MLS vs Jet, our backend")
 EXPORTED, OURS = (f"K-way FM vs Jet, {name} backend" for name in ("Mt-KaHyPar-D", "our"))
 
@@ -65,6 +68,9 @@ def _table(setting: Setting, quantity: str) -> Values:
     def ours(instances: list[Instance]) -> float | str:
         return or_missing(partial(mean, instances), PEER_MISSING)
 
+    def failed() -> str:
+        return ", ".join(each.name for each in setting.instances if not compare(setting, each))
+
     columns = {
         **dict.fromkeys(MLS_COLUMNS, lambda _: PEER_MISSING),
         EXPORTED: lambda _: NO_HIERARCHY,
@@ -73,6 +79,7 @@ def _table(setting: Setting, quantity: str) -> Values:
     return {
         **all_row("All", setting.instances, columns),
         **class_rows(setting.instances, columns),
+        (FAILED, GRAPHS): or_missing(failed, PEER_MISSING) or "none",
     }
 
 

@@ -1,0 +1,99 @@
+"""Mt-KaHyPar's k-way FM refinement on the levels of a given hierarchy, in a process of its own.
+
+Mt-KaHyPar's package takes no hierarchy, but it improves a given partition by a V-cycle. If its
+limit for coarsening is above the number of vertices, the V-cycle only refines the given graph. The
+levels are therefore given one by one, coarsest first. `bench.papers.jet.kway_fm` writes the files
+that this program reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.child import unavailability_answered
+from jetpy.study.answers import answering
+
+CONTEXT = {
+    "preset-type": "default",
+    "c-type": "multilevel_coarsener",
+    "c-t": 10_000_000,
+    "r-lp-type": "label_propagation",
+    "r-fm-type": "kway_fm",
+    "r-fm-obey-minimal-parallelism": "true",
+    "r-fm-time-limit-factor": 0.25,
+    "r-fm-iter-moves-on-recalc": "true",
+}
+"""Options of Mt-KaHyPar: no coarsening below 10,000,000 k vertices, and the refinement of the
+paper's version (label propagation, then k-way FM). Newer versions have unconstrained FM instead."""
+PARTS = "parts.npy"
+"""File with the given partition of the last level, and later with the refined one of the first."""
+
+
+def level_file(folder: Path, depth: int) -> Path:
+    """Return the METIS file of a level."""
+    return folder / f"level{depth}.graph"
+
+
+def map_file(folder: Path, depth: int) -> Path:
+    """Return the file with the coarse vertex of each vertex of a level."""
+    return folder / f"map{depth}.npy"
+
+
+def refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, threads: int) -> float:
+    """Refine the partition in the file `PARTS` on all levels; return the seconds.
+
+    They include what Mt-KaHyPar does to set up each V-cycle, but not the conversion of graphs and
+    parts. A first run on the coarsest level, which loads its code and starts its threads, does not
+    count.
+    """
+    import mtkahypar
+
+    library = mtkahypar.initialize(threads, False)
+    config = folder / "context.ini"
+    config.write_text("".join(f"{name}={value}\n" for name, value in CONTEXT.items()))
+    context = library.context_from_file(str(config))
+    context.logging = False
+    context.set_partitioning_parameters(k, imbalance, mtkahypar.Objective.CUT)
+    mtkahypar.set_seed(seed)
+
+    def improved(depth: int, parts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], float]:
+        graph = library.graph_from_file(str(level_file(folder, depth)), context)
+        partitioned = graph.create_partitioned_hypergraph(context, k, parts.tolist())
+        start = perf_counter()
+        partitioned.improve_partition(context, 1)
+        elapsed = perf_counter() - start
+        return np.array(partitioned.get_partition(), np.int32), elapsed
+
+    parts, seconds = np.load(folder / PARTS), 0.0
+    improved(levels - 1, parts)
+    for depth in reversed(range(levels)):
+        parts, elapsed = improved(depth, parts)
+        seconds += elapsed
+        if depth:
+            parts = parts[np.load(map_file(folder, depth - 1))]
+    np.save(folder / PARTS, parts)
+    return seconds
+
+
+def main() -> None:
+    """Refine, and answer with the seconds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("levels", type=int)
+    parser.add_argument("k", type=int)
+    parser.add_argument("imbalance", type=float)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("threads", type=int)
+    options = parser.parse_args()
+    answer = answering()
+    with unavailability_answered(answer):
+        answer({"seconds": refined(**vars(options))})
+
+
+if __name__ == "__main__":
+    main()
