@@ -35,7 +35,7 @@ NEEDS = "Mt-KaHyPar; mt-KaHIP cannot be had; Mt-KaHyPar's package does not retur
 NO_HIERARCHY = "hierarchy not exported"
 """Stands for a number on a hierarchy of Mt-KaHyPar."""
 PEER_FAILED = "peer failed"
-"""Stands for a number of graphs on all of which Mt-KaHyPar crashed."""
+"""Stands for a number of graphs, if Mt-KaHyPar crashed on each of them."""
 FAILED = "left out, because the peer failed"
 """Row with the graphs that no other row counts."""
 MLS_COLUMNS = ("MLS vs Jet, Mt-KaHIP backend", "MLS vs Jet, our backend")
