@@ -65,7 +65,8 @@ def as_graph(
           file.
         - The entries of a square SciPy sparse matrix or array are edge weights: integers,
           floats with integer values, or booleans for unit weights. Entries that are stored twice
-          count as duplicate edges, stored zeros as zero weights.
+          count as duplicate edges, stored zeros as zero weights. A matrix in CSR form may be used
+          without a copy, so do not write to its arrays afterwards.
         - An array of integers of shape (2, E) is a list of directed edges, such as the
           ``edge_index`` of PyTorch Geometric. Any other square array is a dense matrix, whose zeros
           are not edges. An ambiguous array of shape (2, 2) is refused, unless `n` marks it as a
