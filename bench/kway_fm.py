@@ -2,20 +2,24 @@
 
 Mt-KaHyPar's package takes no hierarchy, but it improves a given partition by a V-cycle. If its
 limit for coarsening is above the number of vertices, the V-cycle only refines the given graph. The
-levels are therefore given one by one, coarsest first. `bench.papers.jet.kway_fm` writes the files
-that this program reads.
+levels are therefore given one by one, coarsest first. `refine` starts this module as a child.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.child import unavailability_answered
+from bench.child import run_module, unavailability_answered
+from jetpy import write_graph
+from jetpy.graph.levels import GraphLevel
 from jetpy.study.answers import answering
 
 CONTEXT = {
@@ -34,17 +38,65 @@ PARTS = "parts.npy"
 """File with the given partition of the last level, and later with the refined one of the first."""
 
 
-def level_file(folder: Path, depth: int) -> Path:
-    """Return the METIS file of a level."""
+class Refined(NamedTuple):
+    """Parts of the finest graph, int32, shape (n,), and the seconds of refinement on all levels."""
+
+    parts: npt.NDArray[np.int32]
+    seconds: float
+
+
+def refine(
+    levels: Sequence[GraphLevel],
+    parts: npt.NDArray[np.int32],
+    k: int,
+    *,
+    imbalance: float,
+    seed: int,
+    threads: int,
+) -> Refined:
+    """Refine a partition of the last level on this level and every finer one.
+
+    Mt-KaHyPar runs in a new process, so that a crash ends only this refinement.
+
+    Parameters
+    ----------
+    levels : sequence of GraphLevel
+        Finest first; the last one has the partition.
+    parts : int32, shape (n of the last level,)
+        A balanced partition, 0-based.
+    k : int
+    imbalance : float
+    seed : int
+    threads : int
+
+    Raises
+    ------
+    Unavailable
+        If Mt-KaHyPar is not installed.
+    subprocess.CalledProcessError
+        If Mt-KaHyPar crashes.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for depth, level in enumerate(levels):
+            write_graph(_level_file(folder, depth), level.graph)
+            if depth < len(levels) - 1:
+                np.save(_map_file(folder, depth), level.coarse_of)
+        np.save(folder / PARTS, parts)
+        answer = run_module("bench.kway_fm", folder, len(levels), k, imbalance, seed, threads)
+        return Refined(np.load(folder / PARTS), answer["seconds"])
+
+
+def _level_file(folder: Path, depth: int) -> Path:
     return folder / f"level{depth}.graph"
 
 
-def map_file(folder: Path, depth: int) -> Path:
+def _map_file(folder: Path, depth: int) -> Path:
     """Return the file with the coarse vertex of each vertex of a level."""
     return folder / f"map{depth}.npy"
 
 
-def refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, threads: int) -> float:
+def _refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, threads: int) -> float:
     """Refine the partition in the file `PARTS` on all levels; return the seconds.
 
     They include what Mt-KaHyPar does to set up each V-cycle, but not the conversion of graphs and
@@ -62,7 +114,7 @@ def refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, thre
     mtkahypar.set_seed(seed)
 
     def improved(depth: int, parts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], float]:
-        graph = library.graph_from_file(str(level_file(folder, depth)), context)
+        graph = library.graph_from_file(str(_level_file(folder, depth)), context)
         partitioned = graph.create_partitioned_hypergraph(context, k, parts.tolist())
         start = perf_counter()
         partitioned.improve_partition(context, 1)
@@ -75,7 +127,7 @@ def refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, thre
         parts, elapsed = improved(depth, parts)
         seconds += elapsed
         if depth:
-            parts = parts[np.load(map_file(folder, depth - 1))]
+            parts = parts[np.load(_map_file(folder, depth - 1))]
     np.save(folder / PARTS, parts)
     return seconds
 
@@ -92,7 +144,7 @@ def main() -> None:
     options = parser.parse_args()
     answer = answering()
     with unavailability_answered(answer):
-        answer({"seconds": refined(**vars(options))})
+        answer({"seconds": _refined(**vars(options))})
 
 
 if __name__ == "__main__":

@@ -310,7 +310,7 @@ class Backend(ABC):
         return self.host if size <= self.host_size else self
 
     def with_same_profile(self, other: Backend) -> Backend:
-        """Return `other`; if this back end is a profiler, a profiler of it with the same events."""
+        """Return `other`, or a profiler of it that records in the same profile as this one."""
         return other
 
     def enter(self, stage: str, level: int | None) -> None:

@@ -21,8 +21,6 @@ from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
 from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) scales weights of any size to fit"
-ARRAYS = ("indptr", "indices", "data")
-"""Arrays of a matrix in CSR form."""
 PATTERN = "pattern=True (--pattern) ignores edge weights"
 SCALED = "scale=True (--scale) scales positive weights to integers"
 HOW_ELSE = f"{SCALED}, and {PATTERN}"
@@ -344,8 +342,11 @@ def symmetric(matrix: Matrix) -> Matrix:
     scipy.sparse.csr_array, shape (n, n), rows sorted
     """
     reverse = matrix.T.tocsr()
-    pairs = ((getattr(matrix, name), getattr(reverse, name)) for name in ARRAYS)
-    return matrix if all(np.array_equal(*pair) for pair in pairs) else matrix.maximum(reverse)
+    is_symmetric = all(
+        np.array_equal(getattr(matrix, name), getattr(reverse, name))
+        for name in ("indptr", "indices", "data")
+    )
+    return matrix if is_symmetric else matrix.maximum(reverse)
 
 
 def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matrix:

@@ -19,10 +19,9 @@ from jetpy.ordering.quotient_graphs import (
     Costs,
     eliminated_blocks,
     gathered,
-    ranges,
 )
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.subtrees import Subtrees
+from jetpy.ordering.subtrees import Subtrees, ranges
 from jetpy.ordering.symbolic import Permutation, elimination_tree
 
 Integers = npt.NDArray[np.int64]

@@ -246,10 +246,10 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     seeds = nodes.seeds[own] * 31 + rank + 1 & INT32_MAX
     starts = np.append(0, np.cumsum(sizes[is_node], dtype=np.int64))
     has_large = bool((sizes[is_node] > LARGEST_NODE).any())
-    graphs = subgraphs(large, nodes, kept[:count], has_large)
+    here, there = subgraphs(large, nodes, kept[:count], has_large)
     vertices = project_parts(host, kept[:count], depth.vertices)
     own_weights = weights[is_node].astype(np.int64)
-    return Depth(Nodes(graphs[0], starts, own_weights, seeds, graphs[1]), vertices, above[own])
+    return Depth(Nodes(here, starts, own_weights, seeds, there), vertices, above[own])
 
 
 def _distinct(values: Numbers) -> tuple[Numbers, Numbers]:

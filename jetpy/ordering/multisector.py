@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from jetpy.graph.csr import Graph
-from jetpy.ordering.quotient_graphs import Costs, ranges
+from jetpy.ordering.quotient_graphs import Costs
+from jetpy.ordering.subtrees import ranges
 from jetpy.ordering.symbolic import Permutation
 
 

@@ -201,13 +201,6 @@ def _order_batch(
     return host.to_host(eliminated), costs
 
 
-def ranges(firsts: Sizes, sizes: Sizes) -> Sizes:
-    """Return ``firsts[i]..firsts[i] + sizes[i] - 1`` for each i, one after the other, int64."""
-    before = np.cumsum(sizes) - sizes
-    found: Sizes = np.arange(int(sizes.sum())) + np.repeat(firsts - before, sizes)
-    return found
-
-
 def _empty_quotient(host: Backend, blocks: int, variables: int, room: int) -> Quotient:
     """Return arrays for quotient graphs with `room` entries."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.ordering.quotient_graphs import Costs, ranges
+from jetpy.ordering.quotient_graphs import Costs
 from jetpy.ordering.separator_tree import SeparatorTree
 
 Integers = npt.NDArray[np.int64]
@@ -90,3 +90,10 @@ class Subtrees:
         places = ranges(self.first_nodes[nodes], counts)
         labels[places] = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
         return labels
+
+
+def ranges(firsts: Integers, sizes: Integers) -> Integers:
+    """Return ``firsts[i]..firsts[i] + sizes[i] - 1`` for each i, one after the other, int64."""
+    before = np.cumsum(sizes) - sizes
+    found: Integers = np.arange(int(sizes.sum())) + np.repeat(firsts - before, sizes)
+    return found

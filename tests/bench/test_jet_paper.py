@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import subprocess
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jetpy
+from bench import kway_fm
 from bench.instances import Instance
 from bench.papers.classes import GRAPHS, all_row, by_class, class_rows
 from bench.papers.experiment import NO_GRAPH, NOT_MEASURED, PEER_MISSING
-from bench.papers.jet import kway_fm, times
+from bench.papers.jet import times
 from bench.papers.jet.comparison import profiles, wins
 from bench.papers.jet.partitioners import JET, configurations, measured
 from bench.papers.jet.refinement import FAILED, OURS, PEER_FAILED, balanced_start, table4
@@ -78,14 +78,14 @@ def test_speedup_of_a_platform_over_itself_is_not_measured() -> None:
     )
 
 
-def test_kway_fm_refines_all_levels_in_balance(tmp_path: Path) -> None:
+def test_kway_fm_refines_all_levels_in_balance() -> None:
     pytest.importorskip("mtkahypar")
     graph = jetpy.generators.grid(60, 60)
     hierarchy = jetpy.coarsen(graph, 64, preset="jet", backend="cpu", threads=1)
     depth, start = balanced_start(hierarchy, 1)
     assert depth > 0
     found = kway_fm.refine(
-        hierarchy.levels[: depth + 1], start, 64, imbalance=0.03, seed=0, threads=1, folder=tmp_path
+        hierarchy.levels[: depth + 1], start, 64, imbalance=0.03, seed=0, threads=1
     )
     assert found.parts.shape == (graph.n,)
     assert np.unique(found.parts).size == 64

@@ -216,7 +216,7 @@ def test_complete_levels_are_separators() -> None:
 
 @contextmanager
 def order_on(engine: Backend) -> Iterator[None]:
-    """Make `nested_dissection` use a back end, and a host beside it."""
+    """Make `nested_dissection` run on a back end, with another one for the host."""
 
     @contextmanager
     def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:

@@ -7,9 +7,7 @@ Mt-KaHyPar cannot be had, because its package does not return them.
 
 from __future__ import annotations
 
-import tempfile
 from functools import partial
-from pathlib import Path
 from statistics import geometric_mean, median
 from typing import NamedTuple
 
@@ -17,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
+from bench import kway_fm
 from bench.child import Unavailable, failures_noted
 from bench.instances import Instance
 from bench.papers.classes import GRAPHS, all_row, class_rows
 from bench.papers.drawing import bars
 from bench.papers.experiment import PEER_MISSING, Experiment, Values
-from bench.papers.jet import kway_fm
 from bench.papers.jet.partitioners import PRESET
 from bench.papers.setting import Setting, or_missing
 from jetpy.choices import Backend
@@ -112,16 +110,8 @@ def _compare(setting: Setting, instance: Instance, seed: int) -> Ratios:
         graph, K, imbalance=IMBALANCE, preset=PRESET, seed=seed, backend=BACKEND, threads=threads
     )
     depth, start = balanced_start(hierarchy, threads)
-    with tempfile.TemporaryDirectory() as folder:
-        theirs = kway_fm.refine(
-            hierarchy.levels[: depth + 1],
-            start,
-            K,
-            imbalance=IMBALANCE,
-            seed=seed,
-            threads=threads,
-            folder=Path(folder),
-        )
+    levels = hierarchy.levels[: depth + 1]
+    theirs = kway_fm.refine(levels, start, K, imbalance=IMBALANCE, seed=seed, threads=threads)
     ours = hierarchy.refine(start, level=depth, backend=BACKEND, threads=threads)
     cut = edge_cut(graph, theirs.parts)
     return Ratios(cut / ours.cut, theirs.seconds / ours.seconds["refine"])
