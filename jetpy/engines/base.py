@@ -119,6 +119,8 @@ class Backend(ABC):
         Whether its arrays are in a memory of its own, so that `from_host` copies.
     gpu : int or None
         Index of the GPU that has the arrays; None on the host.
+    tasks_at_once : int
+        Number of indices of `run_tasks` that a GPU runs at the same time; 0 if it should run none.
     longest_row : int
         Degree above which several indices of a launch share a row.
     host_engine : Backend or None
@@ -141,6 +143,7 @@ class Backend(ABC):
     warp_size: int = 1
     copies: bool = False
     gpu: int | None = None
+    tasks_at_once: int = 0
     longest_row: int = INT32.stop - 1
     host_engine: Backend | None = None
     host_size: int = 0

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Backend
-from jetpy.graph.csr import Graph
+from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import (
     NO_ORDERS,
     BlockOrders,
-    Costs,
+    Matrix,
     eliminated_blocks,
     gathered,
+    sizes_of,
 )
+from jetpy.ordering.ranges import ranges
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.subtrees import Subtrees, ranges
+from jetpy.ordering.subtrees import Subtrees
 from jetpy.ordering.symbolic import Permutation, elimination_tree
+from jetpy.workloads.ordering.tree_nodes import TreeNodes, add_up_columns
 
 Integers = npt.NDArray[np.int64]
 
@@ -43,8 +45,7 @@ class Kind(IntEnum):
 
 
 def choose(
-    host: Backend,
-    graph: Graph,
+    matrix: Matrix,
     order: Permutation,
     tree: SeparatorTree,
     processes: Processes = ALONE,
@@ -59,10 +60,7 @@ def choose(
 
     Parameters
     ----------
-    host : Backend
-        A back end on CPUs with the width that the graph requires. The result does not depend on
-        its number of threads.
-    graph : Graph
+    matrix : Matrix
         The matrix without dense rows. A vertex of weight w stands for w rows with the same pattern.
     order : int32, shape (n,)
         The vertices in order of elimination.
@@ -79,9 +77,9 @@ def choose(
         A subtree ordered by minimum degree is one leaf. In a subtree ordered by multisection, the
         leaves remain, and the separators are one node.
     """
-    if graph.n == 0:
+    if matrix.graph.n == 0:
         return order, tree
-    search = Search.begin(host, graph, order, tree)
+    search = Search.begin(matrix, order, tree)
     chosen = order.copy()
     failures = {kind: np.zeros(len(tree), np.int64) for kind in METHODS}
     best, kinds = search.operations.copy(), np.zeros(len(tree), np.int64)
@@ -112,49 +110,74 @@ class Search:
 
     Attributes
     ----------
+    quotient : Matrix
+        The graph of the multisector.
     order : int32, shape (n,)
         The vertices in the order of the dissection.
-    node_of : int64, shape (n,)
+    node_of : int32, shape (n,)
         Node of each vertex in the separator tree.
+    in_leaves : int32, shape (vertices in leaves,)
+        The vertices of the leaves in the order of the dissection.
+    leaf_columns : int64, shape (n + 1,)
+        Number of columns of leaves before each column.
     operations : float64, shape (nodes,)
         Operations of the columns of each node.
     leaf_operations : float64, shape (nodes,)
         Operations of the columns of all leaves in each subtree.
     """
 
-    host: Backend
-    graph: Graph
+    matrix: Matrix
+    quotient: Matrix
     order: Permutation
-    node_of: Integers
+    node_of: Permutation
     subtrees: Subtrees
     multisector: Multisector
+    in_leaves: Permutation
+    leaf_columns: Integers
     operations: Costs
     leaf_operations: Costs
 
     @classmethod
-    def begin(cls, host: Backend, graph: Graph, order: Permutation, tree: SeparatorTree) -> Search:
+    def begin(cls, matrix: Matrix, order: Permutation, tree: SeparatorTree) -> Search:
         """Analyse the dissection."""
+        host, graph = matrix.host, matrix.graph
         elimination = elimination_tree(host, graph, order, tree.independent_ranges())
-        counts, paths = host.to_host(elimination.counts), host.to_host(elimination.paths)
-        node_of_column = np.repeat(np.arange(len(tree)), tree.sizes)
-        node_of = np.empty(graph.n, np.int64)
+        totals = TreeNodes(
+            host.from_host(tree.starts),
+            *(host.empty(len(tree), np.float64) for _ in range(2)),
+            host.empty(graph.n),
+        )
+        host.run_tasks(len(tree), add_up_columns, graph=graph, tree=elimination, nodes=totals)
+        node_of_column = np.repeat(np.arange(len(tree), dtype=np.int32), tree.sizes)
+        node_of = np.empty_like(node_of_column)
         node_of[order] = node_of_column
-        subtrees = Subtrees.of(tree, paths)
+        operations = host.to_host(totals.operations)
+        subtrees = Subtrees.of(tree, host.to_host(totals.paths))
         is_leaf = tree.is_leaf
-        operations = np.zeros(len(tree))
-        np.add.at(operations, node_of_column, operations_of(counts, graph.vertex_weights[order]))
         leaf_operations = np.where(is_leaf, operations, 0.0)
         for nodes in subtrees.by_height():
             subtrees.add_to_parents(nodes, leaf_operations, leaf_operations)
+        is_in_leaf = is_leaf[node_of_column]
         multisector = eliminate_leaves(
             graph,
             order,
             node_of_column,
-            is_leaf[node_of_column],
-            host.to_host(elimination.parents),
-            paths,
+            is_in_leaf,
+            host.to_host(totals.roots),
+            host.to_host(elimination.paths),
         )
-        return cls(host, graph, order, node_of, subtrees, multisector, operations, leaf_operations)
+        return cls(
+            matrix,
+            replace(matrix, graph=multisector.graph),
+            order,
+            node_of,
+            subtrees,
+            multisector,
+            order[is_in_leaf],
+            np.append(0, np.cumsum(is_in_leaf)),
+            operations,
+            leaf_operations,
+        )
 
     def orders(
         self, chances: Mapping[Kind, Integers], processes: Processes
@@ -167,31 +190,28 @@ class Search:
             first, end = end, end + len(nodes)
             mine = nodes[max(0, own.start - first) : max(0, own.stop - first)]
             orders = METHODS[kind](self, mine) if len(mine) else NO_ORDERS
-            found[kind] = gathered(processes, self.host, orders)
+            found[kind] = gathered(processes, self.matrix.host, orders)
         return found
 
     def by_degree(self, nodes: Integers) -> BlockOrders:
         """Order disjoint subtrees by minimum degree."""
         blocks = self.subtrees.labels(nodes)[self.node_of]
-        return eliminated_blocks(self.host, self.graph, blocks, len(nodes), np.empty(0))
+        return eliminated_blocks(self.matrix, blocks, self.subtrees.sizes[nodes], np.empty(0))
 
     def by_multisection(self, nodes: Integers) -> BlockOrders:
         """Order disjoint subtrees by multisection."""
         subtrees, multisector = self.subtrees, self.multisector
-        labels = subtrees.labels(nodes)
-        blocks = labels[multisector.node_of]
-        separators = eliminated_blocks(
-            self.host, multisector.graph, blocks, len(nodes), multisector.paths
-        )
-        elements = len(multisector.paths)
-        before = self.order[ranges(subtrees.begins[nodes], subtrees.sizes[nodes])]
-        of_leaves = before[subtrees.heights[self.node_of[before]] == 0]
-        last = np.bincount(blocks[elements:] + 1, minlength=len(nodes) + 1)[1:]
-        first = subtrees.sizes[nodes] - last
-        starts = np.cumsum(subtrees.sizes[nodes]) - subtrees.sizes[nodes]
-        order = np.empty_like(before)
-        order[ranges(starts, first)] = of_leaves
-        order[ranges(starts + first, last)] = multisector.vertices[separators.order - elements]
+        blocks = subtrees.labels(nodes)[multisector.node_of]
+        counts, elements = sizes_of(blocks, len(nodes)), len(multisector.paths)
+        separators = eliminated_blocks(self.quotient, blocks, counts, multisector.paths)
+        begins, sizes = subtrees.begins[nodes], subtrees.sizes[nodes]
+        leaves = self.leaf_columns[begins]
+        first = self.leaf_columns[begins + sizes] - leaves
+        starts = np.cumsum(sizes) - sizes
+        order = np.empty(int(sizes.sum()), np.int32)
+        order[ranges(starts, first)] = self.in_leaves[ranges(leaves, first)]
+        last = ranges(starts + first, sizes - first)
+        order[last] = multisector.vertices[separators.order - elements]
         return BlockOrders(
             order, separators.operations + self.leaf_operations[nodes], separators.paths
         )

@@ -17,13 +17,12 @@ from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LARGEST_NODE, LargeNodes
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.tries import Tries, most_tries
+from jetpy.ordering.small_nodes import separate_small
+from jetpy.ordering.tries import most_tries
 from jetpy.progress import Progress, no_progress
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment, Components
 
-SMALL_NODE = 2000
-"""Maximum number of vertices of a small node."""
 FEWEST = 8
 """A node with fewer vertices is not divided."""
 NODES_PER_PROCESS = 8
@@ -172,17 +171,13 @@ def within_limits(effort: Effort, graph: Graph) -> Effort:
 
 def separators(large: LargeNodes, nodes: Nodes) -> Array:
     """Return the side of each vertex of some nodes (int32, shape (n,))."""
-    host, effort, sizes = large.host, large.effort, nodes.sizes
+    host, sizes = large.host, nodes.sizes
     sides = host.empty(nodes.graph.n)
     is_large = sizes > LARGEST_NODE
-    few = ~is_large & (sizes <= SMALL_NODE)
-    many = ~is_large & ~few
-    own: list[Numbers] = []
-    for is_chosen, tries in ((few, effort.small_tries), (many, effort.tries)):
-        chosen = np.flatnonzero(is_chosen)
-        own.append(chosen[large.processes.share(sizes[chosen])])
-        Tries(host, nodes, effort, tries, own[-1]).separate(sides)
-    nodes.exchange(large.processes, host, np.concatenate(own), sides)
+    small = np.flatnonzero(~is_large)
+    own = small[large.processes.share(sizes[small])]
+    separate_small(large.backend, host, nodes, large.effort, own, sides)
+    nodes.exchange(large.processes, host, own, sides)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)
     return sides

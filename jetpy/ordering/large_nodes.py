@@ -248,10 +248,11 @@ class LargeNodes:
         is_last = level.coarse_of is None
         count = 1 if is_last else effort.tries
         sides = host.empty(count * n)
+        counts = np.full(len(own), effort.tries)
         if is_last:
-            Tries(host, nodes, effort, effort.tries, own).separate(sides)
+            Tries(host, graph, nodes, effort, own, counts).separate(sides)
         else:
-            Tries(host, nodes, replace(effort, skew=0), effort.tries, own).propose(sides)
+            Tries(host, graph, nodes, replace(effort, skew=0), own, counts).propose(sides)
         nodes.exchange(self.processes, host, own, sides)
         return sides
 

@@ -13,7 +13,7 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.ordering.dense_rows import without_dense_rows
 from jetpy.ordering.ordering import Ordering
-from jetpy.ordering.quotient_graphs import block_orders
+from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.symbolic import Permutation, analysed, elimination_tree, pattern_graph
 
 
@@ -61,6 +61,6 @@ def eliminated_by_degree(host: Backend, graph: Graph) -> Permutation:
     The others are in a postorder of their elimination tree, which is an order with the same fill.
     """
     rest, members, dense = without_dense_rows(graph)
-    order = block_orders(host, rest, np.zeros(rest.n, np.int32), 1)
+    order = block_orders(Matrix(host, host, rest), np.zeros(rest.n, np.int32), 1)
     tree = elimination_tree(with_required_width(host, rest), rest, order)
     return np.concatenate((members[order[host.to_host(tree.postorder)]], dense))

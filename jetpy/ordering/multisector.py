@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from jetpy.graph.csr import Graph
-from jetpy.ordering.quotient_graphs import Costs
-from jetpy.ordering.subtrees import ranges
+from jetpy.ordering.block_elimination import Costs
+from jetpy.ordering.ranges import ranges
 from jetpy.ordering.symbolic import Permutation
 
 
@@ -23,7 +23,7 @@ class Multisector:
     graph : Graph
         An element of weight 0 for each connected set of vertices of a leaf, adjacent to all that
         the set was adjacent to. Then the vertices of the separators.
-    node_of : int64, shape (graph.n,)
+    node_of : int32, shape (graph.n,)
         Node of the tree of each of them.
     paths : float64, shape (elements,)
         Operations on the most expensive path in the elimination tree up to each element.
@@ -32,7 +32,7 @@ class Multisector:
     """
 
     graph: Graph
-    node_of: npt.NDArray[np.int64]
+    node_of: Permutation
     paths: Costs
     vertices: Permutation
 
@@ -40,9 +40,9 @@ class Multisector:
 def eliminate_leaves(
     graph: Graph,
     order: Permutation,
-    node_of_column: npt.NDArray[np.int64],
+    node_of_column: Permutation,
     is_leaf: npt.NDArray[np.bool_],
-    parents: npt.NDArray[np.int32],
+    roots: Permutation,
     paths: Costs,
 ) -> Multisector:
     """Return the multisector of a dissection.
@@ -52,24 +52,23 @@ def eliminate_leaves(
     graph : Graph
     order : int32, shape (n,)
         Vertex of each column.
-    node_of_column : int64, shape (n,)
+    node_of_column : int32, shape (n,)
         Node of the separator tree of each column.
     is_leaf : bool, shape (n,)
         Whether the node of each column is a leaf.
-    parents : int32, shape (n,)
-        The elimination tree.
+    roots : int32, shape (n,)
+        Highest ancestor of each column in the same node.
     paths : float64, shape (n,)
         Operations on the most expensive path in the elimination tree up to each column.
     """
-    roots = _roots(node_of_column, parents)
-    is_root = is_leaf & (roots == np.arange(graph.n))
+    is_root = is_leaf & (roots == np.arange(graph.n, dtype=np.int32))
     element_of_root = np.cumsum(is_root) - 1
     elements = int(is_root.sum())
     vertices = np.sort(order[~is_leaf])
     ids = np.empty(graph.n, np.int64)
     ids[order] = element_of_root[roots]
     ids[vertices] = elements + np.arange(len(vertices))
-    node_of = np.empty(graph.n, np.int64)
+    node_of = np.empty(graph.n, np.int32)
     node_of[order] = node_of_column
     return Multisector(
         _quotient(graph, vertices, ids, elements),
@@ -77,18 +76,6 @@ def eliminate_leaves(
         paths[is_root],
         vertices,
     )
-
-
-def _roots(
-    node_of_column: npt.NDArray[np.int64], parents: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int64]:
-    """Return the highest ancestor of each column in the same node, int64, shape (n,)."""
-    columns = np.arange(len(parents))
-    above = np.where(parents < 0, columns, parents)
-    roots = np.where(node_of_column[above] == node_of_column, above, columns)
-    while not np.array_equal(roots, higher := roots[roots]):
-        roots = higher
-    return roots
 
 
 def _quotient(

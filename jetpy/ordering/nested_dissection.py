@@ -28,7 +28,7 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.ordering import Ordering
 from jetpy.ordering.processes import ALONE, Processes
-from jetpy.ordering.quotient_graphs import block_orders
+from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, analysed, elimination_tree, pattern_graph
 from jetpy.progress import Progress, ProgressOption
@@ -225,9 +225,10 @@ def _ordered(
     # vertices by node, because all that follows reads the rows of nodes
     vertices = sort_by_part(node_of, len(tree)).order
     by_node = download(host, joined(host, upload(host, graph), host.from_host(vertices)))
-    order = block_orders(host, by_node, node_of[vertices], len(tree), processes)
+    matrix = Matrix(engine, host, by_node)
+    order = block_orders(matrix, node_of[vertices], len(tree), processes)
     if effort.choice:
-        order, tree = choose(host, by_node, order, tree, processes)
+        order, tree = choose(matrix, order, tree, processes)
     return vertices[order], tree
 
 

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language import Width
+from jetpy.lazy import cached_property
+from jetpy.ordering.block_elimination import Costs, Sizes, begun, copied
 from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.ranges import ranges
+from jetpy.ordering.sharing import is_there
 from jetpy.ordering.symbolic import Permutation
-from jetpy.workloads.ordering import minimum_degree, quotient_graphs
-from jetpy.workloads.ordering.minimum_degree import Block, Cost, Quotient
+from jetpy.workloads.ordering import quotient_graphs
+from jetpy.workloads.ordering.minimum_degree import Cost
 from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks
-
-Sizes = npt.NDArray[np.int64]
-Costs = npt.NDArray[np.float64]
 
 ROOM = 2
 """Entries of a quotient graph, per entry at first: the lists, and a new element in addition."""
@@ -61,9 +61,40 @@ NO_ORDERS = BlockOrders(np.empty(0, np.int32), np.empty(0), np.empty(0))
 """The orders of no blocks."""
 
 
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A matrix whose blocks a GPU and the threads of its host share.
+
+    Attributes
+    ----------
+    backend, host : Backend
+        The same back end on CPUs, or one on a GPU and one on CPUs. The result does not depend on
+        them.
+    graph : Graph
+    """
+
+    backend: Backend
+    host: Backend
+    graph: Graph
+
+    def __post_init__(self) -> None:
+        if MAX_ROOM * len(self.graph.indices) + self.graph.n > INT32_MAX:
+            for name in ("backend", "host"):
+                object.__setattr__(self, name, getattr(self, name).with_width(Width.WIDE))
+
+    @cached_property
+    def here(self) -> DeviceGraph:
+        """The graph on the host."""
+        return upload(self.host, self.graph)
+
+    @cached_property
+    def there(self) -> DeviceGraph:
+        """The graph on the back end."""
+        return upload(self.backend, self.graph)
+
+
 def block_orders(
-    host: Backend,
-    graph: Graph,
+    matrix: Matrix,
     block_of: Permutation,
     count: int,
     processes: Processes = ALONE,
@@ -74,9 +105,7 @@ def block_orders(
 
     Parameters
     ----------
-    host : Backend
-        A back end on CPUs. The result does not depend on its number of threads.
-    graph : Graph
+    matrix : Matrix
     block_of : int32, shape (n,)
         Block of each vertex, in 0..count - 1; -1 for a vertex that is not ordered.
     count : int
@@ -88,11 +117,19 @@ def block_orders(
     int32, shape (number of vertices in blocks,)
         The vertices of block 0 in order of elimination, then block 1, and so on.
     """
-    own = processes.share(np.bincount(block_of + 1, minlength=count + 1)[1:])
-    is_own = (own.start <= block_of) & (block_of < own.stop)
-    own_block_of = np.where(is_own, block_of - own.start, -1).astype(np.int32)
-    found = eliminated_blocks(host, graph, own_block_of, own.stop - own.start, np.empty(0))
-    return gathered(processes, host, found).order
+    sizes = sizes_of(block_of, count)
+    if processes.size > 1:
+        own = processes.share(sizes)
+        is_own = (own.start <= block_of) & (block_of < own.stop)
+        block_of = np.where(is_own, block_of - own.start, -1).astype(np.int32)
+        sizes = sizes[own]
+    found = eliminated_blocks(matrix, block_of, sizes, np.empty(0))
+    return gathered(processes, matrix.host, found).order
+
+
+def sizes_of(block_of: Permutation, count: int) -> Sizes:
+    """Return the number of vertices of each block, int64, shape (count,)."""
+    return np.bincount(block_of + 1, minlength=count + 1)[1:]
 
 
 def gathered(processes: Processes, host: Backend, found: BlockOrders) -> BlockOrders:
@@ -102,27 +139,24 @@ def gathered(processes: Processes, host: Backend, found: BlockOrders) -> BlockOr
 
 
 def eliminated_blocks(
-    host: Backend, graph: Graph, block_of: Permutation, count: int, paths: Costs
+    matrix: Matrix, block_of: Permutation, sizes: Sizes, paths: Costs
 ) -> BlockOrders:
-    """Order blocks as `block_orders` does, and compute what that costs.
+    """Order blocks of known sizes as `block_orders` does, and compute what that costs.
 
     The first ``len(paths)`` vertices of the graph, which weigh 0, are elements of quotient graphs:
     each stands for vertices of its block that were eliminated before, and its neighbours are what
     these were adjacent to. They are not ordered. `paths` (float64) has the operations on the most
     expensive path in the elimination tree up to each.
     """
-    nnz = len(graph.indices)
-    if MAX_ROOM * nnz + graph.n > INT32_MAX:
-        host = host.with_width(Width.WIDE)
-    matrix = upload(host, graph)
-    blocks = _find_blocks(host, matrix, block_of, count, paths)
+    host, nnz = matrix.host, len(matrix.graph.indices)
+    blocks = _find_blocks(host, matrix.here, block_of, sizes, paths)
     starts = host.to_host(blocks.starts)
     variables = np.diff(starts).astype(np.int64) + host.to_host(blocks.halo_sizes)
     rooms = ROOM * host.to_host(blocks.entry_counts).astype(np.int64) + variables
     limit = max(BATCH_BYTES, BATCH_BYTES_OF_EDGE * nnz)
     order, costs = [np.empty(0, np.int32)], [np.empty((0, Cost.COUNT))]
     for batch in _batches(BYTES_OF_VARIABLE * variables + BYTES_OF_ENTRY * rooms, limit):
-        eliminated, cost = _order_batch(host, matrix, blocks, batch, variables[batch], rooms[batch])
+        eliminated, cost = _order_batch(matrix, blocks, batch, variables[batch], rooms[batch])
         order.append(eliminated)
         costs.append(cost)
     operations, longest = np.concatenate(costs).T
@@ -130,10 +164,10 @@ def eliminated_blocks(
 
 
 def _find_blocks(
-    host: Backend, matrix: DeviceGraph, block_of: Permutation, count: int, paths: Costs
+    host: Backend, matrix: DeviceGraph, block_of: Permutation, sizes: Sizes, paths: Costs
 ) -> Blocks:
     """List the vertices of the blocks, and measure their quotient graphs."""
-    sizes = np.bincount(block_of + 1, minlength=count + 1)[1:]
+    count = len(sizes)
     ends = np.cumsum(sizes, dtype=np.int32)
     total = int(ends[-1]) if count else 0
     most = min(matrix.nnz, INT32_MAX) // max(matrix.n, 1)
@@ -164,69 +198,32 @@ def _find_blocks(
 
 
 def _order_batch(
-    host: Backend,
-    matrix: DeviceGraph,
-    blocks: Blocks,
-    batch: slice,
-    variables: Sizes,
-    rooms: Sizes,
+    matrix: Matrix, blocks: Blocks, batch: slice, variables: Sizes, rooms: Sizes
 ) -> tuple[Permutation, Costs]:
     """Order consecutive blocks; return their vertices, and the costs of the blocks.
 
     The costs have shape (blocks, Cost.COUNT).
     """
-    ends, stops = np.cumsum(variables), np.cumsum(rooms)
-    numbers = np.zeros((len(variables), Block.COUNT), host.sum_type)
-    numbers[:, Block.FIRST], numbers[:, Block.END] = ends - variables, ends
-    numbers[:, Block.ENTRIES], numbers[:, Block.ROOM] = stops - rooms, stops
-    numbers[:, Block.LEAST] = variables
-    held = host.from_host(numbers.ravel())
-    quotient = _empty_quotient(host, len(variables), int(ends[-1]), int(stops[-1]))
-    both = {"graph": quotient, "numbers": held}
-    there = {"first_block": batch.start, "blocks": blocks}
-    host.run_tasks(len(variables), quotient_graphs.build_blocks, matrix=matrix, **there, **both)
-    host.run_tasks(len(variables), minimum_degree.order_blocks, **both)
-    ordered = host.to_host(held).reshape(-1, Block.COUNT)[:, Block.ORDERED]
-    begins = np.append(0, np.cumsum(ordered, dtype=np.int64))
-    eliminated = host.empty(int(begins[-1]))
-    host.run_tasks(
-        len(variables),
-        quotient_graphs.list_eliminated,
-        begins=host.from_host(begins),
-        eliminated=eliminated,
-        **there,
-        **both,
-    )
-    costs = host.to_host(quotient.costs).reshape(-1, Cost.COUNT)
-    return host.to_host(eliminated), costs
-
-
-def _empty_quotient(host: Backend, blocks: int, variables: int, room: int) -> Quotient:
-    """Return arrays for quotient graphs with `room` entries."""
-
-    def empty() -> Array:
-        return host.empty(variables)
-
-    return Quotient(
-        entries=host.empty(room),
-        starts=host.empty(variables, host.sum_type),
-        lengths=empty(),
-        element_counts=empty(),
-        kinds=empty(),
-        weights=empty(),
-        degrees=empty(),
-        uncovered=host.empty(variables, np.int64),
-        heads=empty(),
-        nexts=empty(),
-        befores=empty(),
-        buckets=empty(),
-        hashes=empty(),
-        next_members=empty(),
-        last_members=empty(),
-        order=empty(),
-        paths=host.empty(variables, np.float64),
-        costs=host.empty(blocks * Cost.COUNT, np.float64),
-    )
+    backend, host, chosen = matrix.backend, matrix.host, np.arange(batch.start, batch.stop)
+    there = is_there(backend, host, variables, variables)
+    if not there.any():
+        kept = begun(host, matrix.here, blocks, chosen, variables, rooms)
+        return kept.vertices(), kept.costs
+    shares = [
+        (own, begun(engine, graph, held, chosen[own], variables[own], rooms[own]))
+        for own, engine, graph, held in (
+            (there, backend, matrix.there, copied(blocks, host, backend)),
+            (~there, host, matrix.here, blocks),
+        )
+    ]
+    counts, costs = np.empty(len(chosen), np.int64), np.empty((len(chosen), Cost.COUNT))
+    for own, share in reversed(shares):
+        counts[own], costs[own] = share.counts, share.costs
+    begins = np.cumsum(counts) - counts
+    order = np.empty(int(counts.sum()), np.int32)
+    for own, share in reversed(shares):
+        order[ranges(begins[own], counts[own])] = share.vertices()
+    return order, costs
 
 
 def _batches(costs: Sizes, limit: int) -> Iterator[slice]:

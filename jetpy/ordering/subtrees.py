@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.ordering.quotient_graphs import Costs
+from jetpy.ordering.block_elimination import Costs
+from jetpy.ordering.ranges import ranges
 from jetpy.ordering.separator_tree import SeparatorTree
 
 Integers = npt.NDArray[np.int64]
@@ -43,13 +44,11 @@ class Subtrees:
 
     @classmethod
     def of(cls, tree: SeparatorTree, paths: Costs) -> Subtrees:
-        """Return the subtrees, given the most expensive path up to each column (float64)."""
+        """Return the subtrees, given the most expensive path up to a column of each node."""
         count = len(tree)
-        longest_of_node = np.zeros(count)
-        np.maximum.at(longest_of_node, np.repeat(np.arange(count), tree.sizes), paths)
         first_nodes, largest_children = list(range(count)), list(range(count))
         heights, largest_sizes = [0] * count, [-1] * count
-        sizes, longest = tree.sizes.tolist(), longest_of_node.tolist()
+        sizes, longest = tree.sizes.tolist(), paths.tolist()
         for node, parent in enumerate(tree.parents.tolist()):
             if parent < 0:
                 continue
@@ -90,10 +89,3 @@ class Subtrees:
         places = ranges(self.first_nodes[nodes], counts)
         labels[places] = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
         return labels
-
-
-def ranges(firsts: Integers, sizes: Integers) -> Integers:
-    """Return ``firsts[i]..firsts[i] + sizes[i] - 1`` for each i, one after the other, int64."""
-    before = np.cumsum(sizes) - sizes
-    found: Integers = np.arange(int(sizes.sum())) + np.repeat(firsts - before, sizes)
-    return found

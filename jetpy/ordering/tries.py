@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
 from jetpy.lazy import cached_property
@@ -25,39 +26,46 @@ from jetpy.workloads.ordering.tries import (
 
 MAX_BAND = 40_000
 """Number of vertices at which the band of a flow ends."""
+MAX_ROOM = 2**28
+"""Maximum capacity of all workers together for vertices, and for entries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tries:
-    """Several tries for each of some nodes, on a back end on CPUs.
+    """Several tries for each of some nodes, on any back end.
 
     Attributes
     ----------
-    host : Backend
+    backend : Backend
+    graph : DeviceGraph
+        The graph of the nodes, on the back end.
     nodes : Nodes
-        Their graph is on the host.
     effort : Effort
-    count : int
-        Number of tries for each node.
-    chosen : int64, shape (number of nodes,)
+    chosen : int64, shape (number of chosen nodes,)
         The nodes.
+    counts : int64, shape (number of chosen nodes,)
+        Number of tries for each of them.
     """
 
-    host: Backend
+    backend: Backend
+    graph: DeviceGraph
     nodes: Nodes
     effort: Effort
-    count: int
     chosen: Numbers
+    counts: Numbers
 
     def separate(self, sides: Array) -> None:
-        """Write the sides of the nodes' vertices by the best try of each."""
+        """Write the sides of the nodes' vertices by the best try of each.
+
+        `sides` is on the back end. A GPU does this while the host continues.
+        """
         if not len(self.chosen):
             return
-        host, tries = self.host, len(self.chosen) * self.count
-        candidates = host.empty(self.count * self.nodes.graph.n)
-        weights = host.empty(tries * Weight.COUNT, np.int64)
+        backend = self.backend
+        candidates = backend.empty(self._most * self.graph.n)
+        weights = backend.empty(self._turns * Weight.COUNT, np.int64)
         self._find(candidates, weights, keeps_bisections=False)
-        host.run_tasks(
+        backend.run_tasks(
             self._workers,
             kernels.improve_separators,
             bands=self._levels.bands,
@@ -71,53 +79,62 @@ class Tries:
         Every other try, from the first on, is a bisection.
         """
         if len(self.chosen):
-            self._find(sides, self.host.empty(0, np.int64), keeps_bisections=True)
+            nothing = self.backend.empty(0, np.int64)
+            self._find(sides, nothing, keeps_bisections=True)
 
     def _find(self, candidates: Array, weights: Array, *, keeps_bisections: bool) -> None:
         """Write the sides by each try, and their weights."""
-        self.host.run_tasks(
+        self.backend.run_tasks(
             self._workers,
             kernels.find_separators,
             keeps_bisections=int(keeps_bisections),
-            best=self.host.empty(len(self._levels.rows)),
+            best=self.backend.empty(len(self._levels.rows)),
             **self._common(candidates, weights),
         )
 
     def _common(self, candidates: Array, weights: Array) -> dict[str, Any]:
         """Return the arguments that both kernels have."""
-        host, levels, graph = self.host, self._levels, self.nodes.graph
-        count, turns = len(self.chosen), host.full(1, 0)
+        backend, levels, graph = self.backend, self._levels, self.graph
+        count, turns = len(self.chosen), backend.full(1, 0)
         work = Work(
-            self._rows, count, self.count, graph.n, *self._rooms, turns, candidates, weights
+            self._rows, count, self._most, graph.n, *self._rooms, turns, candidates, weights
         )
-        search = search_of(host, self.effort, self.count)
         return {
             "graph": graph,
             "work": work,
-            "search": search,
+            "search": search_of(backend, self.effort, self._most),
             "levels": levels,
             "other": levels.other,
         }
 
     @cached_property
+    def _most(self) -> int:
+        """Largest number of tries for a node."""
+        return int(self.counts.max())
+
+    @property
+    def _turns(self) -> int:
+        return self._most * len(self.chosen)
+
+    @cached_property
     def _rooms(self) -> tuple[int, int]:
         """Capacity of a worker for vertices and entries."""
         starts, chosen = self.nodes.starts, self.chosen
-        rows = self.host.to_host(self.nodes.graph.indptr)[starts].astype(np.int64)
+        rows = np.asarray(self.nodes.graph.indptr)[starts].astype(np.int64)
         vertices, entries = (int(np.diff(ends)[chosen].max()) for ends in (starts, rows))
         return VERTEX_ROOM * vertices, min(ENTRY_ROOM * entries, INT32_MAX)
 
     @cached_property
     def _workers(self) -> int:
-        """Number of workers: one for each thread if 32-bit indices can address their levels."""
-        most: int = INT32_MAX // max(self._rooms)
-        return min(self.host.threads, len(self.chosen) * self.count, most)
+        """Number of workers: one for each thread, or task that a GPU runs at the same time."""
+        most = max(1, MAX_ROOM // max(self._rooms))
+        return min(self.backend.tasks_at_once or self.backend.threads, self._turns, most)
 
     @cached_property
     def _levels(self) -> Levels:
         """The levels of all workers."""
         vertices, entries = (self._workers * room for room in self._rooms)
-        return Levels.with_room(self.host, vertices, entries, self._workers * self.count)
+        return Levels.with_room(self.backend, vertices, entries, self._workers * self._most)
 
     @cached_property
     def _rows(self) -> Array:
@@ -125,8 +142,8 @@ class Tries:
         starts, chosen = self.nodes.starts, self.chosen
         rows = np.empty((len(chosen), Node.COUNT), np.int64)
         rows[:, Node.BEGIN], rows[:, Node.END] = starts[chosen], starts[chosen + 1]
-        rows[:, Node.SEED] = self.nodes.seeds[chosen]
-        return self.host.from_host(rows.ravel())
+        rows[:, Node.SEED], rows[:, Node.TRIES] = self.nodes.seeds[chosen], self.counts
+        return self.backend.from_host(rows.ravel())
 
 
 def most_tries(n: int, nnz: int) -> int:
@@ -135,10 +152,10 @@ def most_tries(n: int, nnz: int) -> int:
     return most
 
 
-def search_of(host: Backend, effort: Effort, tries: int) -> Search:
+def search_of(backend: Backend, effort: Effort, tries: int) -> Search:
     """Return what a search for separators by some tries may do."""
     return Search(
-        shares=host.from_host(effort.shares(tries)),
+        shares=backend.from_host(effort.shares(tries)),
         share=round(THOUSAND * effort.largest_side),
         skew=effort.skew,
         growings=effort.growings,

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import jetpy
 from jetpy.device.backends import lease
-from jetpy.ordering.quotient_graphs import block_orders
+from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 
 Array = np.ndarray
@@ -74,4 +74,4 @@ def dissected(graph: jetpy.Graph, leaf: int) -> tuple[Array, SeparatorTree]:
     node_of = np.empty(graph.n, np.int32)
     node_of[np.concatenate(nodes)] = np.repeat(np.arange(len(tree)), tree.sizes)
     with lease("cpu", 1) as host, host.using():
-        return block_orders(host, graph, node_of, len(tree)), tree
+        return block_orders(Matrix(host, host, graph), node_of, len(tree)), tree

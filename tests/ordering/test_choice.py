@@ -14,7 +14,7 @@ from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.ordering import choice
 from jetpy.ordering.choice import Search, choose
-from jetpy.ordering.quotient_graphs import block_orders
+from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
 from tests.ordering.dissections import dissected, expanded, matrix_of, random_graph
@@ -26,7 +26,7 @@ def chosen(
     graph: jetpy.Graph, order: Array, tree: SeparatorTree, threads: int = 1
 ) -> tuple[Array, SeparatorTree]:
     with lease("cpu", threads) as host, host.using():
-        return choose(host, graph, order, tree)
+        return choose(Matrix(host, host, graph), order, tree)
 
 
 def costs(graph: jetpy.Graph, order: Array) -> tuple[int, float]:
@@ -38,9 +38,9 @@ def costs(graph: jetpy.Graph, order: Array) -> tuple[int, float]:
 def other_orders(graph: jetpy.Graph, order: Array, tree: SeparatorTree) -> list[Array]:
     """Return minimum degree of the whole matrix, and the multisection of all leaves."""
     with lease("cpu", 1) as host, host.using():
-        degree = block_orders(host, graph, np.zeros(graph.n, np.int32), 1)
+        degree = block_orders(Matrix(host, host, graph), np.zeros(graph.n, np.int32), 1)
         root = np.array([len(tree) - 1])
-        multisection = Search.begin(host, graph, order, tree).by_multisection(root)
+        multisection = Search.begin(Matrix(host, host, graph), order, tree).by_multisection(root)
     assert multisection.operations[0] == costs(graph, multisection.order)[0]
     return [degree, multisection.order]
 
@@ -137,7 +137,7 @@ def test_subtrees() -> None:
     r"""Node 4 has the leaf 0 and node 3, which has the leaves 1 and 2; node 5 is another root."""
     parents, starts = [4, 3, 3, 4, -1, -1], [0, 2, 3, 7, 7, 8, 9]
     tree = SeparatorTree(np.array(parents, np.int32), np.array(starts, np.int32))
-    paths = np.array([1, 2, 9, 3, 4, 5, 6, 7, 8.0])
+    paths = np.array([2, 9, 6, 0, 7, 8.0])
     subtrees = Subtrees.of(tree, paths)
     assert subtrees.first_nodes.tolist() == [0, 1, 2, 1, 0, 5]
     assert subtrees.begins.tolist() == [0, 2, 3, 2, 0, 8]

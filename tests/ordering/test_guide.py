@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from jetpy.ordering.dissection import SMALL_NODE
 from jetpy.ordering.nested_dissection import EFFORTS, MAX_TRIES
+from jetpy.ordering.small_nodes import SMALL_NODE
 
 DOCS = Path(__file__).parents[2] / "docs"
 NUMBERS = {2: "two tries", 4: "four tries", 8: "eight tries"}

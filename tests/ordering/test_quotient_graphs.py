@@ -16,7 +16,7 @@ from jetpy.device.backends import lease
 from jetpy.kernel_language import Width
 from jetpy.ordering import quotient_graphs
 from jetpy.ordering.minimum_degree import eliminated_by_degree
-from jetpy.ordering.quotient_graphs import block_orders, eliminated_blocks
+from jetpy.ordering.quotient_graphs import Matrix, block_orders, eliminated_blocks, sizes_of
 from tests.ordering.dissections import expanded, matrix_of
 
 Array = np.ndarray
@@ -24,7 +24,7 @@ Array = np.ndarray
 
 def ordered(graph: jetpy.Graph, block_of: Array, count: int, threads: int = 1) -> Array:
     with lease("cpu", threads) as host, host.using():
-        return block_orders(host, graph, block_of.astype(np.int32), count)
+        return block_orders(Matrix(host, host, graph), block_of.astype(np.int32), count)
 
 
 def one_at_a_time(graph: jetpy.Graph, block_of: Array, count: int) -> Array:
@@ -110,7 +110,10 @@ def test_chunks_make_no_difference_to_wide_kernels() -> None:
     graph = generators.rmat(9)
     block_of = np.random.default_rng(0).integers(-1, 9, graph.n).astype(np.int32)
     with lease("cpu", 3) as host, host.using():
-        wide = eliminated_blocks(host.with_width(Width.WIDE), graph, block_of, 9, np.empty(0))
+        other = host.with_width(Width.WIDE)
+        wide = eliminated_blocks(
+            Matrix(other, other, graph), block_of, sizes_of(block_of, 9), np.empty(0)
+        )
     assert np.array_equal(wide.order, ordered(graph, block_of, 9))
 
 
@@ -124,7 +127,9 @@ def test_no_blocks_and_empty_blocks() -> None:
 def test_costs_of_the_whole_matrix(seed: int, n: int, density: float) -> None:
     graph = random_graph(seed, n, density)
     with lease("cpu", 1) as host, host.using():
-        found = eliminated_blocks(host, graph, np.zeros(n, np.int32), 1, np.empty(0))
+        found = eliminated_blocks(
+            Matrix(host, host, graph), np.zeros(n, np.int32), np.array([n]), np.empty(0)
+        )
     exact = jetpy.symbolic(*expanded(graph, found.order))
     assert found.operations[0] == exact.operations
     assert exact.critical_path <= found.paths[0] <= exact.operations
@@ -134,5 +139,7 @@ def test_costs_of_the_whole_matrix(seed: int, n: int, density: float) -> None:
 def test_the_path_is_that_of_the_elimination_tree_without_absorption() -> None:
     graph = generators.grid(1, 64)
     with lease("cpu", 1) as host, host.using():
-        found = eliminated_blocks(host, graph, np.zeros(64, np.int32), 1, np.empty(0))
+        found = eliminated_blocks(
+            Matrix(host, host, graph), np.zeros(64, np.int32), np.array([64]), np.empty(0)
+        )
     assert found.paths[0] == jetpy.symbolic(graph, found.order).critical_path

@@ -270,7 +270,7 @@ def refine_bands(
 @pk.workunit
 def select_candidates(node: int, candidates: int, levels: Separations, bands: pk.View1D[pk.int64]):
     """Select the candidates of a node that flows may improve."""
-    select_tries(node, candidates, levels, bands)
+    select_tries(node * candidates, candidates, levels, bands)
 
 
 @pk.workunit
@@ -283,7 +283,7 @@ def improve_candidates(i: int, search: Search, levels: Separations, other: Heaps
 @pk.workunit
 def find_best(node: int, candidates: int, levels: Separations, best: pk.View1D[pk.int32]):
     """Write the index of the best candidate of a node, `ALL_SEPARATE` if it has an empty side."""
-    i: int = best_try(node, candidates, levels)
+    i: int = best_try(node * candidates, candidates, levels)
     best[node] = i - node * candidates
     if has_empty_side(i * Field.COUNT, levels):
         best[node] = ALL_SEPARATE

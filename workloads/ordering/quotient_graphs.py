@@ -126,15 +126,15 @@ def add_halo(first: int, halo: int, base: int, graph: Quotient, numbers: pk.View
 @pk.workunit
 def build_blocks(
     i: int,
-    first_block: int,
+    chosen: pk.View1D[pk.int32],
     matrix: Graph,
     blocks: Blocks,
     graph: Quotient,
     numbers: pk.View1D[Offset],
 ):
-    """Build the quotient graph of block first_block + i, whose numbers are in place i."""
+    """Build the quotient graph of block ``chosen[i]``, whose numbers are in place i."""
     base: int = i * Block.COUNT
-    b: int = first_block + i
+    b: int = chosen[i]
     add_rows(b, base, matrix, blocks, graph, numbers)
     first: int = numbers[base + Block.FIRST]
     add_halo(first, first + blocks.starts[b + 1] - blocks.starts[b], base, graph, numbers)
@@ -143,17 +143,17 @@ def build_blocks(
 @pk.workunit
 def list_eliminated(
     i: int,
-    first_block: int,
+    chosen: pk.View1D[pk.int32],
     blocks: Blocks,
     graph: Quotient,
     numbers: pk.View1D[Offset],
     begins: pk.View1D[pk.int64],
     eliminated: pk.View1D[pk.int32],
 ):
-    """List the vertices of a block in order of elimination, from ``begins[i]`` on."""
+    """List the vertices of block ``chosen[i]`` in order of elimination, from ``begins[i]`` on."""
     base: int = i * Block.COUNT
     first: int = numbers[base + Block.FIRST]
-    begin: int = blocks.starts[first_block + i]
+    begin: int = blocks.starts[chosen[i]]
     for k in range(numbers[base + Block.ORDERED]):
         place: int = begin + graph.order[first + k] - first
         eliminated[begins[i] + k] = blocks.vertices[place]

@@ -53,7 +53,9 @@ class Node(IntEnum):
     """Its first vertex."""
     END = 1
     SEED = 2
-    COUNT = 3
+    TRIES = 3
+    """Number of its tries."""
+    COUNT = 4
 
 
 class Weight(IntEnum):
@@ -81,7 +83,7 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The nodes that workers separate, `tries` times each, and what they have found."""
+    """The nodes that workers separate, up to `tries` times each, and what they have found."""
 
     nodes: pk.View1D[pk.int64]  # by Node
     count: int  # number of nodes
@@ -217,6 +219,49 @@ def refine_levels(search: Search, here: int, levels: Separations, other: Heaps):
             refine_separator(search.passes, here, levels, other)
 
 
+@pk.function
+def find_separator(
+    worker: int,
+    node: int,
+    number: int,
+    keeps_bisections: int,
+    graph: Graph,
+    work: Work,
+    search: Search,
+    levels: Separations,
+    other: Heaps,
+    best: pk.View1D[pk.int32],
+):
+    """Find a candidate of a node, and its weights."""
+    here: int = worker * work.tries * Field.COUNT
+    first: int = worker * work.vertex_room
+    load_node(worker, node, graph, work, levels)
+    levels.numbers[here + Field.SKEW] = search.skew
+    levels.numbers[here + Field.SEED] = seed_of(node, number, work)
+    limit_sides(search.shares[number], here, levels)
+    build_levels(here, levels)
+    if is_bisection(number):
+        bisect(search.growings, search.passes, here, levels, best)
+        refine_bisection(search, here, levels)
+        if keeps_bisections == 0:
+            separate_sides(here, levels)
+    else:
+        grow_best(search, here, levels, other, best)
+    if keeps_bisections == 0 or not is_bisection(number):
+        limit_sides(search.share, here, levels)
+        refine_levels(search, here, levels, other)
+    begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = work.nodes[node * Node.COUNT + Node.END]
+    for v in range(begin, end):
+        work.candidates[number * work.n + v] = levels.sides[first + v - begin]
+    if keeps_bisections == 0:
+        place: int = (node * work.tries + number) * Weight.COUNT
+        for side in range(2):
+            weight: pk.int64 = levels.numbers[here + Field.WEIGHTS + side]
+            work.weights[place + Weight.SIDES + side] = weight
+        work.weights[place + Weight.SEPARATOR] = levels.numbers[here + Field.CUT]
+
+
 @pk.workunit
 def find_separators(
     worker: int,
@@ -232,37 +277,14 @@ def find_separators(
 
     With `keeps_bisections` = 1, tries that are bisections remain so, and weights are not written.
     """
-    here: int = worker * work.tries * Field.COUNT
-    first: int = worker * work.vertex_room
     turn: int = pk.atomic_fetch_add(work.turns, [0], 1)
     while turn < work.count * work.tries:
         node: int = turn // work.tries
         number: int = turn % work.tries
-        load_node(worker, node, graph, work, levels)
-        levels.numbers[here + Field.SKEW] = search.skew
-        levels.numbers[here + Field.SEED] = seed_of(node, number, work)
-        limit_sides(search.shares[number], here, levels)
-        build_levels(here, levels)
-        if is_bisection(number):
-            bisect(search.growings, search.passes, here, levels, best)
-            refine_bisection(search, here, levels)
-            if keeps_bisections == 0:
-                separate_sides(here, levels)
-        else:
-            grow_best(search, here, levels, other, best)
-        if keeps_bisections == 0 or not is_bisection(number):
-            limit_sides(search.share, here, levels)
-            refine_levels(search, here, levels, other)
-        begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
-        end: int = work.nodes[node * Node.COUNT + Node.END]
-        for v in range(begin, end):
-            work.candidates[number * work.n + v] = levels.sides[first + v - begin]
-        if keeps_bisections == 0:
-            place: int = turn * Weight.COUNT
-            for side in range(2):
-                weight: pk.int64 = levels.numbers[here + Field.WEIGHTS + side]
-                work.weights[place + Weight.SIDES + side] = weight
-            work.weights[place + Weight.SEPARATOR] = levels.numbers[here + Field.CUT]
+        if number < work.nodes[node * Node.COUNT + Node.TRIES]:
+            find_separator(
+                worker, node, number, keeps_bisections, graph, work, search, levels, other, best
+            )
         turn = pk.atomic_fetch_add(work.turns, [0], 1)
 
 
@@ -281,22 +303,22 @@ def is_better(i: int, j: int, levels: Separations) -> bool:
 
 
 @pk.function
-def best_try(node: int, tries: int, levels: Separations) -> int:
-    """Return the best try of a node."""
-    best: int = node * tries
-    for i in range(node * tries + 1, node * tries + tries):
+def best_try(first: int, tries: int, levels: Separations) -> int:
+    """Return the best of some tries, from the first on."""
+    best: int = first
+    for i in range(first + 1, first + tries):
         if is_better(i, best, levels):
             best = i
     return best
 
 
 @pk.function
-def select_tries(node: int, tries: int, levels: Separations, bands: pk.View1D[pk.int64]):
+def select_tries(first: int, tries: int, levels: Separations, bands: pk.View1D[pk.int64]):
     """Select the tries of a node that flows may improve: those almost as good as its best one."""
-    best: int = best_try(node, tries, levels)
+    best: int = best_try(first, tries, levels)
     overload: pk.int64 = excess_of(best * Field.COUNT, levels)
     score: pk.int64 = score_of(best * Field.COUNT, levels)
-    for i in range(node * tries, node * tries + tries):
+    for i in range(first, first + tries):
         other: pk.int64 = score_of(i * Field.COUNT, levels)
         if excess_of(i * Field.COUNT, levels) > overload or OF_BEST * other > WORST * score:
             bands[i * Band.COUNT + Band.FAILED] = 1
@@ -315,10 +337,11 @@ def begin_tries(
     here: int = worker * work.tries * Field.COUNT
     levels.numbers[here + Field.SKEW] = search.skew
     limit_sides(search.share, here, levels)
-    for number in range(1, work.tries):
+    tries: int = work.nodes[node * Node.COUNT + Node.TRIES]
+    for number in range(1, tries):
         for field in range(Field.LEVEL_BEGINS):
             levels.numbers[here + number * Field.COUNT + field] = levels.numbers[here + field]
-    for number in range(work.tries):
+    for number in range(tries):
         own: int = here + number * Field.COUNT
         place: int = (node * work.tries + number) * Weight.COUNT
         levels.numbers[own + Field.SEED] = seed_of(node, number, work)
@@ -366,9 +389,10 @@ def improve_separators(
         begin_tries(worker, node, work, search, levels, bands.bands)
         begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
         size: int = work.nodes[node * Node.COUNT + Node.END] - begin
+        tries: int = work.nodes[node * Node.COUNT + Node.TRIES]
         for _flow in range(search.flows):
-            select_tries(worker, work.tries, levels, bands.bands)
-            for number in range(work.tries):
+            select_tries(worker * work.tries, tries, levels, bands.bands)
+            for number in range(tries):
                 i: int = worker * work.tries + number
                 place: int = number * work.n + begin
                 if bands.bands[i * Band.COUNT + Band.FAILED] == 1:
@@ -378,7 +402,7 @@ def improve_separators(
                 if improve_by_flow_and_passes(i, search, levels, other, bands):
                     for j in range(size):
                         work.candidates[place + j] = levels.sides[first + j]
-        best: int = best_try(worker, work.tries, levels)
+        best: int = best_try(worker * work.tries, tries, levels)
         chosen: int = (best - worker * work.tries) * work.n + begin
         is_divided: bool = not has_empty_side(best * Field.COUNT, levels)
         for j in range(size):

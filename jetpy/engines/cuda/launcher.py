@@ -156,17 +156,20 @@ class Launcher:
         """
         if not self._is_for:
             return self.call(*self.bind(n, arguments))
+        self._fill_and_run(n, arguments, FOR_THREADS)
+        return None
+
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run it over 0..n-1, each index in a warp of its own, because tasks diverge."""
+        self._fill_and_run(n, arguments, 1)
+
+    def _fill_and_run(self, n: int, arguments: Mapping[str, Any], threads: int) -> None:
         try:
             self._arguments.knowing(self._fill, n, arguments)
         except struct.error as error:
             raise self._wrong(error) from error
         if n > 0:
-            self._run(-(-n // FOR_THREADS), FOR_THREADS)
-        return None
-
-    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
-        """Run it over 0..n-1 as `launch` does."""
-        self.launch(n, arguments)
+            self._run(-(-n // threads), threads)
 
     def _launch(self, blocks: int, threads: int, values: tuple[Any, ...]) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FOR_THREADS = 128
-"""Threads per block of a *for* kernel."""
+"""Maximum threads per block of a *for* kernel."""
 SUM_THREADS, SUM_BLOCKS = 256, 4096
 """Threads per block and maximum blocks of a reduction; each thread may process several indices."""
 SCAN_THREADS, SCAN_ROUNDS = 256, 4
@@ -153,7 +153,7 @@ __device__ __forceinline__ long long look_back(
 FOR = f"""
 extern "C" __global__ void __launch_bounds__({FOR_THREADS}) run_{{name}}(
     unsigned n{{declared}}) {{{{
-  unsigned i = blockIdx.x * {FOR_THREADS}u + threadIdx.x;
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {{name}}(({{index}})i{{given}});
 }}}}
 """
