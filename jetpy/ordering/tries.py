@@ -26,8 +26,8 @@ from jetpy.workloads.ordering.tries import (
 
 MAX_BAND = 40_000
 """Number of vertices at which the band of a flow ends."""
-MAX_ROOM = 2**28
-"""Maximum capacity of all workers together for vertices, and for entries."""
+MAX_ROOM_ON_GPU = 2**26
+"""Maximum capacity of all workers on a GPU for vertices, and for entries: about 3 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +126,13 @@ class Tries:
 
     @cached_property
     def _workers(self) -> int:
-        """Number of workers: one for each thread, or task that a GPU runs at the same time."""
-        most = max(1, MAX_ROOM // max(self._rooms))
-        return min(self.backend.tasks_at_once or self.backend.threads, self._turns, most)
+        """Number of workers: one for each thread, or task that a GPU runs at the same time.
+
+        32-bit indices can address their levels.
+        """
+        at_once, room = self.backend.tasks_at_once, max(self._rooms)
+        most = max(1, MAX_ROOM_ON_GPU // room) if at_once else INT32_MAX // room
+        return min(at_once or self.backend.threads, self._turns, most)
 
     @cached_property
     def _levels(self) -> Levels:
