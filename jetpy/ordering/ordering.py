@@ -7,19 +7,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.device.backends import CPU
 from jetpy.errors import OptionError
+from jetpy.graph.checks import whole_number
 from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
+from jetpy.ordering.binary_tree import binary_tree
 from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.ordering.subtrees import ranges
 from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from jetpy.profiling.profile import Profile
+
+MAX_LEVELS = 24
+"""Levels of a partition tree; it then has 2**MAX_LEVELS - 1 parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +131,55 @@ class Ordering:
         if not sp.issparse(matrix):
             return np.asarray(matrix)[np.ix_(self.perm, self.perm)]
         return sp.csr_array(matrix)[self.perm][:, self.perm]
+
+    def partition_tree(self, levels: int) -> tuple[Permutation, npt.NDArray[np.int32]]:
+        """Return an equivalent permutation by the parts of a binary tree, and the part sizes.
+
+        cuDSS reads both arrays, as ``CUDSS_DATA_USER_PERM`` and
+        ``CUDSS_DATA_USER_ND_PARTITION_TREE``. `levels` is its ``CUDSS_CONFIG_ND_NLEVELS``.
+
+        The binary tree is complete. A part on the deepest level has a leaf or whole subtrees of
+        `tree`, and any other part has a separator. A part may be empty. No entry of the matrix or
+        of the factor joins two parts unless one of them is above the other. Rows of the same part
+        keep their order, so `fill`, `operations` and `height` are those of `perm`.
+
+        Parameters
+        ----------
+        levels : int
+            Number of levels in 1..24, with the root and the deepest level. cuDSS needs at least 2.
+
+        Returns
+        -------
+        perm : int32, shape (n,)
+            The order of elimination, as in the attribute `perm`. The parts of the deepest level
+            come first, from left to right. The levels above follow, and the root comes last.
+        sizes : int32, shape (2**levels - 1,)
+            Number of rows of each part, in the same order.
+
+        Raises
+        ------
+        OptionError
+            If `levels` is out of range, or the ordering has no tree.
+
+        Examples
+        --------
+        A separator of three rows divides a grid of 3 x 7 points.
+
+        >>> import jetpy
+        >>> grid = jetpy.generators.grid(7, 3)
+        >>> order = jetpy.nested_dissection(grid, leaf_size=9)
+        >>> perm, sizes = order.partition_tree(2)
+        >>> sizes
+        array([ 8, 10,  3], dtype=int32)
+        >>> jetpy.symbolic(grid, perm).fill == order.fill
+        True
+        """
+        levels = whole_number("levels", levels, 1, MAX_LEVELS)
+        if self.tree is None:
+            raise OptionError(f"an ordering by {self.method} has no separator tree")
+        begins, ends = binary_tree(self.tree, levels)
+        sizes = ends - begins
+        return self.perm[ranges(begins, sizes)], sizes.astype(np.int32)
 
     def plot(self, matrix: Any, *, n: int | None = None, symmetrize: bool = False) -> Figure:
         """Draw the pattern of the permuted matrix as a matplotlib figure.
