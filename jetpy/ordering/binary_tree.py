@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from jetpy.ordering.ranges import Integers, ranges
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.subtrees import Integers, ranges
 
 
 def binary_tree(tree: SeparatorTree, levels: int) -> tuple[Integers, Integers]:

@@ -203,14 +203,15 @@ class LargeNodes:
 
     def separate(self, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
         """Write the sides of the vertices of the chosen nodes, on the host."""
-        backend, graph, members = self.backend, nodes.there, nodes.members(chosen)
+        backend, graph, weights, seeds = self.backend, nodes.there, nodes.weights, nodes.seeds
         assert graph is not None
-        starts = nodes.starts
-        if len(chosen) < len(nodes):
-            kept = backend.from_host(np.flatnonzero(members).astype(np.int32))
-            graph = joined(backend, graph, kept)
-            starts = np.append(0, np.cumsum(nodes.sizes[chosen]))
-        sides[members] = self._separators(graph, starts, nodes.weights[chosen], nodes.seeds[chosen])
+        if len(chosen) == len(nodes):
+            np.copyto(sides, self._separators(graph, nodes.starts, weights, seeds))
+            return
+        members = np.flatnonzero(nodes.members(chosen))
+        graph = joined(backend, graph, backend.from_host(members.astype(np.int32)))
+        starts = np.append(0, np.cumsum(nodes.sizes[chosen]))
+        sides[members] = self._separators(graph, starts, weights[chosen], seeds[chosen])
 
     def _separators(
         self, graph: DeviceGraph, starts: Numbers, weights: Numbers, seeds: Numbers

@@ -16,8 +16,8 @@ from jetpy.graph.checks import whole_number
 from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
 from jetpy.ordering.binary_tree import binary_tree
+from jetpy.ordering.ranges import ranges
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.subtrees import ranges
 from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import download
 from jetpy.engines.base import Array, Backend
-from jetpy.ordering import dissection, large_nodes, nested_dissection, separation
+from jetpy.ordering import dissection, large_nodes, nested_dissection, separation, sharing
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel
 from tests.device_backend import DeviceBackend
@@ -37,7 +37,8 @@ Result = TypeVar("Result")
 class NodeLimits:
     """Values of the constants of `jetpy.ordering`.
 
-    `flow_hops` is `Effort.hops` of all presets, and `host_size` is that of the imitated GPU.
+    `flow_hops` is `Effort.hops` of all presets. `host_size` and `tasks_at_once` are those of the
+    imitated GPU, which takes tasks as soon as that seems to save any time.
     """
 
     largest_node: int
@@ -45,11 +46,13 @@ class NodeLimits:
     hops: int
     flow_hops: int
     host_size: int
+    tasks_at_once: int
 
     def __str__(self) -> str:
         return (
             f"nodes {self.largest_node}, coarse {self.largest_coarse}, "
-            f"hops {self.hops} and {self.flow_hops}, host {self.host_size}"
+            f"hops {self.hops} and {self.flow_hops}, host {self.host_size}, "
+            f"tasks {self.tasks_at_once}"
         )
 
     @contextmanager
@@ -63,6 +66,8 @@ class NodeLimits:
                 (dissection, "LARGEST_NODE", self.largest_node),
                 (large_nodes, "LARGEST_COARSE", self.largest_coarse),
                 (large_nodes, "HOPS", self.hops),
+                (sharing, "LEAST_SAVED", 0),
+                (sharing, "SLOWDOWN", 2),
                 (nested_dissection, "EFFORTS", efforts),
                 *checks.functions(),
             ):
@@ -81,6 +86,7 @@ def any_node_limits(rng: Random) -> NodeLimits | None:
         hops=int(rng.integers(1, 9)),
         flow_hops=int(rng.integers(0, 7)),
         host_size=int(rng.integers(0, 1000)),
+        tasks_at_once=int(rng.integers(0, 40)),
     )
 
 
@@ -100,7 +106,7 @@ def on_all(
         return [solve(engine) for engine in engines], []
     with limits.lowered() as findings:
         results = [solve(engine) for engine in engines]
-        with _imitating_a_gpu(limits.host_size):
+        with _imitating_a_gpu(limits):
             results.append(solve(engines[0]))
     return results, findings
 
@@ -111,7 +117,7 @@ def _device() -> DeviceBackend:
 
 
 @contextmanager
-def _imitating_a_gpu(host_size: int) -> Iterator[None]:
+def _imitating_a_gpu(limits: NodeLimits) -> Iterator[None]:
     """Let orderings and separators run on a back end with memory of its own."""
 
     @contextmanager
@@ -120,7 +126,8 @@ def _imitating_a_gpu(host_size: int) -> Iterator[None]:
             yield _device(), host
 
     with (
-        patch.object(_device(), "host_size", host_size),
+        patch.object(_device(), "host_size", limits.host_size),
+        patch.object(_device(), "tasks_at_once", limits.tasks_at_once),
         patch.object(nested_dissection, "leased", leased),
         patch.object(separation, "leased", leased),
     ):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.ordering import dissection, large_nodes, nested_dissection
+from jetpy.ordering import dissection, large_nodes, nested_dissection, sharing
 from jetpy.ordering.large_nodes import LargeNodes
 from tests.fuzz.calls import KINDS
 from tests.fuzz.checks import Finding
@@ -22,7 +22,7 @@ from tests.fuzz.separators import Separating, separating
 
 pytestmark = pytest.mark.usefixtures("compiled")
 GRID = jetpy.generators.grid(20, 25)
-LIMITS = NodeLimits(60, 30, 2, 2, 300)
+LIMITS = NodeLimits(60, 30, 2, 2, 300, 20)
 PROBLEMS = {
     "ordering": Ordered(GRID, "default", np.arange(GRID.n), 20, 1, LIMITS),
     "separator": Separating(GRID, "default", 0.2, 1, LIMITS),
@@ -37,6 +37,7 @@ def found(problem: Problem) -> list[Finding]:
 def values() -> list[Any]:
     return [
         *(dissection.LARGEST_NODE, large_nodes.LARGEST_COARSE, large_nodes.HOPS),
+        *(sharing.LEAST_SAVED, sharing.SLOWDOWN),
         *(large_nodes.projected, LargeNodes.separate, LargeNodes._refine),
         nested_dissection.EFFORTS,
     ]

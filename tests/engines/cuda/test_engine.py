@@ -22,6 +22,7 @@ from jetpy.engines import gpu, index
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.cuda import code, engine, kernels, nvrtc
+from jetpy.engines.cuda.templates import FOR_THREADS
 from jetpy.engines.gpu import HOST_THREADS
 from jetpy.engines.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
 from jetpy.engines.oom_message import explain_oom
@@ -70,11 +71,12 @@ class Cupy(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("cupy")
-        self.current, self.loaded, self.launched = 0, [], []
+        self.current, self.loaded, self.launched, self.shapes = 0, [], [], []
         self.ndarray, self.zeros, self.empty = np.ndarray, np.zeros, np.empty
         self.refused = False
         self.cuda = SimpleNamespace(
             Stream=Stream,
+            Device=lambda _: SimpleNamespace(attributes={"MultiProcessorCount": 4}),
             runtime=SimpleNamespace(
                 deviceSynchronize=lambda: None,
                 getDevice=lambda: self.current,
@@ -103,6 +105,7 @@ class Cupy(ModuleType):
 
     def launch(self, *given: int) -> None:
         self.launched.append((self.current, given[0]))
+        self.shapes.append((given[1], given[4]))
 
     def get_default_memory_pool(self) -> SimpleNamespace:
         return SimpleNamespace(total_bytes=lambda: GIB // 2)
@@ -197,6 +200,17 @@ def test_kernels_are_loaded_on_first_launch(cupy: Cupy) -> None:
         backend.reduce(5, selfcheck.add_up, numbers=numbers)
     assert len(cupy.loaded) == 1
     assert len(cupy.launched) == backend.launches == 2
+
+
+def test_each_task_has_a_warp(cupy: Cupy) -> None:
+    backend, (three, seven) = get_backend("cuda"), (cupy.zeros(n, np.int32) for n in (3, 7))
+    tallies = selfcheck.Tallies(seven, cupy.zeros(7, np.int64), seven, seven)
+    arguments = {"numbers": three, "tallies": tallies, "buckets": 7}
+    backend.run_tasks(3, selfcheck.tally, **arguments)
+    backend.parallel_for(3, selfcheck.tally, **arguments)
+    backend.run_tasks(0, selfcheck.tally, **arguments)
+    assert cupy.shapes == [(3, 1), (1, FOR_THREADS)]
+    assert backend.tasks_at_once == 4 * engine.TASKS
 
 
 def test_warm_cache_is_loaded_on_first_launch(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,100 @@
+"""Tasks that a GPU and its host share: about equal times, and equal orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy import generators
+from jetpy.engines.base import Backend
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.ordering import dissection, nested_dissection, sharing
+from jetpy.ordering.sharing import SLOWDOWN, is_there
+from tests.device_backend import DeviceBackend
+
+pytestmark = pytest.mark.usefixtures("compiled")
+LENGTHS = st.lists(st.integers(1, 5000), max_size=60)
+
+
+def shared(lengths: list[int], threads: int, at_once: int) -> np.ndarray:
+    gpu: Any = SimpleNamespace(tasks_at_once=at_once)
+    host: Any = SimpleNamespace(threads=threads)
+    values = np.array(lengths, np.int64)
+    return is_there(gpu, host, values, values)
+
+
+@given(LENGTHS, st.integers(1, 16))
+def test_a_back_end_on_cpus_takes_no_tasks(lengths: list[int], threads: int) -> None:
+    assert not shared(lengths, threads, at_once=0).any()
+
+
+@given(LENGTHS, st.integers(1, 16), st.integers(1, 64))
+def test_a_gpu_takes_the_shortest_tasks_and_none_fewer_or_more_is_faster(
+    lengths: list[int], threads: int, at_once: int
+) -> None:
+    values = np.array(lengths, np.int64)
+    order = np.argsort(values, kind="stable")
+
+    def time(count: int) -> float:
+        there, here = values[order[:count]], values[order[count:]]
+        longest = max(there.max(initial=0), there.sum() / at_once)
+        return float(max(SLOWDOWN * longest, here.sum() / threads))
+
+    with patch.object(sharing, "LEAST_SAVED", 0):
+        found = shared(lengths, threads, at_once)
+    count = int(found.sum())
+    assert found[order[:count]].all()
+    assert time(count) == min(map(time, range(len(values) + 1)))
+
+
+def test_few_short_tasks_stay_on_the_host() -> None:
+    assert not shared([300] * 100, threads=16, at_once=2000).any()
+    assert shared([300] * 1000, threads=16, at_once=2000).any()
+
+
+@contextmanager
+def order_on(engine: Backend) -> Iterator[None]:
+    """Make `nested_dissection` run on a back end, with another one for the host."""
+
+    @contextmanager
+    def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
+        yield engine, CpuBackend(2)
+
+    with (
+        patch.object(nested_dissection, "leased", leased),
+        patch.multiple(sharing, LEAST_SAVED=0, SLOWDOWN=2),
+    ):
+        yield
+
+
+@pytest.mark.parametrize("largest_node", [800, dissection.LARGEST_NODE])
+@pytest.mark.parametrize("preset", ["fast", "default", "best"])
+@pytest.mark.parametrize(
+    "graph",
+    [generators.delaunay(3000), generators.cube(14, 14, 14), generators.thinned_delaunay(4000)],
+    ids=["delaunay", "cube", "road"],
+)
+def test_shared_tasks_make_no_difference(
+    graph: jetpy.Graph, preset: Any, largest_node: int
+) -> None:
+    engine = DeviceBackend(2)
+    engine.name, engine.tasks_at_once = "device", 50
+    with patch.object(dissection, "LARGEST_NODE", largest_node):
+        options: Any = {"preset": preset, "leaf_size": 60}
+        expected = jetpy.nested_dissection(graph, **options, backend="cpu", threads=2)
+        with order_on(engine):
+            found = jetpy.nested_dissection(graph, **options, profile=True)
+    assert np.array_equal(found.perm, expected.perm)
+    assert np.array_equal(found.tree.starts, expected.tree.starts)
+    names = {(kernel.name, kernel.backend) for kernel in found.profile.kernels}
+    for name in ("find_separators", "order_blocks"):
+        assert {(name, "device"), (name, "cpu")} <= names
