@@ -9,8 +9,8 @@ from jetpy.engines.base import Backend
 
 SLOWDOWN = 18
 """A GPU takes about this number of times as long for a task as a thread of its host."""
-LEAST_SAVED = 4000
-"""A GPU takes no tasks if that saves less time than this, because copies take some milliseconds.
+MIN_GAIN = 4000
+"""Minimum time that a GPU must gain to take tasks, because copies take some milliseconds.
 
 The unit is the time of a thread for a vertex, about a microsecond.
 """
@@ -21,27 +21,28 @@ def is_there(
 ) -> npt.NDArray[np.bool_]:
     """Return which tasks the back end takes while the host takes the others; bool, shape (tasks,).
 
-    A GPU runs very many tasks at the same time, but each of them slowly. So it takes the shortest
-    ones, and so many that both are done at about the same time.
+    A GPU runs very many tasks at the same time, but each of them slowly. It takes the shortest
+    ones, up to the number with which it is done at about the same time as the host.
 
     Parameters
     ----------
     backend, host : Backend
         The same back end, or one on a GPU and one on CPUs.
     lengths : int64, shape (tasks,)
-        Time of each task on a GPU, in units of `LEAST_SAVED` times `SLOWDOWN`.
+        Time of each task on a GPU, divided by `SLOWDOWN`, in the unit of `MIN_GAIN`.
     costs : int64, shape (tasks,)
-        Time of each task on a thread of the host, in units of `LEAST_SAVED`.
+        Time of each task on a thread of the host, in the same unit.
     """
     if not backend.tasks_at_once:
         return np.zeros(len(costs), np.bool_)
     order = np.argsort(lengths, kind="stable")
+    # for each number of tasks that the back end may take
     before = np.append(0, np.cumsum(costs[order]))
     longest = np.append(0, lengths[order])
     there = SLOWDOWN * np.maximum(longest, before / backend.tasks_at_once)
     here = (before[-1] - before) / host.threads
     times = np.maximum(there, here)
-    count = int(times.argmin()) if times.min() + LEAST_SAVED < times[0] else 0
+    count = int(times.argmin()) if times.min() + MIN_GAIN < times[0] else 0
     found = np.zeros(len(costs), np.bool_)
     found[order[:count]] = True
     return found

@@ -37,7 +37,7 @@ def found(problem: Problem) -> list[Finding]:
 def values() -> list[Any]:
     return [
         *(dissection.LARGEST_NODE, large_nodes.LARGEST_COARSE, large_nodes.HOPS),
-        *(sharing.LEAST_SAVED, sharing.SLOWDOWN),
+        *(sharing.MIN_GAIN, sharing.SLOWDOWN),
         *(large_nodes.projected, LargeNodes.separate, LargeNodes._refine),
         nested_dissection.EFFORTS,
     ]

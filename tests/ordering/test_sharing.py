@@ -49,7 +49,7 @@ def test_a_gpu_takes_the_shortest_tasks_and_none_fewer_or_more_is_faster(
         longest = max(there.max(initial=0), there.sum() / at_once)
         return float(max(SLOWDOWN * longest, here.sum() / threads))
 
-    with patch.object(sharing, "LEAST_SAVED", 0):
+    with patch.object(sharing, "MIN_GAIN", 0):
         found = shared(lengths, threads, at_once)
     count = int(found.sum())
     assert found[order[:count]].all()
@@ -71,7 +71,7 @@ def order_on(engine: Backend) -> Iterator[None]:
 
     with (
         patch.object(nested_dissection, "leased", leased),
-        patch.multiple(sharing, LEAST_SAVED=0, SLOWDOWN=2),
+        patch.multiple(sharing, MIN_GAIN=0, SLOWDOWN=2),
     ):
         yield
 
