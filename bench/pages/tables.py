@@ -84,6 +84,8 @@ OTHER_NUMBERS: Mapping[str, str] = {
     "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
     "| compared | cases | equal |": "counts of equal partitions, by bench.determinism",
     "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
+    "| ordering | levels | largest part | ordering | planning | factorization | solution "
+    "| million entries |": "seconds of cuDSS, by bench.cudss",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
     "| preset | tries | of small nodes | growings | passes | levels refined | flows "

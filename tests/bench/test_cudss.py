@@ -1,0 +1,175 @@
+"""`bench.cudss`: the matrix, the calls of a stand-in for cuDSS, and the table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from ctypes import c_int32, string_at
+from enum import Enum, auto
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
+
+import jetpy
+from bench import cudss
+from bench.child import Unavailable
+from bench.cudss import CASES, Case, measured, poisson, rows_of
+
+ReorderingAlg = Enum("ReorderingAlg", "DEFAULT NONE NESTED_DISSECTION")
+
+
+class DataParam(Enum):
+    USER_PERM = auto()
+    USER_ND_PARTITION_TREE = auto()
+
+
+class Solver:
+    """The part of nvmath's DirectSolver that the benchmark calls."""
+
+    def __init__(self, matrix: Any, right: Any, options: dict[str, Any]) -> None:
+        assert options == {"sparse_system_type": "SPD"}
+        self.matrix, self.right, self.calls = matrix, right, []  # type: ignore[var-annotated]
+        self.plan_config = SimpleNamespace(reordering_algorithm=ReorderingAlg.DEFAULT)
+        self.handle, self.data_ptr = 1, {}  # type: ignore[var-annotated]
+
+    def __enter__(self) -> Solver:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self.calls == ["plan", "factorize", "factorize", "solve", "solve"]
+
+    def plan(self) -> None:
+        self.calls.append("plan")
+
+    def factorize(self) -> SimpleNamespace:
+        self.calls.append("factorize")
+        return SimpleNamespace(lu_nnz=np.int64(len(self.calls)))
+
+    def solve(self) -> Any:
+        self.calls.append("solve")
+        return spsolve(self.matrix.tocsc(), self.right)
+
+
+@pytest.fixture
+def solvers(monkeypatch: pytest.MonkeyPatch) -> list[Solver]:
+    """Install a stand-in for nvmath-python, and return the list of its future solvers."""
+    found = []
+
+    def solver(*arguments: Any, **options: Any) -> Solver:
+        found.append(Solver(*arguments, **options))
+        return found[-1]
+
+    def data_set(handle: int, data: dict[DataParam, bytes], key: Any, at: int, size: int) -> None:
+        assert handle == 1
+        data[key] = string_at(at, size)
+
+    modules: dict[str, dict[str, Any]] = {
+        "nvmath": {},
+        "nvmath.bindings": {},
+        "nvmath.bindings.cudss": {
+            "get_property": (0, 8, 1).__getitem__,
+            "data_set": data_set,
+            "DataParam": DataParam,
+            "ReorderingAlg": ReorderingAlg,
+        },
+        "nvmath.sparse": {},
+        "nvmath.sparse.advanced": {
+            "DirectSolver": solver,
+            "DirectSolverMatrixType": SimpleNamespace(SPD="SPD"),
+        },
+    }
+    for name, values in modules.items():
+        module = ModuleType(name)
+        vars(module).update(values)
+        monkeypatch.setitem(sys.modules, name, module)
+    bindings: Any = sys.modules["nvmath.bindings"]
+    bindings.cudss = sys.modules["nvmath.bindings.cudss"]
+    return found
+
+
+def test_poisson_problem_on_a_cubic_grid() -> None:
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(4, 4)).toarray()
+    one = np.eye(4)
+    expected = (
+        np.kron(np.kron(line, one), one)
+        + np.kron(np.kron(one, line), one)
+        + np.kron(np.kron(one, one), line)
+    )
+    found = poisson(jetpy.generators.cube(4, 4, 4))
+    assert np.array_equal(found.toarray(), expected)
+    assert (found.has_sorted_indices, found.indices.dtype) == (True, np.int32)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.ordering} {case.levels}")
+def test_cudss_gets_the_ordering_of_a_case(case: Case, solvers: list[Solver]) -> None:
+    record = measured(case, 6, 1, "cpu")
+    assert (record["cudss"], record["entries"]) == ("0.8.1", 3)
+    assert record["residual"] < 1e-12
+    _, solver = solvers
+    data = {key: np.frombuffer(value, c_int32) for key, value in solver.data_ptr.items()}
+    algorithm = solver.plan_config.reordering_algorithm
+    if case.options is None:
+        assert (data, record["ordering_seconds"]) == ({}, None)
+        assert algorithm is ReorderingAlg.DEFAULT
+        return
+    order = jetpy.nested_dissection(jetpy.generators.cube(6, 6, 6), **case.options, threads=1)
+    if case.levels is None:
+        assert list(data) == [DataParam.USER_PERM]
+        assert np.array_equal(data[DataParam.USER_PERM], order.perm)
+        assert algorithm is ReorderingAlg.NONE
+        return
+    for array, expected in zip(data.values(), order.partition_tree(case.levels), strict=True):
+        assert np.array_equal(array, expected)
+    assert algorithm is ReorderingAlg.NESTED_DISSECTION
+    assert solver.plan_config.nd_min_levels == case.levels
+    assert 0 < record["largest_part"] <= 216
+
+
+def test_library_that_does_not_load_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, solvers: list[Solver]
+) -> None:
+    def fails(part: int) -> int:
+        raise RuntimeError("libcudss.so.0 is not there\n  and more")
+
+    monkeypatch.setattr(sys.modules["nvmath.bindings.cudss"], "get_property", fails)
+    with pytest.raises(Unavailable, match=r"^libcudss.so.0 is not there$"):
+        measured(CASES[0], 6, 1, "cpu")
+    assert solvers == []
+
+
+def test_missing_cases_are_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def fake(module: str, flag: str, index: int, *arguments: object, threads: int) -> Any:
+        asked.append(index)
+        seconds = dict.fromkeys(("planning_seconds", "factorization_seconds"), 1.234)
+        about = {"ordering_seconds": None, "largest_part": 12_345 if index else None}
+        costs = {"solution_seconds": 0.0123, "entries": 9.2e8, "residual": 2.5e-15}
+        if index == 3:
+            raise Unavailable("there is none")
+        return {**about, **seconds, **costs}
+
+    monkeypatch.delenv("CUDSS_THREADING_LIB", raising=False)
+    monkeypatch.setattr(cudss, "run_module", fake)
+    options = argparse.Namespace(side=5, threads=2, backend="cpu", results=tmp_path)
+    cudss.run(options)
+    assert asked == [0, 1, 2, 3]
+    assert "cuDSS is left out: there is none" in capsys.readouterr().err
+    cudss.run(options)
+    assert asked == [0, 1, 2, 3, 3]
+    rows = rows_of(cudss.records_of(options)[::-1])
+    end = ["1.23", "1.23", "0.012", "920", "2e-15"]
+    assert rows == [
+        ["cuDSS's own", "", "", "", *end],
+        ["default, only its permutation", "", "12,345", "", *end],
+        ["default", "10", "12,345", "", *end],
+    ]
+    assert cudss.records_of(argparse.Namespace(**{**vars(options), "side": 6})) == []
