@@ -83,7 +83,6 @@ def find_room(p: int, graph: Graph, state: FailedPairs) -> int:
         i += 1
         v: int = number_of(giver, Part.FIRST, state)
         while v != NO_VERTEX and goal == NO_PART:
-            state.numbers[EFFORT] -= graph.indptr[v + 1] - graph.indptr[v]
             for e in edges(v, graph):
                 q: int = state.parts[graph.indices[e]]
                 if (

@@ -300,15 +300,6 @@ def test_limited_effort_ends_early_and_worsens_nothing(
         )
 
 
-def test_the_search_for_room_costs_effort(backend: Backend) -> None:
-    """No part has room, so the search visits all edges: nothing else costs effort."""
-    k = 50
-    start = Moves(path(k), list(range(k)), [0, *[1] * (k - 1)], [True] * k, 0)
-    state = launch(backend, component_balance.push_weight, start, k=k, where=ADJACENT)
-    spent = EFFORT - int(engine_of(backend).to_host(state.numbers)[components.EFFORT])
-    assert spent == 2 * (k - 1)
-
-
 @pytest.mark.parametrize(("away", "is_reached"), [(1, True), (1023, True), (1024, False)])
 def test_room_is_found_within_1023_parts(backend: Backend, away: int, is_reached: bool) -> None:
     """The first part of a path is overweight by one vertex, and only the last part has room."""
