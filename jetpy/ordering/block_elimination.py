@@ -20,7 +20,7 @@ Costs = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Elimination:
+class BlockElimination:
     """The elimination of some blocks, which a GPU may still be working on."""
 
     backend: Backend
@@ -58,14 +58,14 @@ class Elimination:
         return backend.to_host(eliminated)
 
 
-def begun(
+def begin_elimination(
     backend: Backend,
     matrix: DeviceGraph,
     blocks: Blocks,
     chosen: Sizes,
     variables: Sizes,
     rooms: Sizes,
-) -> Elimination:
+) -> BlockElimination:
     """Begin to eliminate some blocks; a GPU does this while the host continues."""
     ends, stops = np.cumsum(variables), np.cumsum(rooms)
     numbers = np.zeros((len(variables), Block.COUNT), backend.sum_type)
@@ -84,10 +84,10 @@ def begun(
         **both,
     )
     backend.run_tasks(len(chosen), minimum_degree.order_blocks, **both)
-    return Elimination(backend, blocks, own, quotient, held)
+    return BlockElimination(backend, blocks, own, quotient, held)
 
 
-def copied(blocks: Blocks, source: Backend, target: Backend) -> Blocks:
+def copy_blocks(blocks: Blocks, source: Backend, target: Backend) -> Blocks:
     """Copy from one back end to another what the elimination of blocks reads."""
     nothing, no_offsets = target.empty(0), target.empty(0, target.sum_type)
     return replace(

@@ -147,7 +147,7 @@ class Search:
             *(host.empty(len(tree), np.float64) for _ in range(2)),
             host.empty(graph.n),
         )
-        host.run_tasks(len(tree), add_up_columns, graph=graph, tree=elimination, nodes=totals)
+        host.run_tasks(len(tree), add_up_columns, graph=matrix.here, tree=elimination, nodes=totals)
         node_of_column = np.repeat(np.arange(len(tree), dtype=np.int32), tree.sizes)
         node_of = np.empty_like(node_of_column)
         node_of[order] = node_of_column

@@ -17,7 +17,7 @@ from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LARGEST_NODE, LargeNodes
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.small_nodes import separate_small
+from jetpy.ordering.small_nodes import separate_small, tries_of
 from jetpy.ordering.tries import most_tries
 from jetpy.progress import Progress, no_progress
 from jetpy.workloads.ordering import dissection as kernels
@@ -175,7 +175,8 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
     sides = host.empty(nodes.graph.n)
     is_large = sizes > LARGEST_NODE
     small = np.flatnonzero(~is_large)
-    own = small[large.processes.share(sizes[small])]
+    costs = sizes[small] * (1 + tries_of(sizes[small], large.effort))
+    own = small[large.processes.share(costs)]
     separate_small(large.backend, host, nodes, large.effort, own, sides)
     nodes.exchange(large.processes, host, own, sides)
     if is_large.any():

@@ -6,16 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language import Width
 from jetpy.lazy import cached_property
-from jetpy.ordering.block_elimination import Costs, Sizes, begun, copied
+from jetpy.ordering.block_elimination import (
+    BlockElimination,
+    Costs,
+    Sizes,
+    begin_elimination,
+    copy_blocks,
+)
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.ranges import ranges
-from jetpy.ordering.sharing import is_there
+from jetpy.ordering.sharing import gpu_tasks
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Cost
@@ -23,6 +30,8 @@ from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks
 
 ROOM = 2
 """Entries of a quotient graph, per entry at first: the lists, and a new element in addition."""
+SIZE_OF_VARIABLE = 16
+"""Variables of a quotient graph and its room for entries, per variable, in a planar mesh."""
 MAX_ROOM = 5
 """Bound of the room for all blocks, per directed edge: an edge that leaves a block is in two lists
 and may have its own copy of a vertex."""
@@ -79,8 +88,9 @@ class Matrix:
 
     def __post_init__(self) -> None:
         if MAX_ROOM * len(self.graph.indices) + self.graph.n > INT32_MAX:
-            for name in ("backend", "host"):
-                object.__setattr__(self, name, getattr(self, name).with_width(Width.WIDE))
+            object.__setattr__(self, "host", self.host.with_width(Width.WIDE))
+            if self.backend.tasks_at_once:
+                object.__setattr__(self, "backend", self.backend.with_width(Width.WIDE))
 
     @cached_property
     def here(self) -> DeviceGraph:
@@ -204,26 +214,47 @@ def _order_batch(
 
     The costs have shape (blocks, Cost.COUNT).
     """
-    backend, host, chosen = matrix.backend, matrix.host, np.arange(batch.start, batch.stop)
-    there = is_there(backend, host, variables, variables)
-    if not there.any():
-        kept = begun(host, matrix.here, blocks, chosen, variables, rooms)
+    host, chosen = matrix.host, np.arange(batch.start, batch.stop)
+    there = _gpu_blocks(matrix, blocks, variables, rooms)
+    sent = None
+    if there.any():
+        sent = _begin_there(matrix, blocks, chosen[there], variables[there], rooms[there])
+    if sent is None:
+        kept = begin_elimination(host, matrix.here, blocks, chosen, variables, rooms)
         return kept.vertices(), kept.costs
-    shares = [
-        (own, begun(engine, graph, held, chosen[own], variables[own], rooms[own]))
-        for own, engine, graph, held in (
-            (there, backend, matrix.there, copied(blocks, host, backend)),
-            (~there, host, matrix.here, blocks),
-        )
-    ]
+    given = (chosen[~there], variables[~there], rooms[~there])
+    kept = begin_elimination(host, matrix.here, blocks, *given)
+    shares = ((~there, kept), (there, sent))
     counts, costs = np.empty(len(chosen), np.int64), np.empty((len(chosen), Cost.COUNT))
-    for own, share in reversed(shares):
+    for own, share in shares:
         counts[own], costs[own] = share.counts, share.costs
     begins = np.cumsum(counts) - counts
     order = np.empty(int(counts.sum()), np.int32)
-    for own, share in reversed(shares):
+    for own, share in shares:
         order[ranges(begins[own], counts[own])] = share.vertices()
     return order, costs
+
+
+def _gpu_blocks(
+    matrix: Matrix, blocks: Blocks, variables: Sizes, rooms: Sizes
+) -> npt.NDArray[np.bool_]:
+    """Return which blocks a GPU takes."""
+    sizes = (variables + rooms) // SIZE_OF_VARIABLE
+    nbytes = BYTES_OF_ENTRY * (len(blocks.copies) + 3 * len(blocks.block_of))
+    at_once = matrix.backend.tasks_at_once
+    return gpu_tasks(matrix.backend, matrix.host, sizes, sizes, at_once, nbytes)
+
+
+def _begin_there(
+    matrix: Matrix, blocks: Blocks, chosen: Sizes, variables: Sizes, rooms: Sizes
+) -> BlockElimination | None:
+    """Begin to eliminate blocks on a GPU; return None if its memory is full."""
+    backend = matrix.backend
+    try:
+        copy = copy_blocks(blocks, matrix.host, backend)
+        return begin_elimination(backend, matrix.there, copy, chosen, variables, rooms)
+    except MemoryError:
+        return None
 
 
 def _batches(costs: Sizes, limit: int) -> Iterator[slice]:

@@ -7,19 +7,28 @@ import numpy.typing as npt
 
 from jetpy.engines.base import Backend
 
+Integers = npt.NDArray[np.int64]
+
 SLOWDOWN = 18
 """A GPU takes about this number of times as long for a task as a thread of its host."""
-MIN_GAIN = 4000
-"""Minimum time that a GPU must gain to take tasks, because copies take some milliseconds.
+MIN_GAIN = 3000
+"""Minimum time that a GPU must gain to take tasks, beside that of copies.
 
-The unit is the time of a thread for a vertex, about a microsecond.
+The unit is the time of a thread for a vertex of a planar mesh, about a microsecond.
 """
+BYTES_COPIED = 20_000
+"""Bytes that are copied to a GPU in a unit of time."""
 
 
-def is_there(
-    backend: Backend, host: Backend, lengths: npt.NDArray[np.int64], costs: npt.NDArray[np.int64]
+def gpu_tasks(
+    backend: Backend,
+    host: Backend,
+    costs: Integers,
+    lengths: Integers,
+    most_at_once: Integers | int,
+    nbytes: int,
 ) -> npt.NDArray[np.bool_]:
-    """Return which tasks the back end takes while the host takes the others; bool, shape (tasks,).
+    """Return which tasks a GPU takes while its host takes the others; bool, shape (tasks,).
 
     A GPU runs very many tasks at the same time, but each of them slowly. It takes the shortest
     ones, up to the number with which it is done at about the same time as the host.
@@ -27,22 +36,29 @@ def is_there(
     Parameters
     ----------
     backend, host : Backend
-        The same back end, or one on a GPU and one on CPUs.
-    lengths : int64, shape (tasks,)
-        Time of each task on a GPU, divided by `SLOWDOWN`, in the unit of `MIN_GAIN`.
+        The same back end, which takes no tasks, or one on a GPU and one on CPUs.
     costs : int64, shape (tasks,)
-        Time of each task on a thread of the host, in the same unit.
+        Time of each task on a thread of the host, in the unit of `MIN_GAIN`.
+    lengths : int64, shape (tasks,)
+        Time of each task on a GPU, divided by `SLOWDOWN`.
+    most_at_once : int64, shape (tasks,), or int
+        Maximum number of tasks at the same time if all of them need as much memory as this one.
+    nbytes : int
+        Bytes that are copied to the GPU if it takes any task.
     """
     if not backend.tasks_at_once:
         return np.zeros(len(costs), np.bool_)
     order = np.argsort(lengths, kind="stable")
-    # for each number of tasks that the back end may take
+    limits = np.broadcast_to(most_at_once, costs.shape)[order]
+    at_once = np.minimum.accumulate(np.append(backend.tasks_at_once, limits))
+    # for each number of tasks that the GPU may take
     before = np.append(0, np.cumsum(costs[order]))
     longest = np.append(0, lengths[order])
-    there = SLOWDOWN * np.maximum(longest, before / backend.tasks_at_once)
+    there = SLOWDOWN * np.maximum(longest, before / at_once)
     here = (before[-1] - before) / host.threads
     times = np.maximum(there, here)
-    count = int(times.argmin()) if times.min() + MIN_GAIN < times[0] else 0
+    least = MIN_GAIN + nbytes // BYTES_COPIED
+    count = int(times.argmin()) if times.min() + least < times[0] else 0
     found = np.zeros(len(costs), np.bool_)
     found[order[:count]] = True
     return found

@@ -8,27 +8,56 @@ from jetpy.device.device_graph import carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.effort import Effort
-from jetpy.ordering.sharing import is_there
-from jetpy.ordering.tries import Tries
+from jetpy.ordering.sharing import gpu_tasks
+from jetpy.ordering.tries import MAX_ROOM_ON_GPU, Tries
 
 SMALL_NODE = 2000
 """Maximum number of vertices of a node with `Effort.small_tries` tries."""
+SIZE_OF_VERTEX = 7
+"""Vertices and entries, per vertex, in a planar mesh."""
+BYTES_OF_ENTRY = 4
+
+
+def tries_of(sizes: Numbers, effort: Effort) -> Numbers:
+    """Return the number of tries for nodes with some numbers of vertices."""
+    return np.where(sizes <= SMALL_NODE, effort.small_tries, effort.tries)
 
 
 def separate_small(
     backend: Backend, host: Backend, nodes: Nodes, effort: Effort, chosen: Numbers, sides: Array
 ) -> None:
     """Write the sides of the vertices of the chosen nodes, on the host."""
-    sizes = nodes.sizes[chosen]
-    counts = np.where(sizes <= SMALL_NODE, effort.small_tries, effort.tries)
-    # On a GPU, tries run at the same time, but their flows do not.
-    there = is_there(backend, host, sizes * (5 + counts) // 6, sizes * (1 + counts) // 2)
-    own = Tries(host, nodes.graph, nodes, effort, chosen[~there], counts[~there])
-    if not there.any():
-        own.separate(sides)
+    tries = Tries(host, nodes.graph, nodes, effort, chosen, tries_of(nodes.sizes[chosen], effort))
+    there = _gpu_nodes(backend, tries)
+    found = _separate_there(backend, tries.some(there)) if there.any() else None
+    if found is None:
+        tries.separate(sides)
         return
-    graph = nodes.there or carry_graph(nodes.graph, host, backend)
-    found = backend.empty(graph.n)
-    Tries(backend, graph, nodes, effort, chosen[there], counts[there]).separate(found)
-    own.separate(sides)
+    tries.some(~there).separate(sides)
     np.copyto(sides, backend.to_host(found), where=nodes.members(chosen[there]))
+
+
+def _gpu_nodes(backend: Backend, tries: Tries) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which nodes a GPU takes."""
+    vertices, entries = tries.sizes
+    sizes = (vertices + entries) // SIZE_OF_VERTEX
+    graph = tries.graph
+    return gpu_tasks(
+        backend,
+        tries.backend,
+        costs=sizes * (1 + tries.counts) // 2,
+        lengths=sizes * (5 + tries.counts) // 6,  # tries run at the same time, their flows do not
+        most_at_once=np.maximum(1, MAX_ROOM_ON_GPU // np.maximum(*tries.rooms)),
+        nbytes=BYTES_OF_ENTRY * (graph.n if tries.nodes.there else graph.n + graph.size),
+    )
+
+
+def _separate_there(backend: Backend, tries: Tries) -> Array | None:
+    """Begin to separate nodes on a GPU; return the sides there, or None if its memory is full."""
+    try:
+        graph = tries.nodes.there or carry_graph(tries.graph, tries.backend, backend)
+        found = backend.empty(graph.n)
+        tries.on(backend, graph).separate(found)
+    except MemoryError:
+        return None
+    return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
@@ -54,6 +55,14 @@ class Tries:
     chosen: Numbers
     counts: Numbers
 
+    def some(self, is_chosen: npt.NDArray[np.bool_]) -> Tries:
+        """Return the tries for some of the nodes: bool, shape (number of chosen nodes,)."""
+        return replace(self, chosen=self.chosen[is_chosen], counts=self.counts[is_chosen])
+
+    def on(self, backend: Backend, graph: DeviceGraph) -> Tries:
+        """Return the same tries on another back end, which has the same graph."""
+        return replace(self, backend=backend, graph=graph)
+
     def separate(self, sides: Array) -> None:
         """Write the sides of the nodes' vertices by the best try of each.
 
@@ -61,16 +70,17 @@ class Tries:
         """
         if not len(self.chosen):
             return
-        backend = self.backend
-        candidates = backend.empty(self._most * self.graph.n)
+        backend, (vertices, _) = self.backend, self.sizes
+        rows = self._rows(np.cumsum(vertices) - vertices)
+        candidates = backend.empty(self._most * int(vertices.sum()))
         weights = backend.empty(self._turns * Weight.COUNT, np.int64)
-        self._find(candidates, weights, keeps_bisections=False)
+        self._find(rows, candidates, weights, keeps_bisections=False)
         backend.run_tasks(
             self._workers,
             kernels.improve_separators,
             bands=self._levels.bands,
             sides=sides,
-            **self._common(candidates, weights),
+            **self._common(rows, candidates, weights),
         )
 
     def propose(self, sides: Array) -> None:
@@ -79,25 +89,34 @@ class Tries:
         Every other try, from the first on, is a bisection.
         """
         if len(self.chosen):
-            nothing = self.backend.empty(0, np.int64)
-            self._find(sides, nothing, keeps_bisections=True)
+            rows, nothing = self._rows(self._begins), self.backend.empty(0, np.int64)
+            self._find(rows, sides, nothing, keeps_bisections=True)
 
-    def _find(self, candidates: Array, weights: Array, *, keeps_bisections: bool) -> None:
+    def _find(
+        self, rows: Array, candidates: Array, weights: Array, *, keeps_bisections: bool
+    ) -> None:
         """Write the sides by each try, and their weights."""
         self.backend.run_tasks(
             self._workers,
             kernels.find_separators,
             keeps_bisections=int(keeps_bisections),
             best=self.backend.empty(len(self._levels.rows)),
-            **self._common(candidates, weights),
+            **self._common(rows, candidates, weights),
         )
 
-    def _common(self, candidates: Array, weights: Array) -> dict[str, Any]:
+    def _common(self, rows: Array, candidates: Array, weights: Array) -> dict[str, Any]:
         """Return the arguments that both kernels have."""
         backend, levels, graph = self.backend, self._levels, self.graph
-        count, turns = len(self.chosen), backend.full(1, 0)
+        stride = len(candidates) // self._most
         work = Work(
-            self._rows, count, self._most, graph.n, *self._rooms, turns, candidates, weights
+            rows,
+            len(self.chosen),
+            self._most,
+            stride,
+            *self._room,
+            backend.full(1, 0),
+            candidates,
+            weights,
         )
         return {
             "graph": graph,
@@ -117,12 +136,27 @@ class Tries:
         return self._most * len(self.chosen)
 
     @cached_property
-    def _rooms(self) -> tuple[int, int]:
-        """Capacity of a worker for vertices and entries."""
+    def sizes(self) -> tuple[Numbers, Numbers]:
+        """Vertices and entries of each node."""
         starts, chosen = self.nodes.starts, self.chosen
         rows = np.asarray(self.nodes.graph.indptr)[starts].astype(np.int64)
-        vertices, entries = (int(np.diff(ends)[chosen].max()) for ends in (starts, rows))
-        return VERTEX_ROOM * vertices, min(ENTRY_ROOM * entries, INT32_MAX)
+        return np.diff(starts)[chosen], np.diff(rows)[chosen]
+
+    @property
+    def rooms(self) -> tuple[Numbers, Numbers]:
+        """Capacity for vertices and for entries that a worker needs for each node."""
+        vertices, entries = self.sizes
+        return VERTEX_ROOM * vertices, np.minimum(ENTRY_ROOM * entries, INT32_MAX)
+
+    @property
+    def _begins(self) -> Numbers:
+        return self.nodes.starts[self.chosen]
+
+    @cached_property
+    def _room(self) -> tuple[int, int]:
+        """Capacity of a worker for vertices and for entries."""
+        vertices, entries = self.rooms
+        return int(vertices.max()), int(entries.max())
 
     @cached_property
     def _workers(self) -> int:
@@ -130,23 +164,22 @@ class Tries:
 
         32-bit indices can address their levels.
         """
-        at_once, room = self.backend.tasks_at_once, max(self._rooms)
+        at_once, room = self.backend.tasks_at_once, max(self._room)
         most = max(1, MAX_ROOM_ON_GPU // room) if at_once else INT32_MAX // room
         return min(at_once or self.backend.threads, self._turns, most)
 
     @cached_property
     def _levels(self) -> Levels:
         """The levels of all workers."""
-        vertices, entries = (self._workers * room for room in self._rooms)
+        vertices, entries = (self._workers * room for room in self._room)
         return Levels.with_room(self.backend, vertices, entries, self._workers * self._most)
 
-    @cached_property
-    def _rows(self) -> Array:
-        """The nodes for kernels."""
-        starts, chosen = self.nodes.starts, self.chosen
-        rows = np.empty((len(chosen), Node.COUNT), np.int64)
-        rows[:, Node.BEGIN], rows[:, Node.END] = starts[chosen], starts[chosen + 1]
-        rows[:, Node.SEED], rows[:, Node.TRIES] = self.nodes.seeds[chosen], self.counts
+    def _rows(self, places: Numbers) -> Array:
+        """Return the nodes for kernels, given the place of each in a candidate."""
+        rows = np.empty((len(self.chosen), Node.COUNT), np.int64)
+        rows[:, Node.BEGIN], rows[:, Node.END] = self._begins, self.nodes.starts[self.chosen + 1]
+        rows[:, Node.SEED], rows[:, Node.TRIES] = self.nodes.seeds[self.chosen], self.counts
+        rows[:, Node.PLACE] = places
         return self.backend.from_host(rows.ravel())
 
 

@@ -66,7 +66,7 @@ class NodeLimits:
                 (dissection, "LARGEST_NODE", self.largest_node),
                 (large_nodes, "LARGEST_COARSE", self.largest_coarse),
                 (large_nodes, "HOPS", self.hops),
-                (sharing, "MIN_GAIN", 0),
+                (sharing, "MIN_GAIN", -(10**6)),
                 (sharing, "SLOWDOWN", 2),
                 (nested_dissection, "EFFORTS", efforts),
                 *checks.functions(),

@@ -17,19 +17,21 @@ import jetpy
 from jetpy import generators
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.ordering import dissection, nested_dissection, sharing
-from jetpy.ordering.sharing import SLOWDOWN, is_there
+from jetpy.ordering import dissection, nested_dissection, quotient_graphs, sharing
+from jetpy.ordering.sharing import BYTES_COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
 from tests.device_backend import DeviceBackend
 
 pytestmark = pytest.mark.usefixtures("compiled")
 LENGTHS = st.lists(st.integers(1, 5000), max_size=60)
 
 
-def shared(lengths: list[int], threads: int, at_once: int) -> np.ndarray:
+def shared(
+    lengths: list[int], threads: int, at_once: int, limits: Any = 10_000, nbytes: int = 0
+) -> np.ndarray:
     gpu: Any = SimpleNamespace(tasks_at_once=at_once)
     host: Any = SimpleNamespace(threads=threads)
     values = np.array(lengths, np.int64)
-    return is_there(gpu, host, values, values)
+    return gpu_tasks(gpu, host, values, values, limits, nbytes)
 
 
 @given(LENGTHS, st.integers(1, 16))
@@ -37,20 +39,23 @@ def test_a_back_end_on_cpus_takes_no_tasks(lengths: list[int], threads: int) -> 
     assert not shared(lengths, threads, at_once=0).any()
 
 
-@given(LENGTHS, st.integers(1, 16), st.integers(1, 64))
+@given(LENGTHS, st.integers(1, 16), st.integers(1, 64), st.integers(1, 9000))
 def test_a_gpu_takes_the_shortest_tasks_and_none_fewer_or_more_is_faster(
-    lengths: list[int], threads: int, at_once: int
+    lengths: list[int], threads: int, at_once: int, room: int
 ) -> None:
+    """A task needs as much memory as it is long."""
     values = np.array(lengths, np.int64)
     order = np.argsort(values, kind="stable")
+    limits = np.maximum(1, room // values)
 
     def time(count: int) -> float:
         there, here = values[order[:count]], values[order[count:]]
-        longest = max(there.max(initial=0), there.sum() / at_once)
+        most = min(at_once, limits[order[:count]].min(initial=at_once))
+        longest = max(there.max(initial=0), there.sum() / most)
         return float(max(SLOWDOWN * longest, here.sum() / threads))
 
     with patch.object(sharing, "MIN_GAIN", 0):
-        found = shared(lengths, threads, at_once)
+        found = shared(lengths, threads, at_once, limits)
     count = int(found.sum())
     assert found[order[:count]].all()
     assert time(count) == min(map(time, range(len(values) + 1)))
@@ -59,19 +64,26 @@ def test_a_gpu_takes_the_shortest_tasks_and_none_fewer_or_more_is_faster(
 def test_few_short_tasks_stay_on_the_host() -> None:
     assert not shared([300] * 100, threads=16, at_once=2000).any()
     assert shared([300] * 1000, threads=16, at_once=2000).any()
+    saved = int(300 * 1000 / 16 - SLOWDOWN * 300)
+    assert not shared([300] * 1000, 16, 2000, nbytes=(saved - MIN_GAIN) * BYTES_COPIED).any()
 
 
-@contextmanager
-def order_on(engine: Backend) -> Iterator[None]:
-    """Make `nested_dissection` run on a back end, with another one for the host."""
+def leasing(engine: Backend) -> Any:
+    """Return a function that lends a back end, and another one for the host."""
 
     @contextmanager
     def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
         yield engine, CpuBackend(2)
 
+    return leased
+
+
+@contextmanager
+def order_on(engine: Backend) -> Iterator[None]:
+    """Make `nested_dissection` run on a back end that takes tasks early."""
     with (
-        patch.object(nested_dissection, "leased", leased),
-        patch.multiple(sharing, MIN_GAIN=0, SLOWDOWN=2),
+        patch.object(nested_dissection, "leased", leasing(engine)),
+        patch.multiple(sharing, MIN_GAIN=-(10**6), SLOWDOWN=2),
     ):
         yield
 
@@ -98,3 +110,36 @@ def test_shared_tasks_make_no_difference(
     names = {(kernel.name, kernel.backend) for kernel in found.profile.kernels}
     for name in ("find_separators", "order_blocks"):
         assert {(name, "device"), (name, "cpu")} <= names
+
+
+class FullDevice(DeviceBackend):
+    """A GPU that has no memory for tasks."""
+
+    def run_tasks(self, n: int, workunit: Any, /, **arguments: Any) -> None:
+        """Fail as an allocation does."""
+        raise MemoryError
+
+
+@pytest.mark.parametrize("preset", ["fast", "default"])
+def test_the_host_takes_all_tasks_if_the_memory_of_a_gpu_is_full(preset: Any) -> None:
+    graph, engine = generators.delaunay(3000), FullDevice(2)
+    engine.tasks_at_once = 50
+    expected = jetpy.nested_dissection(graph, preset=preset, backend="cpu", threads=2)
+    with order_on(engine):
+        found = jetpy.nested_dissection(graph, preset=preset)
+    assert np.array_equal(found.perm, expected.perm)
+
+
+@pytest.mark.parametrize("at_once", [0, 50])
+@pytest.mark.parametrize("preset", ["fast", "default", "best"])
+def test_wide_blocks_make_no_difference(preset: Any, at_once: int) -> None:
+    graph, engine = generators.delaunay(2000), DeviceBackend(2)
+    engine.tasks_at_once = at_once
+    expected = jetpy.nested_dissection(graph, preset=preset, backend="cpu", threads=2)
+    with order_on(engine), patch.object(quotient_graphs, "INT32_MAX", 0):
+        found = jetpy.nested_dissection(graph, preset=preset)
+        assert np.array_equal(found.perm, expected.perm)
+        if at_once == 0:  # a back end without wide kernels
+            with patch.object(DeviceBackend, "with_width", Backend.with_width):
+                again = jetpy.nested_dissection(graph, preset=preset)
+            assert np.array_equal(again.perm, expected.perm)

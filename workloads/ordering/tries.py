@@ -55,7 +55,9 @@ class Node(IntEnum):
     SEED = 2
     TRIES = 3
     """Number of its tries."""
-    COUNT = 4
+    PLACE = 4
+    """Index of its first vertex in a candidate."""
+    COUNT = 5
 
 
 class Weight(IntEnum):
@@ -88,11 +90,11 @@ class Work:
     nodes: pk.View1D[pk.int64]  # by Node
     count: int  # number of nodes
     tries: int
-    n: int  # number of vertices of all nodes
+    n: int  # number of vertices of a candidate, which has all nodes
     vertex_room: int  # vertices and entries that a worker has capacity for
     entry_room: int
     turns: pk.View1D[pk.int32]  # tries, or nodes, that workers have begun
-    candidates: pk.View1D[pk.int32]  # the side of vertex v by try t is candidates[t n + v]
+    candidates: pk.View1D[pk.int32]  # sides by try t are candidates[t n + Node.PLACE] and so on
     weights: pk.View1D[pk.int64]  # by Weight, for each try of each node
 
 
@@ -250,10 +252,11 @@ def find_separator(
     if keeps_bisections == 0 or not is_bisection(number):
         limit_sides(search.share, here, levels)
         refine_levels(search, here, levels, other)
-    begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
-    end: int = work.nodes[node * Node.COUNT + Node.END]
-    for v in range(begin, end):
-        work.candidates[number * work.n + v] = levels.sides[first + v - begin]
+    size: int = work.nodes[node * Node.COUNT + Node.END]
+    size -= work.nodes[node * Node.COUNT + Node.BEGIN]
+    own: int = number * work.n + work.nodes[node * Node.COUNT + Node.PLACE]
+    for j in range(size):
+        work.candidates[own + j] = levels.sides[first + j]
     if keeps_bisections == 0:
         place: int = (node * work.tries + number) * Weight.COUNT
         for side in range(2):
@@ -389,12 +392,13 @@ def improve_separators(
         begin_tries(worker, node, work, search, levels, bands.bands)
         begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
         size: int = work.nodes[node * Node.COUNT + Node.END] - begin
+        own: int = work.nodes[node * Node.COUNT + Node.PLACE]
         tries: int = work.nodes[node * Node.COUNT + Node.TRIES]
         for _flow in range(search.flows):
             select_tries(worker * work.tries, tries, levels, bands.bands)
             for number in range(tries):
                 i: int = worker * work.tries + number
-                place: int = number * work.n + begin
+                place: int = number * work.n + own
                 if bands.bands[i * Band.COUNT + Band.FAILED] == 1:
                     continue
                 for j in range(size):
@@ -403,7 +407,7 @@ def improve_separators(
                     for j in range(size):
                         work.candidates[place + j] = levels.sides[first + j]
         best: int = best_try(worker * work.tries, tries, levels)
-        chosen: int = (best - worker * work.tries) * work.n + begin
+        chosen: int = (best - worker * work.tries) * work.n + own
         is_divided: bool = not has_empty_side(best * Field.COUNT, levels)
         for j in range(size):
             sides[begin + j] = SEPARATOR

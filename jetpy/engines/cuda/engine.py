@@ -21,7 +21,7 @@ from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.engines.threads import after_fork, available_threads
 from jetpy.errors import BackendError
 
-TASKS = 16
+TASKS_PER_MULTIPROCESSOR = 16
 """Number of tasks that a multiprocessor runs at the same time. Twice as many were not faster."""
 
 _living: WeakSet[CudaBackend] = WeakSet()
@@ -69,7 +69,7 @@ class CudaBackend(CompiledBackend):
         self.gpu = device
         self._cuda = memory.xp.cuda
         attributes = self._cuda.Device(device).attributes
-        self.tasks_at_once = TASKS * attributes["MultiProcessorCount"]
+        self.tasks_at_once = TASKS_PER_MULTIPROCESSOR * attributes["MultiProcessorCount"]
         self._code_of_width = partial(code_on, device, self._cuda, compiler, chosen)
         with memory.using():
             self._totals = Totals(memory)

@@ -210,7 +210,7 @@ def test_each_task_has_a_warp(cupy: Cupy) -> None:
     backend.parallel_for(3, selfcheck.tally, **arguments)
     backend.run_tasks(0, selfcheck.tally, **arguments)
     assert cupy.shapes == [(3, 1), (1, FOR_THREADS)]
-    assert backend.tasks_at_once == 4 * engine.TASKS
+    assert backend.tasks_at_once == 4 * engine.TASKS_PER_MULTIPROCESSOR
 
 
 def test_warm_cache_is_loaded_on_first_launch(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
