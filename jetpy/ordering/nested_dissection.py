@@ -103,8 +103,9 @@ def nested_dissection(
         option, `best` tries two values for the whole matrix.
     seed : int
     backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
-        A back end on a GPU coarsens large subgraphs and finds the bands around their separators;
-        the host does the rest. `auto` is `cpu`, or a GPU if `device` is given.
+        A back end on a GPU coarsens large subgraphs and finds the bands around their separators.
+        `cuda` also shares small subgraphs and leaves with the host, which does the rest. `auto` is
+        `cpu`, or a GPU if `device` is given.
     threads : int, optional
         CPU threads, also of the host of a GPU; by default all that this process may use.
     device : int or True, optional

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jetpy.profiling.profile import Profile
 
-MAX_LEVELS = 24
+MAX_LEVELS = 20
 """Levels of a partition tree; it then has 2**MAX_LEVELS - 1 parts."""
 
 
@@ -146,7 +146,7 @@ class Ordering:
         Parameters
         ----------
         levels : int
-            Number of levels in 1..24, with the root and the deepest level. cuDSS needs at least 2.
+            Number of levels in 1..20, with the root and the deepest level. cuDSS needs at least 2.
 
         Returns
         -------
