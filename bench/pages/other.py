@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench import distributed_peers, incremental, mapping, mapping_peer
+from bench import cudss, distributed_peers, incremental, mapping, mapping_peer
 from bench.pages.table import Cells
 from bench.records import read_records
 from bench.tables import mean_text
@@ -88,6 +88,11 @@ def of_orderings(path: Path) -> Cells:
         size, share = str(record["processes"]), f"{record['mpi_share']:.2f}"
         rows.append([case, size, f"{one:.1f}", f"{several:.1f}", f"{several / one:.2f}", share])
     return Cells(ORDERING_HEADERS, rows)
+
+
+def of_cudss(path: Path) -> Cells:
+    """Return a row per ordering and form in which cuDSS gets it."""
+    return Cells(cudss.HEADERS, cudss.rows_of(read_records(path)))
 
 
 def of_messages(graph: str, path: Path) -> Cells:

@@ -65,6 +65,7 @@ TABLES: Mapping[str, Table] = {
     "orderings-gpu": Table(orderings.by_size, _orderings("2026-11-orderings-h100"), left=2),
     "messages-cube": Table(partial(other.of_messages, "cube:128"), MESSAGES, left=0),
     "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
+    "cudss": Table(other.of_cudss, ["2026-11-cudss-h100/cudss.jsonl"]),
     "distributed-orderings": Table(other.of_orderings, ["2026-11-processes/distributed.jsonl"]),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
     "distributed-gpu": Table(other.of_one_gpu, ["2026-11-h100/distributed.jsonl"]),
@@ -84,8 +85,6 @@ OTHER_NUMBERS: Mapping[str, str] = {
     "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
     "| compared | cases | equal |": "counts of equal partitions, by bench.determinism",
     "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
-    "| ordering | levels | largest part | ordering | planning | factorization | solution "
-    "| million entries |": "seconds of cuDSS, by bench.cudss",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
     "| preset | tries | of small nodes | growings | passes | levels refined | flows "
