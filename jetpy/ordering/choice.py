@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Backend
 from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.processes import ALONE, Processes
@@ -20,13 +21,12 @@ from jetpy.ordering.quotient_graphs import (
     gathered,
     sizes_of,
 )
-from jetpy.ordering.ranges import ranges
+from jetpy.ordering.ranges import Integers, ranges
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
 from jetpy.ordering.symbolic import Permutation, elimination_tree
+from jetpy.workloads.ordering.elimination import Elimination
 from jetpy.workloads.ordering.tree_nodes import TreeNodes, add_up_columns
-
-Integers = npt.NDArray[np.int64]
 
 MAX_PATH = 1.5
 """Maximum critical path of a subtree, as a multiple of its critical path by dissection."""
@@ -142,12 +142,7 @@ class Search:
         """Analyse the dissection."""
         host, graph = matrix.host, matrix.graph
         elimination = elimination_tree(host, graph, order, tree.independent_ranges())
-        totals = TreeNodes(
-            host.from_host(tree.starts),
-            *(host.empty(len(tree), np.float64) for _ in range(2)),
-            host.empty(graph.n),
-        )
-        host.run_tasks(len(tree), add_up_columns, graph=matrix.here, tree=elimination, nodes=totals)
+        totals = totals_of(host, matrix.here, elimination, tree)
         node_of_column = np.repeat(np.arange(len(tree), dtype=np.int32), tree.sizes)
         node_of = np.empty_like(node_of_column)
         node_of[order] = node_of_column
@@ -223,14 +218,18 @@ METHODS: Mapping[Kind, Callable[[Search, Integers], BlockOrders]] = {
 }
 
 
-def operations_of(counts: npt.NDArray[np.int32], weights: npt.NDArray[np.int32]) -> Costs:
-    """Return the operations of columns that stand for `weights` rows each.
-
-    The first row of a column with count c has c entries in its column of the factor, the next one
-    c - 1, and so on.
-    """
-    c, w = counts.astype(np.float64), weights.astype(np.float64)
-    return w * c * c - w * (w - 1) * c + w * (w - 1) * (2 * w - 1) / 6
+def totals_of(
+    host: Backend, graph: DeviceGraph, elimination: Elimination, tree: SeparatorTree
+) -> TreeNodes:
+    """Return the totals of the columns of each node of a separator tree."""
+    totals = TreeNodes(
+        host.from_host(tree.starts),
+        operations=host.empty(len(tree), np.float64),
+        paths=host.empty(len(tree), np.float64),
+        roots=host.empty(graph.n),
+    )
+    host.run_tasks(len(tree), add_up_columns, graph=graph, tree=elimination, nodes=totals)
+    return totals
 
 
 def chosen_tree(tree: SeparatorTree, subtrees: Subtrees, kinds: Integers) -> SeparatorTree:

@@ -21,7 +21,7 @@ from jetpy.graph.checks import finite_number, one_of, whole_number
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
-from jetpy.ordering.choice import choose, operations_of
+from jetpy.ordering.choice import choose, totals_of
 from jetpy.ordering.compression import Compression, compress
 from jetpy.ordering.dissection import dissect
 from jetpy.ordering.effort import Effort
@@ -208,8 +208,8 @@ def _operations(host: Backend, graph: Graph, found: tuple[Permutation, Separator
     """Return the operations of a compressed matrix in an order."""
     order, tree = found
     elimination = elimination_tree(host, graph, order, tree.independent_ranges())
-    counts = host.to_host(elimination.counts)
-    return float(operations_of(counts, graph.vertex_weights[order]).sum())
+    totals = totals_of(host, upload(host, graph), elimination, tree)
+    return float(host.to_host(totals.operations).sum())
 
 
 def _ordered(

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.ordering.block_elimination import Costs
-from jetpy.ordering.ranges import ranges
+from jetpy.ordering.ranges import Integers, ranges
 from jetpy.ordering.separator_tree import SeparatorTree
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
