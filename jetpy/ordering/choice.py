@@ -112,8 +112,6 @@ class Search:
     ----------
     quotient : Matrix
         The graph of the multisector.
-    order : int32, shape (n,)
-        The vertices in the order of the dissection.
     node_of : int32, shape (n,)
         Node of each vertex in the separator tree.
     in_leaves : int32, shape (vertices in leaves,)
@@ -128,7 +126,6 @@ class Search:
 
     matrix: Matrix
     quotient: Matrix
-    order: Permutation
     node_of: Permutation
     subtrees: Subtrees
     multisector: Multisector
@@ -156,7 +153,7 @@ class Search:
         multisector = eliminate_leaves(
             graph,
             order,
-            node_of_column,
+            node_of,
             is_in_leaf,
             host.to_host(totals.roots),
             host.to_host(elimination.paths),
@@ -164,7 +161,6 @@ class Search:
         return cls(
             matrix,
             replace(matrix, graph=multisector.graph),
-            order,
             node_of,
             subtrees,
             multisector,

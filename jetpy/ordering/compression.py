@@ -10,6 +10,7 @@ from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
+from jetpy.ordering.ranges import ranges
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.ordering import compression as kernels
@@ -50,12 +51,9 @@ class Compression:
         if self.is_trivial:
             return order
         members = np.argsort(self.group_of, kind="stable").astype(np.int32)[len(self.dense) :]
-        sizes = self.graph.vertex_weights
-        starts = (np.cumsum(sizes) - sizes)[order]
-        sizes = sizes[order]
-        ends = np.cumsum(sizes)
-        places = np.arange(len(members)) + np.repeat(starts - ends + sizes, sizes)
-        return np.concatenate((members[places], self.dense))
+        sizes = self.graph.vertex_weights.astype(np.int64)
+        starts = np.cumsum(sizes) - sizes
+        return np.concatenate((members[ranges(starts[order], sizes[order])], self.dense))
 
 
 def compress(host: Backend, graph: Graph) -> Compression:

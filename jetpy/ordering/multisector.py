@@ -40,7 +40,7 @@ class Multisector:
 def eliminate_leaves(
     graph: Graph,
     order: Permutation,
-    node_of_column: Permutation,
+    node_of: Permutation,
     is_leaf: npt.NDArray[np.bool_],
     roots: Permutation,
     paths: Costs,
@@ -52,8 +52,8 @@ def eliminate_leaves(
     graph : Graph
     order : int32, shape (n,)
         Vertex of each column.
-    node_of_column : int32, shape (n,)
-        Node of the separator tree of each column.
+    node_of : int32, shape (n,)
+        Node of the separator tree of each vertex.
     is_leaf : bool, shape (n,)
         Whether the node of each column is a leaf.
     roots : int32, shape (n,)
@@ -68,11 +68,9 @@ def eliminate_leaves(
     ids = np.empty(graph.n, np.int64)
     ids[order] = element_of_root[roots]
     ids[vertices] = elements + np.arange(len(vertices))
-    node_of = np.empty(graph.n, np.int32)
-    node_of[order] = node_of_column
     return Multisector(
         _quotient(graph, vertices, ids, elements),
-        np.concatenate((node_of_column[is_root], node_of[vertices])),
+        np.concatenate((node_of[order[is_root]], node_of[vertices])),
         paths[is_root],
         vertices,
     )

@@ -240,9 +240,9 @@ def _gpu_blocks(
 ) -> npt.NDArray[np.bool_]:
     """Return which blocks a GPU takes."""
     sizes = (variables + rooms) // SIZE_OF_VARIABLE
-    nbytes = BYTES_OF_ENTRY * (len(blocks.copies) + 3 * len(blocks.block_of))
+    copied = len(blocks.copies) + 3 * len(blocks.block_of)
     at_once = matrix.backend.tasks_at_once
-    return gpu_tasks(matrix.backend, matrix.host, sizes, sizes, at_once, nbytes)
+    return gpu_tasks(matrix.backend, matrix.host, sizes, sizes, at_once, copied)
 
 
 def _begin_there(

@@ -11,12 +11,12 @@ from jetpy.ordering.ranges import Integers
 SLOWDOWN = 18
 """A GPU takes about this number of times as long for a task as a thread of its host."""
 MIN_GAIN = 3000
-"""Minimum time that a GPU must gain to take tasks, beside that of copies.
+"""Minimum time that a GPU must gain to take tasks, in addition to the time of the copies.
 
 The unit is the time of a thread for a vertex of a planar mesh, about a microsecond.
 """
-BYTES_COPIED = 20_000
-"""Bytes that are copied to a GPU in a unit of time."""
+COPIED = 5000
+"""Numbers of 32 bits that are copied to a GPU in a unit of time."""
 
 
 def gpu_tasks(
@@ -25,12 +25,12 @@ def gpu_tasks(
     costs: Integers,
     lengths: Integers,
     most_at_once: Integers | int,
-    nbytes: int,
+    copied: int,
 ) -> npt.NDArray[np.bool_]:
     """Return which tasks a GPU takes while its host takes the others; bool, shape (tasks,).
 
-    A GPU runs very many tasks at the same time, but each of them slowly. It takes the shortest
-    ones, up to the number with which it is done at about the same time as the host.
+    A GPU runs thousands of tasks at the same time, but each of them slowly. It takes the shortest
+    ones: the number with which it finishes at about the same time as the host.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def gpu_tasks(
         Time of each task on a GPU, divided by `SLOWDOWN`.
     most_at_once : int64, shape (tasks,), or int
         Maximum number of tasks at the same time if all of them need as much memory as this one.
-    nbytes : int
-        Bytes that are copied to the GPU if it takes any task.
+    copied : int
+        Numbers of 32 bits that are copied to the GPU if it takes any task.
     """
     if not backend.tasks_at_once:
         return np.zeros(len(costs), np.bool_)
@@ -56,7 +56,7 @@ def gpu_tasks(
     there = SLOWDOWN * np.maximum(longest, before / at_once)
     here = (before[-1] - before) / host.threads
     times = np.maximum(there, here)
-    least = MIN_GAIN + nbytes // BYTES_COPIED
+    least = MIN_GAIN + copied // COPIED
     count = int(times.argmin()) if times.min() + least < times[0] else 0
     found = np.zeros(len(costs), np.bool_)
     found[order[:count]] = True

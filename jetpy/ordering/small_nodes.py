@@ -15,7 +15,6 @@ SMALL_NODE = 2000
 """Maximum number of vertices of a node with `Effort.small_tries` tries."""
 SIZE_OF_VERTEX = 7
 """Vertices and entries, per vertex, in a planar mesh."""
-BYTES_OF_ENTRY = 4
 
 
 def tries_of(sizes: Numbers, effort: Effort) -> Numbers:
@@ -48,7 +47,7 @@ def _gpu_nodes(backend: Backend, tries: Tries) -> np.ndarray[tuple[int], np.dtyp
         costs=sizes * (1 + tries.counts) // 2,
         lengths=sizes * (5 + tries.counts) // 6,  # tries run at the same time, their flows do not
         most_at_once=np.maximum(1, MAX_ROOM_ON_GPU // np.maximum(*tries.rooms)),
-        nbytes=BYTES_OF_ENTRY * (graph.n if tries.nodes.there else graph.n + graph.size),
+        copied=graph.n if tries.nodes.there else graph.n + graph.size,
     )
 
 

@@ -18,7 +18,7 @@ from jetpy import generators
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.ordering import dissection, nested_dissection, quotient_graphs, sharing
-from jetpy.ordering.sharing import BYTES_COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
+from jetpy.ordering.sharing import COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
 from tests.device_backend import DeviceBackend
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -26,12 +26,12 @@ LENGTHS = st.lists(st.integers(1, 5000), max_size=60)
 
 
 def shared(
-    lengths: list[int], threads: int, at_once: int, limits: Any = 10_000, nbytes: int = 0
+    lengths: list[int], threads: int, at_once: int, limits: Any = 10_000, copied: int = 0
 ) -> np.ndarray:
     gpu: Any = SimpleNamespace(tasks_at_once=at_once)
     host: Any = SimpleNamespace(threads=threads)
     values = np.array(lengths, np.int64)
-    return gpu_tasks(gpu, host, values, values, limits, nbytes)
+    return gpu_tasks(gpu, host, values, values, limits, copied)
 
 
 @given(LENGTHS, st.integers(1, 16))
@@ -65,7 +65,7 @@ def test_few_short_tasks_stay_on_the_host() -> None:
     assert not shared([300] * 100, threads=16, at_once=2000).any()
     assert shared([300] * 1000, threads=16, at_once=2000).any()
     saved = int(300 * 1000 / 16 - SLOWDOWN * 300)
-    assert not shared([300] * 1000, 16, 2000, nbytes=(saved - MIN_GAIN) * BYTES_COPIED).any()
+    assert not shared([300] * 1000, 16, 2000, copied=(saved - MIN_GAIN) * COPIED).any()
 
 
 def leasing(engine: Backend) -> Any:
