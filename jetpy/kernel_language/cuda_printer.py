@@ -19,7 +19,9 @@ TYPES = {
     "float64": "double",
     "none": "void",
 }
-_FUNCTION = "__device__ __forceinline__ {result} {name}({parameters}) {{\n{body}\n}}\n"
+_INLINED = "__device__ __forceinline__"
+_CALLED = "static __device__ __noinline__"
+_FUNCTION = "{result} {name}({parameters}) {{\n{body}\n}}\n"
 _PRINTER = TextPrinter(
     types=TYPES,
     elements=TYPES,
@@ -53,6 +55,6 @@ _PRINTER = TextPrinter(
 )
 
 
-def print_function(definition: Definition) -> str:
+def print_function(definition: Definition, *, inlined: bool = True) -> str:
     """Return the source of one definition."""
-    return _PRINTER.function(definition, _FUNCTION)
+    return _PRINTER.function(definition, f"{_INLINED if inlined else _CALLED} {_FUNCTION}")

@@ -6,7 +6,9 @@ Groups are expanded, and constants are numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -204,3 +206,13 @@ class Jump:
 
 
 Statement = Declaration | Assignment | Update | If | While | For | Return | Evaluation | Jump
+
+
+def nodes(part: Any) -> Iterator[Any]:
+    """Return all nodes of a node or of a tuple of nodes, each before its parts."""
+    if isinstance(part, tuple):
+        for inner in part:
+            yield from nodes(inner)
+    elif hasattr(part, "__dataclass_fields__"):
+        yield part
+        yield from nodes(tuple(vars(part).values()))

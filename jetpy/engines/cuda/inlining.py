@@ -1,0 +1,55 @@
+"""Which device functions stay functions: those that would make a kernel much longer inlined.
+
+A kernel that refines a graph on one thread changes a heap in a hundred places. Inlined in all of
+them, the functions of the heap take most of the time of the compiler.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.tree import Call, Statement, nodes
+
+MOST_STATEMENTS = 700
+"""Maximum number of statements of all copies of a function in one kernel, with its callees."""
+SHORT = 9
+"""Functions with fewer statements are always inlined."""
+
+
+def functions_to_call(workunits: Collection[Definition]) -> set[Definition]:
+    """Return the device functions that the workunits of a module call; others are inlined.
+
+    A function is inlined or called in all of them.
+    """
+    definitions = with_callees(workunits)
+    calls = {one: _calls(one) for one in definitions}
+    statements = {one: _statements(one) for one in definitions}
+    inlined: dict[Definition, int] = {}
+    for one in definitions:  # callees first
+        copied = sum(count * inlined[callee] for callee, count in calls[one].items())
+        inlined[one] = statements[one] + copied
+    found = set()
+    for workunit in workunits:
+        copies = Counter({workunit: 1})
+        for one in reversed(with_callees([workunit])):  # callers first
+            for callee, count in calls[one].items():
+                copies[callee] += count * copies[one]
+            if (
+                copies[one] > 1
+                and statements[one] >= SHORT
+                and copies[one] * inlined[one] > MOST_STATEMENTS
+            ):
+                found.add(one)
+    return found
+
+
+def _calls(definition: Definition) -> Counter[Definition]:
+    """Count the calls of each callee in the text of a definition."""
+    names = Counter(node.name for node in nodes(definition.body) if isinstance(node, Call))
+    return Counter({callee: names[callee.name] for callee in definition.callees})
+
+
+def _statements(definition: Definition) -> int:
+    return sum(isinstance(node, Statement) for node in nodes(definition.body))

@@ -1,0 +1,98 @@
+"""Which device functions of a module are called instead of inlined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jetpy.engines.cuda import inlining
+from jetpy.engines.cuda.inlining import functions_to_call
+from jetpy.engines.cuda.source import source
+from jetpy.kernel_language import Width
+from jetpy.kernel_language.reading import read_workunits
+from jetpy.workloads.ordering import tries
+from jetpy.workloads.refinement import independent_set, jetlp, moves
+from tests.modules import load_workunits
+
+TEXT = """
+@pk.function
+def long(i: int, a: pk.View1D[pk.int32]):
+    a[i] += 1
+    a[i] += 2
+    a[i] += 3
+    a[i] += 4
+
+
+@pk.function
+def short(i: int, a: pk.View1D[pk.int32]):
+    a[i] += 1
+
+
+@pk.function
+def middle(i: int, a: pk.View1D[pk.int32]):
+    long(i, a)
+    long(i, a)
+    short(i, a)
+    short(i, a)
+
+
+@pk.function
+def outer(i: int, a: pk.View1D[pk.int32]):
+    if a[i] > 0:
+        middle(i, a)
+    else:
+        middle(i, a)
+
+
+@pk.workunit
+def run(i: int, a: pk.View1D[pk.int32]):
+    outer(i, a)
+
+
+@pk.workunit
+def run_long(i: int, a: pk.View1D[pk.int32]):
+    long(i, a)
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "short", "called"),
+    [
+        (1000, 1, set()),
+        (28, 1, set()),
+        (27, 1, {"middle"}),
+        (16, 1, {"middle"}),
+        (15, 1, {"long", "middle"}),
+        (15, 5, set()),
+        (3, 1, {"long", "short", "middle"}),
+        (3, 2, {"long", "middle"}),
+    ],
+)
+def test_functions_with_long_copies_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, short: int, called: set[str]
+) -> None:
+    """In `run`, there are 2 copies of `middle`, with 4 + 2 * 4 + 2 * 1 statements each."""
+    monkeypatch.setattr(inlining, "MOST_STATEMENTS", most)
+    monkeypatch.setattr(inlining, "SHORT", short)
+    workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
+    assert {one.name for one in functions_to_call(list(workunits))} == called
+
+
+def test_a_function_with_one_copy_is_inlined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inlining, "MOST_STATEMENTS", 0)
+    monkeypatch.setattr(inlining, "SHORT", 0)
+    workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch))
+    assert not functions_to_call([workunits["run_long"]])
+    assert "outer" not in {one.name for one in functions_to_call([workunits["run"]])}
+
+
+def test_kernels_of_one_thread_call_functions_and_parallel_kernels_inline_them() -> None:
+    called = functions_to_call(read_workunits(tries).values())
+    assert {"sink", "enqueue"} <= {one.name for one in called}
+    text = source(tries, Width.NARROW)
+    assert text.count("__noinline__") == len(called)
+    for module in (independent_set, jetlp, moves):
+        assert "__noinline__" not in source(module, Width.NARROW)
