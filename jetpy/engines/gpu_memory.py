@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,22 @@ from jetpy.engines.threads import available_threads
 from jetpy.engines.turns import turn_on_gpu
 from jetpy.lazy import cached_property
 
-LONG_BYTES = 1 << 20
-"""Size from which several threads copy an array to and from the GPU, in chunks."""
-COPIERS, CHUNK_BYTES = min(8, available_threads()), 8 << 20
-"""Number of these threads, and maximum size of a chunk."""
+CHUNK_BYTES = 1 << 22
+"""Longer arrays are copied to and from the GPU by several threads, in chunks of at most this."""
+COPIERS = min(8, available_threads())
+"""Maximum number of these threads."""
 STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
 """Maximum size of arrays copied to the GPU through a page-locked stage, and size of the stage."""
 
 _Chunk = tuple[npt.NDArray[np.uint8], int]
 """A chunk of an array on the host, and the address of its copy on the GPU."""
+
+
+class Stage(NamedTuple):
+    """Page-locked memory for the chunks of one thread, and the stream on which it copies them."""
+
+    buffer: npt.NDArray[np.uint8]
+    stream: Any
 
 
 class CudaMemory(Memory):
@@ -49,7 +56,7 @@ class CudaMemory(Memory):
         super().__init__()
         self.xp = importlib.import_module("cupy")
         self.device = device
-        self._buffers: dict[int, npt.NDArray[np.uint8]] = {}
+        self._stages: list[Stage] = []
         self._staged = 0
         with self.using():
             self.stream = self.xp.cuda.Stream()
@@ -94,7 +101,7 @@ class CudaMemory(Memory):
         """Copy an array to the GPU."""
         if 0 < array.nbytes <= STAGED_BYTES and array.ndim == 1:
             return self._upload_staged(array)
-        if array.nbytes <= LONG_BYTES:
+        if array.nbytes <= CHUNK_BYTES:
             return self.xp.asarray(array)
         copy = self.xp.empty(len(array), array.dtype)
         self._copy(array, copy, upload=True)
@@ -116,7 +123,7 @@ class CudaMemory(Memory):
 
     def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Copy an array from the GPU, after all earlier launches."""
-        if array.nbytes <= LONG_BYTES:
+        if array.nbytes <= CHUNK_BYTES:
             host: npt.NDArray[Any] = self.xp.asnumpy(array, out=out)
             return host
         copy = np.empty(len(array), array.dtype) if out is None else out
@@ -127,51 +134,45 @@ class CudaMemory(Memory):
         """Copy a long array to or from the GPU.
 
         Several threads copy chunks through page-locked memory, because CUDA copies to and from
-        other host memory with a single thread.
+        other host memory with a single thread. That takes longer for an array of one chunk.
         """
         self.synchronize()
         values, address = host.view(np.uint8), device.data.ptr
         copy_chunks = self._upload_chunks if upload else self._download_chunks
-        size = min(CHUNK_BYTES, -(-len(values) // COPIERS))
+        count = -(-len(values) // CHUNK_BYTES)
+        copiers = min(COPIERS, count)
+        size = -(-len(values) // (copiers * -(-count // copiers)))
         chunks = [
             (values[start : start + size], address + start) for start in range(0, len(values), size)
         ]
-        copiers = [
-            self._copiers.submit(copy_chunks, self._buffer(i), chunks[i::COPIERS])
-            for i in range(COPIERS)
-        ]
-        for copier in copiers:
-            copier.result()
+        self._add_stages(copiers)
+        shares = [chunks[i::copiers] for i in range(copiers)]
+        list(self._copiers.map(copy_chunks, self._stages, shares))
 
     @cached_property
     def _copiers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(COPIERS, "jetpy-copier")
 
-    def _buffer(self, number: int) -> npt.NDArray[np.uint8]:
-        """Return the page-locked buffer of one copying thread."""
-        buffer = self._buffers.get(number)
-        if buffer is None:
+    def _add_stages(self, count: int) -> None:
+        """Have at least `count` stages."""
+        while len(self._stages) < count:
             buffer = importlib.import_module("cupyx").empty_pinned(CHUNK_BYTES, np.uint8)
-            self._buffers[number] = buffer
-        return buffer
+            self._stages.append(Stage(buffer, self.xp.cuda.Stream(non_blocking=True)))
 
-    def _upload_chunks(self, buffer: npt.NDArray[np.uint8], chunks: Sequence[_Chunk]) -> None:
+    def _upload_chunks(self, stage: Stage, chunks: Sequence[_Chunk]) -> None:
         """Copy chunks from the host to the GPU."""
-        runtime = self.xp.cuda.runtime
+        runtime, (buffer, stream) = self.xp.cuda.runtime, stage
         runtime.setDevice(self.device)
-        stream = self.xp.cuda.Stream(non_blocking=True)
         for values, address in chunks:
-            stream.synchronize()
             buffer[: len(values)] = values
             addresses = address, buffer.ctypes.data
             runtime.memcpyAsync(*addresses, len(values), runtime.memcpyHostToDevice, stream.ptr)
-        stream.synchronize()
+            stream.synchronize()
 
-    def _download_chunks(self, buffer: npt.NDArray[np.uint8], chunks: Sequence[_Chunk]) -> None:
+    def _download_chunks(self, stage: Stage, chunks: Sequence[_Chunk]) -> None:
         """Copy chunks from the GPU to the host."""
-        runtime = self.xp.cuda.runtime
+        runtime, (buffer, stream) = self.xp.cuda.runtime, stage
         runtime.setDevice(self.device)
-        stream = self.xp.cuda.Stream(non_blocking=True)
         for values, address in chunks:
             addresses = buffer.ctypes.data, address
             runtime.memcpyAsync(*addresses, len(values), runtime.memcpyDeviceToHost, stream.ptr)

@@ -18,7 +18,7 @@ import pytest
 
 import jetpy
 from jetpy.device.backends import forget_backends, get_backend, kernel_modules
-from jetpy.engines import gpu, index
+from jetpy.engines import gpu, gpu_memory, index
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.cuda import code, engine, kernels, nvrtc
@@ -345,6 +345,38 @@ def test_short_arrays_share_a_staging_buffer(cupy: Cupy) -> None:
     synchronize()
     for array, copy in zip(arrays, copies, strict=True):
         assert np.array_equal(array, copy)
+
+
+# Long arrays
+
+
+@pytest.mark.parametrize("length", [16, 17, 64, 65, 129, 1000])
+def test_long_arrays_are_copied_in_chunks(
+    cupy: Cupy, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    monkeypatch.setattr(gpu_memory, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(gpu_memory, "STAGED_BYTES", 0)
+    monkeypatch.setattr(gpu_memory, "COPIERS", 3)
+    sizes = []
+
+    def copy(to: int, source: int, size: int, kind: int, stream: int) -> None:
+        sizes.append(size)
+        ctypes.memmove(to, source, size)
+
+    runtime = cupy.cuda.runtime
+    runtime.memcpyHostToDevice = runtime.memcpyDeviceToHost = 1
+    runtime.memcpyAsync = copy
+    cupy.empty = lambda n, dtype: np.empty(n, dtype).view(Array)
+    cupy.asarray = cupy.asnumpy = lambda array, out=None: array.copy()
+    memory, array = CudaMemory(0), np.arange(length, dtype=np.int32)
+    there = memory.from_host(array).view(Array)
+    assert np.array_equal(memory.to_host(there), array)
+    into = np.zeros_like(array)
+    memory.to_host(there, into)
+    is_long = array.nbytes > 64
+    assert not is_long or np.array_equal(into, array)
+    assert sum(sizes) == (3 * array.nbytes if is_long else 0)
+    assert max(sizes, default=0) <= 64
 
 
 # Memory that is full
