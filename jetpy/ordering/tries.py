@@ -25,7 +25,7 @@ from jetpy.workloads.ordering.tries import (
     Work,
 )
 
-MAX_BAND = 40_000
+MAX_BAND = 20_000
 """Number of vertices at which the band of a flow ends."""
 MAX_ROOM_ON_GPU = 2**26
 """Maximum capacity of all workers on a GPU for vertices, and for entries: at most 5 GB."""
