@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from jetpy.device.backends import CPU, lease
 from jetpy.device.device_graph import upload, with_required_width
@@ -119,6 +120,8 @@ def symbolic(
 def pattern_graph(matrix: Any, n: int | None, *, symmetrize: bool) -> Graph:
     """Return the graph of a symmetric matrix: an edge for each entry off the diagonal.
 
+    A `Graph` with sorted rows is not checked again.
+
     Raises
     ------
     GraphError
@@ -126,8 +129,17 @@ def pattern_graph(matrix: Any, n: int | None, *, symmetrize: bool) -> Graph:
         `as_graph`.
     """
     flag("symmetrize", symmetrize)
-    graph = as_graph(matrix, n=n, pattern=True if symmetrize else "symmetric", name="matrix")
+    if isinstance(matrix, Graph) and n in (None, matrix.n) and _are_rows_sorted(matrix):
+        ones = np.ones(len(matrix.indices), np.int32)
+        graph = replace(matrix, edge_weights=ones, name="matrix")
+    else:
+        graph = as_graph(matrix, n=n, pattern=True if symmetrize else "symmetric", name="matrix")
     return replace(graph, vertex_weights=np.ones(graph.n, np.int32))
+
+
+def _are_rows_sorted(graph: Graph) -> bool:
+    arrays = graph.edge_weights, graph.indices, graph.indptr
+    return bool(sp.csr_array(arrays, shape=(graph.n, graph.n)).has_canonical_format)
 
 
 def checked_permutation(perm: npt.ArrayLike | None, n: int) -> Permutation:
