@@ -11,6 +11,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.multilevel.projection import project_parts
+from jetpy.ordering.component_search import find_components
 from jetpy.ordering.depth import Depth, Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
@@ -21,7 +22,7 @@ from jetpy.ordering.small_nodes import separate_small, tries_of
 from jetpy.ordering.tries import most_tries
 from jetpy.progress import Progress, no_progress
 from jetpy.workloads.ordering import dissection as kernels
-from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment, Components
+from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment
 
 FEWEST = 8
 """A node with fewer vertices is not divided."""
@@ -210,17 +211,7 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     """
     host, effort = large.host, large.effort
     nodes, n = depth.nodes, depth.nodes.graph.n
-    components = Components(*(host.empty(n) for _ in range(6)))
-    search = {"graph": nodes.graph, "sides": sides, "components": components}
-    starts = host.from_host(nodes.starts)
-    host.run_tasks(len(nodes), kernels.find_components, starts=starts, **search)
-    places = host.empty(n)
-    count = host.scan(n, kernels.list_components, components=components, places=places)
-    firsts = host.to_host(places)[:count]
-    sizes, weights, node = (
-        host.to_host(array)[firsts]
-        for array in (components.sizes, components.weights, components.nodes)
-    )
+    components, firsts, sizes, weights, node = find_components(host, nodes, sides)
     separates = node < 0
     node = np.where(separates, -1 - node, node)
     above = depth.parents.copy()
