@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from jetpy.engines.turns import turn_on_gpu
 from jetpy.lazy import cached_property
 
 CHUNK_BYTES = 1 << 22
-"""Longer arrays are copied to and from the GPU by several threads, in chunks of at most this."""
+"""Several threads copy arrays that are longer than this to and from the GPU, in shorter chunks."""
 COPIERS = min(8, available_threads())
 """Maximum number of these threads."""
 STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
@@ -28,10 +28,10 @@ _Chunk = tuple[npt.NDArray[np.uint8], int]
 """A chunk of an array on the host, and the address of its copy on the GPU."""
 
 
-class Stage(NamedTuple):
+class CopyBuffer(NamedTuple):
     """Page-locked memory for the chunks of one thread, and the stream on which it copies them."""
 
-    buffer: npt.NDArray[np.uint8]
+    memory: npt.NDArray[np.uint8]
     stream: Any
 
 
@@ -56,7 +56,7 @@ class CudaMemory(Memory):
         super().__init__()
         self.xp = importlib.import_module("cupy")
         self.device = device
-        self._stages: list[Stage] = []
+        self._buffers: list[CopyBuffer] = []
         self._staged = 0
         with self.using():
             self.stream = self.xp.cuda.Stream()
@@ -134,7 +134,7 @@ class CudaMemory(Memory):
         """Copy a long array to or from the GPU.
 
         Several threads copy chunks through page-locked memory, because CUDA copies to and from
-        other host memory with a single thread. That takes longer for an array of one chunk.
+        other host memory with a single thread. For an array of one chunk, CUDA is faster.
         """
         self.synchronize()
         values, address = host.view(np.uint8), device.data.ptr
@@ -145,39 +145,45 @@ class CudaMemory(Memory):
         chunks = [
             (values[start : start + size], address + start) for start in range(0, len(values), size)
         ]
-        self._add_stages(copiers)
-        shares = [chunks[i::copiers] for i in range(copiers)]
-        list(self._copiers.map(copy_chunks, self._stages, shares))
+        buffers = self._first_buffers(copiers)
+        copies = [
+            self._copiers.submit(copy_chunks, buffer, chunks[i::copiers])
+            for i, buffer in enumerate(buffers)
+        ]
+        wait(copies)
+        for copy in copies:
+            copy.result()
 
     @cached_property
     def _copiers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(COPIERS, "jetpy-copier")
 
-    def _add_stages(self, count: int) -> None:
-        """Have at least `count` stages."""
-        while len(self._stages) < count:
-            buffer = importlib.import_module("cupyx").empty_pinned(CHUNK_BYTES, np.uint8)
-            self._stages.append(Stage(buffer, self.xp.cuda.Stream(non_blocking=True)))
+    def _first_buffers(self, count: int) -> list[CopyBuffer]:
+        """Return the first `count` buffers; make those that are missing."""
+        while len(self._buffers) < count:
+            memory = importlib.import_module("cupyx").empty_pinned(CHUNK_BYTES, np.uint8)
+            self._buffers.append(CopyBuffer(memory, self.xp.cuda.Stream(non_blocking=True)))
+        return self._buffers[:count]
 
-    def _upload_chunks(self, stage: Stage, chunks: Sequence[_Chunk]) -> None:
+    def _upload_chunks(self, buffer: CopyBuffer, chunks: Sequence[_Chunk]) -> None:
         """Copy chunks from the host to the GPU."""
-        runtime, (buffer, stream) = self.xp.cuda.runtime, stage
+        runtime, (memory, stream) = self.xp.cuda.runtime, buffer
         runtime.setDevice(self.device)
         for values, address in chunks:
-            buffer[: len(values)] = values
-            addresses = address, buffer.ctypes.data
+            memory[: len(values)] = values
+            addresses = address, memory.ctypes.data
             runtime.memcpyAsync(*addresses, len(values), runtime.memcpyHostToDevice, stream.ptr)
             stream.synchronize()
 
-    def _download_chunks(self, stage: Stage, chunks: Sequence[_Chunk]) -> None:
+    def _download_chunks(self, buffer: CopyBuffer, chunks: Sequence[_Chunk]) -> None:
         """Copy chunks from the GPU to the host."""
-        runtime, (buffer, stream) = self.xp.cuda.runtime, stage
+        runtime, (memory, stream) = self.xp.cuda.runtime, buffer
         runtime.setDevice(self.device)
         for values, address in chunks:
-            addresses = buffer.ctypes.data, address
+            addresses = memory.ctypes.data, address
             runtime.memcpyAsync(*addresses, len(values), runtime.memcpyDeviceToHost, stream.ptr)
             stream.synchronize()
-            values[:] = buffer[: len(values)]
+            values[:] = memory[: len(values)]
 
     def dual_view(self, n: int) -> DualView:
         """Return a dual view; its host array is page-locked, so that copies are asynchronous."""

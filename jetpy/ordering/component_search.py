@@ -8,12 +8,12 @@ import numpy as np
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-from jetpy.ordering.depth import Nodes, Numbers
+from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.workloads.ordering import component_search as kernels
 from jetpy.workloads.ordering.component_search import OPEN, Components, Progress
 
 WIDE = 1000
-"""Number of vertices from which on all threads visit a level of a search, if it is the only one."""
+"""Minimum number of vertices of a level that all threads visit, if a depth has only one search."""
 
 
 class Found(NamedTuple):
@@ -23,17 +23,17 @@ class Found(NamedTuple):
     ----------
     components : Components
         On the host.
-    firsts, sizes, weights : integers, shape (components,)
+    firsts, sizes, weights : int32, shape (components,)
         First place of each, number of vertices, and weight.
     nodes : int32, shape (components,)
         The node of each, or -1 - node for its separator.
     """
 
     components: Components
-    firsts: Numbers
-    sizes: Numbers
-    weights: Numbers
-    nodes: Numbers
+    firsts: Vertices
+    sizes: Vertices
+    weights: Vertices
+    nodes: Vertices
 
 
 def find_components(host: Backend, nodes: Nodes, sides: Array) -> Found:

@@ -239,7 +239,7 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     return Depth(Nodes(here, starts, own_weights, seeds, there), vertices, above[own])
 
 
-def _distinct(values: Numbers) -> tuple[Numbers, Numbers]:
+def _distinct(values: Vertices) -> tuple[Vertices, Numbers]:
     """Return the distinct values of an ascending array, and the index of each value in them."""
     is_first = np.append(True, values[1:] != values[:-1])[: len(values)]
     return values[is_first], np.cumsum(is_first) - 1

@@ -77,7 +77,8 @@ def symbolic(
     Parameters
     ----------
     matrix : sparse matrix, path, `Graph`, or other input of `as_graph`
-        Only the positions of its entries matter. The diagonal does not; it counts as full.
+        Only the positions of its entries matter. The diagonal does not; it counts as full. A
+        `Graph` is trusted: it may not be checked again.
     perm : integers, shape (n,), optional
         The order of elimination: row ``perm[0]`` comes first. The factor is that of
         ``matrix[perm][:, perm]`` in NumPy's notation. By default, the rows keep their order.
@@ -120,8 +121,6 @@ def symbolic(
 def pattern_graph(matrix: Any, n: int | None, *, symmetrize: bool) -> Graph:
     """Return the graph of a symmetric matrix: an edge for each entry off the diagonal.
 
-    A `Graph` with sorted rows is not checked again.
-
     Raises
     ------
     GraphError
@@ -129,17 +128,21 @@ def pattern_graph(matrix: Any, n: int | None, *, symmetrize: bool) -> Graph:
         `as_graph`.
     """
     flag("symmetrize", symmetrize)
-    if isinstance(matrix, Graph) and n in (None, matrix.n) and _are_rows_sorted(matrix):
-        ones = np.ones(len(matrix.indices), np.int32)
-        graph = replace(matrix, edge_weights=ones, name="matrix")
-    else:
+    graph = None
+    if isinstance(matrix, Graph) and n is None and not symmetrize:
+        graph = _pattern_of_graph(matrix)
+    if graph is None:
         graph = as_graph(matrix, n=n, pattern=True if symmetrize else "symmetric", name="matrix")
     return replace(graph, vertex_weights=np.ones(graph.n, np.int32))
 
 
-def _are_rows_sorted(graph: Graph) -> bool:
-    arrays = graph.edge_weights, graph.indices, graph.indptr
-    return bool(sp.csr_array(arrays, shape=(graph.n, graph.n)).has_canonical_format)
+def _pattern_of_graph(graph: Graph) -> Graph | None:
+    """Return a graph with edges of weight 1, or None if its rows are not sorted int32 arrays."""
+    if any(getattr(array, "dtype", None) != np.int32 for array in (graph.indptr, graph.indices)):
+        return None
+    ones = np.ones(len(graph.indices), np.int32)
+    rows = sp.csr_array((ones, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    return replace(graph, edge_weights=ones) if rows.has_canonical_format else None
 
 
 def checked_permutation(perm: npt.ArrayLike | None, n: int) -> Permutation:

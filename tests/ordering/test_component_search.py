@@ -35,15 +35,13 @@ def joined(graphs: list[Graph]) -> Graph:
     return Graph(*arrays, np.ones(len(indices), np.int32), weights)
 
 
-def search(
-    graphs: list[Graph], sides: Array, threads: int, wide: int, backend: str = "cpu"
-) -> Found:
+def search(graphs: list[Graph], sides: Array, threads: int, wide: int) -> Found:
     graph = joined(graphs)
     count = len(graphs)
     starts = np.cumsum([0, *(one.n for one in graphs)])
     with (
         pytest.MonkeyPatch.context() as patch,
-        lease(backend, threads) as host,
+        lease("cpu", threads) as host,
         host.using(),
     ):
         patch.setattr(component_search, "WIDE", wide)
@@ -119,3 +117,12 @@ def test_all_threads_visit_wide_levels(wide: int, threads: int) -> None:
     sides[graph.coordinates[:, 0] > 0.3] = 1
     sides[abs(graph.coordinates[:, 0] - 0.3) < 0.02] = SEPARATOR
     check([graph], sides, search([graph], sides, threads, wide))
+
+
+def test_the_claim_from_the_lowest_place_holds() -> None:
+    """Levels of several thousand vertices are shared by three threads."""
+    graph = random_graph(20_000, 60_000, seed=1)
+    sides = np.zeros(graph.n, np.int32)
+    sides[::50] = SEPARATOR
+    for _ in range(10):
+        check([graph], sides, search([graph], sides, 3, 600))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy import GraphError, OptionError, generators
+from jetpy import GraphError, OptionError, as_graph, generators
 from jetpy.device.backends import lease
-from jetpy.ordering import separator_tree
+from jetpy.ordering import separator_tree, symbolic
 from jetpy.ordering.symbolic import elimination_tree
+from tests.graphs import assert_same_graph
 from tests.ordering.dissections import dissected, expanded, random_graph
 
 WRONG = {
@@ -165,3 +167,23 @@ def test_path_of_a_million_columns_takes_no_recursion() -> None:
     n = 1_000_000
     found = jetpy.symbolic(generators.grid(1, n))
     assert (found.fill, found.height) == (2 * n - 1, n)
+
+
+def test_a_graph_is_a_pattern_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorted rows are not checked again; others are sorted."""
+    graph = replace(generators.delaunay(50), name="net")
+    graph = replace(graph, edge_weights=np.arange(1, len(graph.indices) + 1, dtype=np.int32))
+    backwards = np.concatenate([graph.indices[a:b][::-1] for a, b in pairwise(graph.indptr)])
+    unsorted = replace(graph, indices=backwards)
+    wide = replace(graph, indices=graph.indices.astype(np.int64))
+    checked: list[object] = []
+    monkeypatch.setattr(
+        symbolic, "as_graph", lambda data, **rules: checked.append(data) or as_graph(data, **rules)
+    )
+    for one in (graph, unsorted, wide):
+        found = symbolic.pattern_graph(one, None, symmetrize=False)
+        assert_same_graph(found, replace(graph, edge_weights=np.ones_like(graph.indices)))
+        assert found.name == "net"
+    assert [id(data) for data in checked] == [id(unsorted), id(wide)]
+    with pytest.raises(OptionError):
+        jetpy.symbolic(graph, n=50.0)

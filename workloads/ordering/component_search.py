@@ -1,8 +1,8 @@
-"""Searches for the components of nodes, whose order is that of one breadth-first search for each.
+"""Breadth-first searches for the components of nodes.
 
 A search visits vertices in the order of their places. Each visited vertex claims its neighbours,
-and they get the next places. One index searches a node. Wide levels of a search can be visited by
-all threads instead: the first of the claims for a vertex holds, so that the places are the same.
+and they get the next places. One index searches a node. All threads can visit a wide level instead:
+the claim from the lowest place holds, so the places are the same.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Components:
     The first place of a component, or of a separator, has its size and node.
     """
 
-    claims: pk.View1D[pk.int32]  # place from which a search has reached a vertex
+    claims: pk.View1D[pk.int32]  # place from which a search has reached a vertex; FOUND, OPEN
     order: pk.View1D[pk.int32]  # the vertex in each place
     firsts: pk.View1D[pk.int32]  # first place of the component of each place
     sizes: pk.View1D[pk.int32]  # number of vertices; 0 in other places
@@ -59,7 +59,7 @@ def begin_searches(v: int, sides: pk.View1D[pk.int32], components: Components):
 
 @pk.function
 def place_vertex(v: int, place: int, first: int, components: Components):
-    """Give a vertex of a component the next place."""
+    """Give a vertex a place in the component, or separator, that begins at `first`."""
     components.order[place] = v
     components.firsts[place] = first
 
@@ -90,7 +90,7 @@ def find_components(
     progress: pk.View1D[pk.int64],
     components: Components,
 ):
-    """Continue the search in a node until it ends, or until a level has `wide` vertices."""
+    """Continue the search in a node until it ends, or until a level has `wide` vertices or more."""
     row: int = node * Progress.COUNT
     end: int = starts[node + 1]
     root: int = progress[row + Progress.ROOT]
@@ -112,7 +112,7 @@ def find_components(
                 components.sizes[first] = last - first
                 components.nodes[first] = node
                 first = last
-            while root < end and components.claims[root] <= end:
+            while root < end and components.claims[root] < OPEN - 1:
                 root += 1
             if root < end:
                 components.claims[root] = FOUND

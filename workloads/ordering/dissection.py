@@ -1,4 +1,4 @@
-"""Nested dissection: what happens to the components that the separators of a depth leave.
+"""Nested dissection: the components of a depth become leaves, or nodes of the next depth.
 
 A node is a connected part of the graph without the separators found so far. The nodes of a depth
 are one graph, in which the vertices of a node have consecutive numbers.

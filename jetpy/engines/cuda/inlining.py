@@ -1,7 +1,7 @@
-"""Which device functions stay functions: those that would make a kernel much longer inlined.
+"""Selects device functions that NVRTC must not inline, because they would make kernels much longer.
 
-A kernel that refines a graph on one thread changes a heap in a hundred places. Inlined in all of
-them, the functions of the heap take most of the time of the compiler.
+A kernel that refines a graph on one thread changes a heap in a hundred places. If all of these
+calls are inlined, the functions of the heap take most of the time of the compiler.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from collections.abc import Collection
 from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.tree import Call, Statement, nodes
 
-MOST_STATEMENTS = 700
-"""Maximum number of statements of all copies of a function in one kernel, with its callees."""
+MAX_STATEMENTS = 700
+"""Maximum number of statements of a function in one kernel if all calls were inlined."""
 SHORT = 9
 """Functions with fewer statements are always inlined."""
 
 
-def functions_to_call(workunits: Collection[Definition]) -> set[Definition]:
-    """Return the device functions that the workunits of a module call; others are inlined.
-
-    A function is inlined or called in all of them.
-    """
+def not_inlined(workunits: Collection[Definition]) -> set[Definition]:
+    """Return the device functions of a module that are not inlined, in any of its workunits."""
     definitions = with_callees(workunits)
     calls = {one: _calls(one) for one in definitions}
     statements = {one: _statements(one) for one in definitions}
@@ -39,7 +36,7 @@ def functions_to_call(workunits: Collection[Definition]) -> set[Definition]:
             if (
                 copies[one] > 1
                 and statements[one] >= SHORT
-                and copies[one] * inlined[one] > MOST_STATEMENTS
+                and copies[one] * inlined[one] > MAX_STATEMENTS
             ):
                 found.add(one)
     return found

@@ -6,7 +6,7 @@ from functools import cache
 from types import ModuleType
 
 from jetpy.engines.cuda import templates
-from jetpy.engines.cuda.inlining import functions_to_call
+from jetpy.engines.cuda.inlining import not_inlined
 from jetpy.kernel_language import Kind, View, Width
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
 from jetpy.kernel_language.definition import Definition, with_callees
@@ -26,7 +26,7 @@ def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     The result is cached; later changes of the file have no effect.
     """
     own = read_workunits(module, width).values()
-    called = functions_to_call(own)
+    called = not_inlined(own)
     functions = [print_function(one, inlined=one not in called) for one in with_callees(own)]
     return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 

@@ -357,26 +357,45 @@ def test_long_arrays_are_copied_in_chunks(
     monkeypatch.setattr(gpu_memory, "CHUNK_BYTES", 64)
     monkeypatch.setattr(gpu_memory, "STAGED_BYTES", 0)
     monkeypatch.setattr(gpu_memory, "COPIERS", 3)
-    sizes = []
+    sizes, due = [], {}
+
+    class LateStream(Stream):
+        """A stream whose copies happen at the next synchronisation."""
+
+        @property
+        def ptr(self) -> int:
+            return id(self)
+
+        def synchronize(self) -> None:
+            for copied in due.pop(self.ptr, []):
+                ctypes.memmove(*copied)
 
     def copy(to: int, source: int, size: int, kind: int, stream: int) -> None:
         sizes.append(size)
-        ctypes.memmove(to, source, size)
+        due.setdefault(stream, []).append((to, source, size))
 
     runtime = cupy.cuda.runtime
+    cupy.cuda.Stream = LateStream
     runtime.memcpyHostToDevice = runtime.memcpyDeviceToHost = 1
     runtime.memcpyAsync = copy
     cupy.empty = lambda n, dtype: np.empty(n, dtype).view(Array)
     cupy.asarray = cupy.asnumpy = lambda array, out=None: array.copy()
     memory, array = CudaMemory(0), np.arange(length, dtype=np.int32)
+    waits: list[str] = []
+    monkeypatch.setattr(memory, "synchronize", lambda: waits.append("all launches"))
     there = memory.from_host(array).view(Array)
+    buffers = [*memory._buffers]
     assert np.array_equal(memory.to_host(there), array)
     into = np.zeros_like(array)
     memory.to_host(there, into)
     is_long = array.nbytes > 64
     assert not is_long or np.array_equal(into, array)
+    assert len(waits) == (3 if is_long else 0)
+    assert not due
     assert sum(sizes) == (3 * array.nbytes if is_long else 0)
     assert max(sizes, default=0) <= 64
+    assert len(buffers) == (min(3, -(-array.nbytes // 64)) if is_long else 0)
+    assert all(one is other for one, other in zip(buffers, memory._buffers, strict=True))
 
 
 # Memory that is full

@@ -1,4 +1,4 @@
-"""Which device functions of a module are called instead of inlined."""
+"""Device functions that NVRTC must not inline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jetpy.engines.cuda import inlining
-from jetpy.engines.cuda.inlining import functions_to_call
+from jetpy.engines.cuda.inlining import not_inlined
 from jetpy.engines.cuda.source import source
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.reading import read_workunits
@@ -72,25 +72,28 @@ def run_long(i: int, a: pk.View1D[pk.int32]):
 def test_functions_with_long_copies_are_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, short: int, called: set[str]
 ) -> None:
-    """In `run`, there are 2 copies of `middle`, with 4 + 2 * 4 + 2 * 1 statements each."""
-    monkeypatch.setattr(inlining, "MOST_STATEMENTS", most)
+    """With all calls inlined, `run` has 2 copies of `middle`, 4 of `long` and 4 of `short`.
+
+    They have 4 + 2 * 4 + 2 * 1, 4 and 1 statements.
+    """
+    monkeypatch.setattr(inlining, "MAX_STATEMENTS", most)
     monkeypatch.setattr(inlining, "SHORT", short)
     workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
-    assert {one.name for one in functions_to_call(list(workunits))} == called
+    assert {one.name for one in not_inlined(list(workunits))} == called
 
 
 def test_a_function_with_one_copy_is_inlined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inlining, "MOST_STATEMENTS", 0)
+    monkeypatch.setattr(inlining, "MAX_STATEMENTS", 0)
     monkeypatch.setattr(inlining, "SHORT", 0)
     workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch))
-    assert not functions_to_call([workunits["run_long"]])
-    assert "outer" not in {one.name for one in functions_to_call([workunits["run"]])}
+    assert not not_inlined([workunits["run_long"]])
+    assert "outer" not in {one.name for one in not_inlined([workunits["run"]])}
 
 
 def test_kernels_of_one_thread_call_functions_and_parallel_kernels_inline_them() -> None:
-    called = functions_to_call(read_workunits(tries).values())
+    called = not_inlined(read_workunits(tries).values())
     assert {"sink", "enqueue"} <= {one.name for one in called}
     text = source(tries, Width.NARROW)
     assert text.count("__noinline__") == len(called)
