@@ -39,9 +39,9 @@ _ATOMICS = {
 }
 
 
-def print_function(definition: Definition, *, exported: bool = False) -> str:
-    """Return the IR of one definition; callers inline it unless it is exported."""
-    return _Function(definition).text(exported=exported)
+def print_function(definition: Definition, *, exported: bool = False, inlined: bool = True) -> str:
+    """Return the IR of one definition, exported or else either inlined or never."""
+    return _Function(definition).text(exported, inlined)
 
 
 def type_of(kind: str | View) -> str:
@@ -64,14 +64,15 @@ class _Function:
         self._sums_up = definition.kind in (Kind.REDUCE, Kind.SCAN)
         self._result = "int64" if self._sums_up else definition.returns or "none"
 
-    def text(self, *, exported: bool) -> str:
+    def text(self, exported: bool, inlined: bool) -> str:
         definition = self._definition
         self._keep_parameters()
         if self._block(definition.body):
             self._return(None)
         given = [f"{type_of(kind)} %p.{name}" for name, kind in definition.parameters.items()]
         signature = f"{TYPES[self._result]} @{definition.name}({', '.join(given)})"
-        before, after = ("", "nounwind") if exported else ("internal ", "alwaysinline nounwind")
+        before = "" if exported else "internal "
+        after = "nounwind" if exported else f"{'always' if inlined else 'no'}inline nounwind"
         return "\n".join([f"define {before}{signature} {after} {{", "entry:", *self._lines, "}\n"])
 
     def _keep_parameters(self) -> None:

@@ -6,10 +6,10 @@ from functools import cache
 from types import ModuleType
 
 from jetpy.engines.cuda import templates
-from jetpy.engines.cuda.inlining import not_inlined
 from jetpy.kernel_language import Kind, View, Width
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
 from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.inlining import not_inlined
 from jetpy.kernel_language.reading import read_workunits
 
 _KERNELS = {
@@ -19,6 +19,10 @@ _KERNELS = {
 }
 
 
+MAX_STATEMENTS = 700
+"""Limit for `not_inlined`; NVRTC takes long for long kernels."""
+
+
 @cache
 def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     """Return the CUDA C of a module.
@@ -26,7 +30,7 @@ def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     The result is cached; later changes of the file have no effect.
     """
     own = read_workunits(module, width).values()
-    called = not_inlined(own)
+    called = not_inlined(own, MAX_STATEMENTS)
     functions = [print_function(one, inlined=one not in called) for one in with_callees(own)]
     return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 

@@ -1,4 +1,4 @@
-"""Selects device functions that NVRTC must not inline, because they would make kernels much longer.
+"""Selects device functions that compilers must not inline: they would make kernels much longer.
 
 A kernel that refines a graph on one thread changes a heap in a hundred places. If all of these
 calls are inlined, the functions of the heap take most of the time of the compiler.
@@ -12,14 +12,16 @@ from collections.abc import Collection
 from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.tree import Call, Statement, nodes
 
-MAX_STATEMENTS = 700
-"""Maximum number of statements of a function in one kernel if all calls were inlined."""
 SHORT = 9
 """Functions with fewer statements are always inlined."""
 
 
-def not_inlined(workunits: Collection[Definition]) -> set[Definition]:
-    """Return the device functions of a module that are not inlined, in any of its workunits."""
+def not_inlined(workunits: Collection[Definition], max_statements: int) -> set[Definition]:
+    """Return the device functions of a module that are not inlined, in any of its workunits.
+
+    `max_statements` is the maximum number of statements that a function with several copies may
+    have in one kernel if all calls are inlined.
+    """
     definitions = with_callees(workunits)
     calls = {one: _calls(one) for one in definitions}
     statements = {one: _statements(one) for one in definitions}
@@ -36,7 +38,7 @@ def not_inlined(workunits: Collection[Definition]) -> set[Definition]:
             if (
                 copies[one] > 1
                 and statements[one] >= SHORT
-                and copies[one] * inlined[one] > MAX_STATEMENTS
+                and copies[one] * inlined[one] > max_statements
             ):
                 found.add(one)
     return found

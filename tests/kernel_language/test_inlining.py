@@ -1,4 +1,4 @@
-"""Device functions that NVRTC must not inline."""
+"""Device functions that compilers must not inline."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.engines.cuda import inlining
-from jetpy.engines.cuda.inlining import not_inlined
-from jetpy.engines.cuda.source import source
-from jetpy.kernel_language import Width
+from jetpy.engines.cuda.source import MAX_STATEMENTS, source
+from jetpy.kernel_language import Width, inlining
+from jetpy.kernel_language.inlining import not_inlined
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads.ordering import tries
 from jetpy.workloads.refinement import independent_set, jetlp, moves
@@ -76,25 +75,23 @@ def test_functions_with_long_copies_are_called(
 
     They have 4 + 2 * 4 + 2 * 1, 4 and 1 statements.
     """
-    monkeypatch.setattr(inlining, "MAX_STATEMENTS", most)
     monkeypatch.setattr(inlining, "SHORT", short)
     workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
-    assert {one.name for one in not_inlined(list(workunits))} == called
+    assert {one.name for one in not_inlined(list(workunits), most)} == called
 
 
 def test_a_function_with_one_copy_is_inlined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inlining, "MAX_STATEMENTS", 0)
     monkeypatch.setattr(inlining, "SHORT", 0)
     workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch))
-    assert not not_inlined([workunits["run_long"]])
-    assert "outer" not in {one.name for one in not_inlined([workunits["run"]])}
+    assert not not_inlined([workunits["run_long"]], 0)
+    assert "outer" not in {one.name for one in not_inlined([workunits["run"]], 0)}
 
 
 def test_kernels_of_one_thread_call_functions_and_parallel_kernels_inline_them() -> None:
-    called = not_inlined(read_workunits(tries).values())
-    assert {"sink", "enqueue"} <= {one.name for one in called}
+    called = not_inlined(read_workunits(tries).values(), MAX_STATEMENTS)
+    assert {"enqueue", "move_to"} <= {one.name for one in called}
     text = source(tries, Width.NARROW)
     assert text.count("__noinline__") == len(called)
     for module in (independent_set, jetlp, moves):
