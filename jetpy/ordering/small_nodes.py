@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import carry_graph
 from jetpy.engines.base import Array, Backend
@@ -36,7 +37,7 @@ def separate_small(
     np.copyto(sides, backend.to_host(found), where=nodes.members(chosen[there]))
 
 
-def _gpu_nodes(backend: Backend, tries: Tries) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _gpu_nodes(backend: Backend, tries: Tries) -> npt.NDArray[np.bool_]:
     """Return which nodes a GPU takes."""
     vertices, entries = tries.sizes
     sizes = (vertices + entries) // SIZE_OF_VERTEX

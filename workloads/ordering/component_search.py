@@ -80,6 +80,17 @@ def visit(place: int, first: int, last: int, own: int, graph: Graph, components:
     return free
 
 
+@pk.function
+def keep_progress(
+    row: int, root: int, first: int, head: int, last: int, progress: pk.View1D[pk.int64]
+):
+    """Store the progress of a search that pauses or ends."""
+    progress[row + Progress.ROOT] = root
+    progress[row + Progress.FIRST] = first
+    progress[row + Progress.HEAD] = head
+    progress[row + Progress.LAST] = last
+
+
 @pk.workunit
 def find_components(
     node: int,
@@ -97,33 +108,28 @@ def find_components(
     first: int = progress[row + Progress.FIRST]
     head: int = progress[row + Progress.HEAD]
     last: int = progress[row + Progress.LAST]
-    pauses: bool = False
-    while root < end and not pauses:
-        while head < last and not pauses:
+    while root < end:
+        while head < last:
+            if last - head >= wide:
+                keep_progress(row, root, first, head, last, progress)
+                return
+            own: int = OPEN - sides[components.order[first]]
             level_end: int = last
-            pauses = last - head >= wide
-            if not pauses:
-                own: int = OPEN - sides[components.order[first]]
-                while head < level_end:
-                    last = visit(head, first, last, own, graph, components)
-                    head += 1
-        if not pauses:
-            if last > first:
-                components.sizes[first] = last - first
-                components.nodes[first] = node
-                first = last
-            while root < end and components.claims[root] < OPEN - 1:
-                root += 1
-            if root < end:
-                components.claims[root] = FOUND
-                place_vertex(root, last, first, components)
-                last += 1
-    progress[row + Progress.ROOT] = root
-    progress[row + Progress.FIRST] = first
-    progress[row + Progress.HEAD] = head
-    progress[row + Progress.LAST] = last
-    if not pauses:
-        place_separator(node, first, starts[node], end, sides, components)
+            while head < level_end:
+                last = visit(head, first, last, own, graph, components)
+                head += 1
+        if last > first:
+            components.sizes[first] = last - first
+            components.nodes[first] = node
+            first = last
+        while root < end and components.claims[root] < OPEN - 1:
+            root += 1
+        if root < end:
+            components.claims[root] = FOUND
+            place_vertex(root, last, first, components)
+            last += 1
+    keep_progress(row, root, first, head, last, progress)
+    place_separator(node, first, starts[node], end, sides, components)
 
 
 @pk.function

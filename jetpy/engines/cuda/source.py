@@ -12,15 +12,13 @@ from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.inlining import not_inlined
 from jetpy.kernel_language.reading import read_workunits
 
+MAX_STATEMENTS = 700
+"""Limit for `not_inlined`; NVRTC takes long for long kernels."""
 _KERNELS = {
     Kind.FOR: templates.FOR,
     Kind.REDUCE: templates.REDUCE,
     Kind.SCAN: templates.SCAN,
 }
-
-
-MAX_STATEMENTS = 700
-"""Limit for `not_inlined`; NVRTC takes long for long kernels."""
 
 
 @cache
