@@ -39,8 +39,11 @@ def partition_many(
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: Iterable[int | None] | None = None,
-    imbalance: float | Sequence[float] = 0.03,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: Iterable[npt.ArrayLike | None] | None = None,
     home: Iterable[npt.ArrayLike | None] | None = None,
@@ -78,8 +81,8 @@ def partition_many(
         As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.
-    weight, node_weight, imbalance, large_imbalance, targets, migration, objective, connected
-    preset, coarsening, refinement, options, generations, time_limit, backend, device, repair
+    weight, node_weight, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights
+    targets, migration, objective, connected, preset, coarsening, refinement, options, generations, time_limit, backend, device, repair
     pattern, scale, profile
         As for `partition`, for all graphs.
     threads : int, optional
@@ -160,6 +163,9 @@ def partition_many(
                 **of_runs[i],
                 imbalance=imbalance,
                 large_imbalance=large_imbalance,
+                lower_imbalance=lower_imbalance,
+                min_weights=min_weights,
+                max_weights=max_weights,
                 targets=targets,
                 migration=migration,
                 objective=objective,

@@ -11,6 +11,7 @@ from jetpy import choices
 from jetpy.api.request import make_request, split_weights
 from jetpy.api.run import Execution, run
 from jetpy.io.graphs import as_graph
+from jetpy.problem.bounds import Bounds
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import Options
 from jetpy.progress import ProgressOption
@@ -26,8 +27,11 @@ def partition(
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float | Sequence[float] = 0.03,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
     home: npt.ArrayLike | None = None,
@@ -70,11 +74,18 @@ def partition(
         SC 1998.
     edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
-    imbalance : float, or sequence of c floats
+    imbalance : float, or sequence of c floats, optional
         A part may weigh at most floor((1 + imbalance) * ceil(W / k)), where W is the total vertex
-        weight. jetpy keeps this limit whenever greedy packing can (heaviest vertex first, into the
+        weight; 0.03 by default. jetpy keeps this limit whenever greedy packing can (heaviest vertex first, into the
         lightest part). Otherwise the result is the most balanced partition found, and `feasible`
         is false. Limits are exact: 1 - 0.9 means 1/10.
+    lower_imbalance : float, optional
+        A part must weigh at least ceil((1 - lower_imbalance) * share), where share is W / k or, with
+        targets, its exact share of W; in 0..1. By default parts have no minimum weight.
+    min_weights, max_weights : int, or array of int, shape (k,) or (k, c), optional
+        Minimum and maximum weight of each part, absolute, one number for all parts or one for each;
+        shape (k, c) for c weights per vertex. They replace the limit of the default imbalance. If
+        `imbalance`, `targets` or `lower_imbalance` are given, too, the tighter limit holds.
     targets : array of numbers, shape (k,), optional
         Relative weights of the parts: with [2, 1, 1, 1], the first part is twice as heavy as each
         of the others. The share of each part in W, rounded up, then replaces ceil(W / k), and
@@ -155,7 +166,7 @@ def partition(
     GraphError
         If `graph` is not a valid graph.
     OptionError
-        If an option is out of range or unknown.
+        If an option is out of range or unknown, or no weights of parts can keep the limits.
     BackendError
         If the back end does not work on this machine. If the memory of the GPU is full, this is an
         `OutOfMemoryError`.
@@ -185,6 +196,7 @@ def partition(
         several_weights=several_weights,
         imbalance=imbalance,
         large_imbalance=large_imbalance,
+        bounds=Bounds(min_weights, max_weights, lower_imbalance),
         targets=targets,
         fixed=fixed,
         home=home,
@@ -219,8 +231,11 @@ def refine(
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
     objective: choices.Objective = "cut",
@@ -246,7 +261,8 @@ def refine(
 
     Parameters
     ----------
-    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, targets, objective
+    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, lower_imbalance
+    min_weights, max_weights, targets, objective
     seed, preset, options, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     vertex_weights : array of int, shape (n,), optional
@@ -285,6 +301,7 @@ def refine(
         int(given.max(initial=0)) + 1 if k is None else k,
         imbalance=imbalance,
         large_imbalance=large_imbalance,
+        bounds=Bounds(min_weights, max_weights, lower_imbalance),
         targets=targets,
         fixed=fixed,
         objective=objective,

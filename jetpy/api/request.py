@@ -16,6 +16,7 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
+from jetpy.problem.bounds import DEFAULT_IMBALANCE, NO_BOUNDS, Bounds, bounded
 from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, Options, choose_effort
 from jetpy.problem.presets import choose, name_of
@@ -94,8 +95,9 @@ def make_request(
     k: int,
     *,
     several_weights: npt.ArrayLike | None = None,
-    imbalance: float | Sequence[float],
+    imbalance: float | Sequence[float] | None,
     large_imbalance: bool,
+    bounds: Bounds = NO_BOUNDS,
     targets: npt.ArrayLike | None,
     fixed: npt.ArrayLike | None,
     home: npt.ArrayLike | None = None,
@@ -119,6 +121,8 @@ def make_request(
     k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
     preset, coarsening, refinement, options, generations, time_limit
         As for `jetpy.partition`.
+    bounds : Bounds
+        The options min_weights, max_weights and lower_imbalance of `jetpy.partition`.
     several_weights : array of int, shape (n, c), optional
         Several weights per vertex, instead of the weights of `graph`.
     fill : bool
@@ -136,16 +140,20 @@ def make_request(
         weights = checked_weights(several_weights, graph.n)
         graph = replace(graph, vertex_weights=in_one(weights))
     kinds = 1 if weights is None else weights.shape[1]
-    imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
+    usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
+    imbalances = checked_imbalances(usual, kinds, large=large_imbalance)
     shared = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
     chosen = choose(preset, coarsening, refinement, options)
     effort = choose_effort(chosen, generations, time_limit)
     problem = shared.problem(graph.total_vertex_weight, targets, fill=fill)
     problem = replace(problem, options=chosen)
+    keeps_imbalance = imbalance is not None or targets is not None
     several = None
     if weights is not None:
         check_small(graph, "partition with several vertex weights")
         several = pose_several(weights, imbalances, problem.shares)
+    else:
+        problem = bounded(problem, bounds, keeps_imbalance=keeps_imbalance)
     one_of(get_args(choices.Objective), "objective", objective)
     _check_combination(
         graph, objective, several=several is not None, home=home is not None, connected=connected
