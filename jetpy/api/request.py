@@ -13,6 +13,7 @@ from jetpy import choices
 from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.levels import contract
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
@@ -21,8 +22,10 @@ from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, Options, choose_effort
 from jetpy.problem.presets import choose, name_of
 from jetpy.problem.problem import Problem, RunOptions, checked_imbalances, divided
+from jetpy.problem.together import Groups, check_together
 
 if TYPE_CHECKING:
+    from jetpy.constraints.together import TogetherSolver
     from jetpy.problem.multiconstraint import MultiConstraint
 
 
@@ -44,6 +47,8 @@ class Request:
         Fixed vertices and homes, if there are any.
     several : MultiConstraint or None
         The weights, if each vertex has several; `graph` then has a combined weight.
+    groups : Groups or None
+        Groups of vertices that must share a part, if there are any.
     """
 
     graph: Graph
@@ -54,10 +59,13 @@ class Request:
     connected: bool = False
     places: FixedVertices | None = None
     several: MultiConstraint | None = None
+    groups: Groups | None = None
 
     @property
     def solver(self) -> Solver:
         """The solver that partitions the graph."""
+        if self.groups is not None:
+            return self._together(self.groups, self._contracted.solver)
         if self.several is None or not 1 < self.problem.k < self.graph.n:
             return self.refining_solver
         from jetpy.constraints.multiconstraint import MultiConstraintSolver
@@ -71,6 +79,8 @@ class Request:
 
         Constraints work on the host, which divides the weights by their common divisor first.
         """
+        if self.groups is not None:
+            return self._together(self.groups, self._contracted.refining_solver)
         graph, problem = self.graph, self.problem
         places = None if problem.k == 1 else self.places
         if self.several is None and (
@@ -89,6 +99,24 @@ class Request:
             )
         return _cut_solver(graph, problem, places)
 
+    @cached_property
+    def _contracted(self) -> Request:
+        """The request for the graph in which each group is one vertex."""
+        groups, places, several = self.groups, self.places, self.several
+        assert groups is not None
+        if places is not None:
+            places = groups.of_places(places, self.graph.vertex_weights)
+        if several is not None:
+            several = several.coarsened(groups.coarse_of, groups.n)
+        graph = contract(self.graph, groups.coarse_of, groups.n, self.graph.name)
+        return replace(self, graph=graph, places=places, several=several, groups=None)
+
+    def _together(self, groups: Groups, solver: Any) -> TogetherSolver:
+        from jetpy.constraints.together import TogetherSolver
+
+        k, connected = self.problem.k, self.connected
+        return TogetherSolver(self.graph, groups, solver, k, connected=connected)
+
 
 def make_request(
     graph: Graph,
@@ -102,6 +130,7 @@ def make_request(
     fixed: npt.ArrayLike | None,
     home: npt.ArrayLike | None = None,
     migration: float = 0.0,
+    together: npt.ArrayLike | None = None,
     objective: str,
     connected: bool,
     seed: int,
@@ -118,8 +147,8 @@ def make_request(
     Parameters
     ----------
     graph : Graph
-    k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
-    preset, coarsening, refinement, options, generations, time_limit
+    k, imbalance, large_imbalance, targets, fixed, home, migration, together, objective, connected
+    seed, preset, coarsening, refinement, options, generations, time_limit
         As for `jetpy.partition`.
     bounds : Bounds
         The options min_weights, max_weights and lower_imbalance of `jetpy.partition`.
@@ -159,8 +188,12 @@ def make_request(
         graph, objective, several=several is not None, home=home is not None, connected=connected
     )
     places = check_fixed(graph.n, problem.k, fixed, home, migration)
+    groups = check_together(together, graph.n)
+    if groups is not None:
+        limited = (graph.vertex_weights, problem) if several is None else (several.weights, several)
+        groups.check_weights(limited[0], limited[1].limits, places)
     name = name_of(preset, options)
-    return Request(graph, problem, name, effort, objective, connected, places, several)
+    return Request(graph, problem, name, effort, objective, connected, places, several, groups)
 
 
 def split_weights(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number
-from jetpy.problem.limits import limits_of, lower_limits_of
+from jetpy.problem.limits import lower_limits_of
 from jetpy.problem.problem import Problem
 from jetpy.problem.targets import MAX_SHARES, Shares
 
@@ -141,7 +141,7 @@ def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
         raise OptionError(
             f"{name} is {values[wrong][0]} for part {p}; weights must be integers from 0 on"
         )
-    return np.minimum(values, total).astype(np.int64)
+    return np.asarray(np.minimum(values, total), np.int64)
 
 
 def _with_limits(problem: Problem, lower: Limits, upper: Limits) -> Problem:
@@ -160,9 +160,7 @@ def _with_limits(problem: Problem, lower: Limits, upper: Limits) -> Problem:
     shares, ideals = problem.shares, problem.ideals
     if ((ideals < lower) | (ideals > upper)).any():
         shares = _shares_within(problem.total, shares, lower, upper)
-    return replace(
-        changed, targets=shares, part_lower_limits=lower if lower.any() else None
-    )
+    return replace(changed, targets=shares, part_lower_limits=lower if lower.any() else None)
 
 
 def _shares_within(total: int, shares: Shares, lower: Limits, upper: Limits) -> Shares:
@@ -184,4 +182,4 @@ def _shares_within(total: int, shares: Shares, lower: Limits, upper: Limits) -> 
             above = level
     wanted = weights_at(above)
     scale = (MAX_SHARES - len(shares)) / max(wanted.sum(), 1.0)
-    return np.maximum(np.rint(wanted * scale), 1).astype(np.int64)
+    return np.asarray(np.maximum(np.rint(wanted * scale), 1), np.int64)

@@ -150,6 +150,12 @@ class Problem:
 
         return ideals(self.total, self.targets)
 
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """A number for each part, int64, shape (k,), equal for parts of equal ideals and limits."""
+        columns = np.stack([self.ideals, self.limits, self.lower_limits])
+        return np.unique(columns, axis=1, return_inverse=True)[1].reshape(self.k).astype(np.int64)
+
 
 def checked_imbalance(imbalance: Any, *, large: bool) -> float:
     """Return an imbalance, which must be below 1 unless `large`.

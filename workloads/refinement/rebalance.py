@@ -353,7 +353,11 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
     for stripe in range(eviction.stripes):
         for bucket in range(BUCKETS):
             eviction.histogram[tally_index(stripe, p, bucket, state.k)] = 0
-    if needed > 0 and not fills_underloaded(state) and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
+    if (
+        needed > 0
+        and not fills_underloaded(state)
+        and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT
+    ):
         plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
         state.counters[Counter.TOO_FEW] = 1
 
