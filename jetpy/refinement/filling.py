@@ -45,13 +45,15 @@ def fill(
     k: int,
     pinned: Array | None = None,
     limits: npt.NDArray[np.int64] | None = None,
+    spare: npt.NDArray[np.int64] | None = None,
 ) -> Filled:
     """Return the vertices to move into the empty parts of a partition (int32, shape (n,)).
 
     Each empty part gets one vertex from a part of at least two vertices: the vertex with the least
     internal weight. If there are fewer vertices than parts, some parts stay empty. `pinned` (int32,
     shape (n,)) is -1 for vertices that may move. A part gets only vertices that weigh at most its
-    entry of `limits` (int64, shape (k,)), if given.
+    entry of `limits` (int64, shape (k,)), if given, and loses no more weight than its entry of
+    `spare` (int64, shape (k,)), if given.
     """
     counts = backend.full(k, 0)
     backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
@@ -62,8 +64,9 @@ def fill(
         internal[pinned >= 0] = HELD_FOR_EVER
     candidates = 2 * len(empty)
     most = np.full(k, HELD_FOR_EVER, np.int64) if limits is None else limits
+    left = np.full(k, HELD_FOR_EVER, np.int64) if spare is None else spare.copy()
     weights = np.zeros(graph.n, np.int32)
-    if limits is not None:
+    if limits is not None or spare is not None:
         candidates, weights = graph.n, backend.to_host(graph.vertex_weights)
         empty.sort(key=lambda p: -most[p])
     heap = _loosest(backend, parts, counts, internal, candidates)
@@ -76,7 +79,7 @@ def fill(
             sizes[heap[0].part] < 2
             or heap[0].vertex in moved
             or heap[0].weight != now.get(heap[0].vertex, heap[0].weight)
-            or weights[heap[0].vertex] > most[p]
+            or weights[heap[0].vertex] > min(most[p], left[heap[0].part])
         ):
             heapq.heappop(heap)
         if not heap or heap[0].weight > MAX_HELD:
@@ -84,6 +87,7 @@ def fill(
         loosest = heapq.heappop(heap)
         moved[loosest.vertex] = p
         growth += loosest.weight
+        left[loosest.part] -= weights[loosest.vertex]
         sizes[loosest.part] -= 1
         for u, before, weight in neighbours.inside(loosest):
             if u not in moved:

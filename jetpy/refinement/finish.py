@@ -74,7 +74,10 @@ def _raised(
 def _fill(refinement: Refinement, refined: Refined) -> Refined:
     """Return the partition with a vertex in each part, if there are enough vertices."""
     backend, device, problem = refinement.backend, refinement.state.graph, refinement.problem
-    own = refinement.pinned, problem.part_limits
+    spare = None
+    if problem.part_lower_limits is not None:
+        spare = (refined.measures.part_weights - problem.lower_limits).clip(0)
+    own = refinement.pinned, problem.part_limits, spare
     vertices, new, growth = fill(backend, device, refined.parts, problem.k, *own)
     moved, parts = backend.from_host(vertices), refined.parts
     held = backend.to_host(device.vertex_weights[moved])
