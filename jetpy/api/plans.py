@@ -150,13 +150,13 @@ class Asked:
             if self.rows[name] is not None:
                 raise OptionError(f"within cannot be combined with {name}")
         _check_groups(self.rows["together"], given)
-        members = sort_by_part(given, int(given.max(initial=-1)) + 1)
+        members = sort_by_part(given, int(given.max(initial=0)) + 1)
         if self.k is None:
             self.checked_most(graph)
         plans, vertices = [], []
         for p in range(len(members.offsets) - 1):
             own = subgraph(graph, given, members, p, 0)
-            if self.k is None and own.graph.n == 0:
+            if self.k is None and own.graph.n == 0 < graph.n:
                 continue
             rows = {
                 name: None if each is None else np.asarray(each)[own.global_ids]

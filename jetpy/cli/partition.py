@@ -53,6 +53,15 @@ if TYPE_CHECKING:
     from jetpy.problem.options import Options
 
 
+def _numbers_of_parts(name: str, text: str | None) -> Any:
+    """Return the value of an option with a number for each part."""
+    if text is None:
+        return None
+    from jetpy.io.weights import read_of_parts, read_targets
+
+    return read_targets(text) if name == "targets" else read_of_parts(text, name)
+
+
 def _options(settings: dict[str, Any], **chosen: Any) -> Options:
     """Return the options of a run."""
     from jetpy.problem.presets import choose
@@ -225,7 +234,6 @@ def partition_command(
     from jetpy.cli.json_summary import stats
     from jetpy.cli.tables import summary
     from jetpy.device.backends import check_backend
-    from jetpy.io.weights import read_of_parts, read_targets
     from jetpy.problem.bounds import DEFAULT_IMBALANCE
     from jetpy.problem.options import choose_effort
     from jetpy.problem.presets import choose
@@ -237,13 +245,15 @@ def partition_command(
     largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
     if session is not None and len(each) > 1:
         raise click.UsageError("--session cannot be combined with several imbalances")
-    shares = None if targets is None else read_targets(targets)
-    bounds: dict[str, Any] = {
-        name: None if text is None else read_of_parts(text, name)
-        for name, text in (("min_weights", min_weights), ("max_weights", max_weights))
+    numbers = {
+        name: _numbers_of_parts(name, text)
+        for name, text in (
+            *(("targets", targets), ("min_weights", min_weights)),
+            ("max_weights", max_weights),
+        )
     }
     shared = RunOptions(k or 1, largest, True, seed, preset, coarsening, refinement)
-    shared.problem(0, None if k is None else shares)
+    shared.problem(0, None if k is None else numbers["targets"])
     options = choose(preset, coarsening, refinement, settings)
     choose_effort(options, generations, time_limit)
     check_backend(backend, threads, device)
@@ -276,9 +286,8 @@ def partition_command(
                 k,
                 **asked,
                 **places,
-                **bounds,
+                **numbers,
                 lower_imbalance=lower_imbalance,
-                targets=shares,
                 migration=migration,
                 objective=objective,
                 connected=connected,

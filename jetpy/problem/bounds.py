@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number
+from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT
 from jetpy.problem.limits import lower_limits_of
 from jetpy.problem.problem import Problem
-from jetpy.problem.targets import MAX_SHARES, Shares
 
 DEFAULT_IMBALANCE = 0.03
 LARGE = 2
@@ -69,7 +69,7 @@ def bounded(problem: Problem, bounds: Bounds, *, keeps_imbalance: bool) -> Probl
     total, k = problem.total, problem.k
     upper, lower = problem.limits, np.zeros(k, np.int64)
     if bounds.are_absolute and not keeps_imbalance:
-        upper = np.full(k, total, np.int64)
+        upper = np.full(k, total if bounds.max_weights is None else MAX_WEIGHT, np.int64)
     if bounds.lower_imbalance is not None:
         lower = lower_limits_of(total, problem.shares, checked_lower(bounds.lower_imbalance))
     if bounds.min_weights is not None:
@@ -116,7 +116,7 @@ def check_bounds(total: int, lower: Limits, upper: Limits, kind: str = "weight")
 
 
 def _checked(given: Any, k: int, total: int, name: str) -> Limits:
-    """Return one weight for each part, int64, shape (k,), at most the total weight."""
+    """Return one weight for each part, int64, shape (k,)."""
     values = np.asarray(given)
     if values.shape not in ((), (k,)):
         raise OptionError(
@@ -126,7 +126,9 @@ def _checked(given: Any, k: int, total: int, name: str) -> Limits:
 
 
 def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
-    """Return weights as int64, at most `total`, of the same shape.
+    """Return weights of parts as int64, of the same shape; no part weighs more than `total`.
+
+    Larger weights are at most 2**31 - 1, so that they do not overflow.
 
     Raises
     ------
@@ -141,7 +143,7 @@ def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
         raise OptionError(
             f"{name} is {values[wrong][0]} for part {p}; weights must be integers from 0 on"
         )
-    return np.asarray(np.minimum(values, total), np.int64)
+    return np.asarray(np.minimum(values, max(total, INT32_MAX)), np.int64)
 
 
 def _with_limits(problem: Problem, lower: Limits, upper: Limits) -> Problem:
@@ -163,12 +165,14 @@ def _with_limits(problem: Problem, lower: Limits, upper: Limits) -> Problem:
     return replace(changed, targets=shares, part_lower_limits=lower if lower.any() else None)
 
 
-def _shares_within(total: int, shares: Shares, lower: Limits, upper: Limits) -> Shares:
+def _shares_within(total: int, shares: Limits, lower: Limits, upper: Limits) -> Limits:
     """Return shares in which each part's weight is within its limits, otherwise as given.
 
     A part weighs as much as its share times a common level, but not less than its lower limit and
     not more than its upper one; the level is the one at which all parts together have the total.
     """
+    from jetpy.problem.targets import MAX_SHARES
+
     below, above = 0.0, total / float(shares.min())
 
     def weights_at(level: float) -> npt.NDArray[np.float64]:

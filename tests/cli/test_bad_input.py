@@ -40,7 +40,7 @@ GRAPHS = {
 }
 
 OPTIONS = {
-    "": (2, "Missing option '-k'"),
+    "": (2, "-k is missing; give the number of parts, or --max-weights without it"),
     "-k 0": (2, "k is 0; k must be in 1.."),
     "-k -3": (2, "k is -3"),
     "-k 99999999": (2, "k is 99999999"),

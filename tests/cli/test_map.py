@@ -22,7 +22,7 @@ from tests.mapping.oracle import cost_of, cut_of, dense
 FIELDS = {
     *("version", "graph", "n", "m", "k", "method", "options", "seed", "backend", "gpu", "threads"),
     *("hierarchy", "distances", "cost", "cost_by_level", "cut"),
-    *("imbalance", "limit", "limits", "feasible", "part_weights", "empty_pes"),
+    *("imbalance", "limit", "limits", "lower_limits", "feasible", "part_weights", "empty_pes"),
     *("seconds", "launches"),
 }
 MACHINE = ("--hierarchy", "2:4", "--distance", "1:10")

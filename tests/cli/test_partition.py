@@ -28,6 +28,7 @@ FIELDS = {
         "imbalance",
         "limit",
         "limits",
+        "lower_limits",
         "feasible",
         "empty_parts",
         "disconnected_parts",

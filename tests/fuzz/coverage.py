@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from tests.fuzz import (
+    bounds,
     calls,
     changes,
     constrained,
@@ -33,6 +34,7 @@ MODULES = (
     refining,
     mappings,
     constrained,
+    bounds,
     several,
     changes,
     processes,

@@ -59,6 +59,28 @@ def packs(weights: Parts, spare: Numbers) -> bool:
     return max(most) <= 0
 
 
+def packs_between(weights: Ints, lower: Numbers, upper: Numbers) -> bool:
+    """Return whether a greedy rule packs vertices so that all parts keep both limits.
+
+    The heaviest vertex first, each goes to the part with most room below its upper limit, or to
+    the part that lacks most of its lower limit, or to the one furthest below the middle of both.
+    Weights and limits are divided by the common divisor of the weights.
+    """
+    unit = max(1, int(np.gcd.reduce(weights, initial=0)))
+    low, high = (-(-lower // unit)).tolist(), (upper // unit).tolist()
+    for wanted in (high, low, [(a + b) // 2 for a, b in zip(low, high, strict=True)]):
+        rooms = [(-room, p) for p, room in enumerate(wanted)]
+        heapq.heapify(rooms)
+        loads = [0] * len(low)
+        for weight in sorted((weights // unit).tolist(), reverse=True):
+            room, p = rooms[0]
+            loads[p] += weight
+            heapq.heapreplace(rooms, (room + weight, p))
+        if all(a <= load <= b for a, load, b in zip(low, loads, high, strict=True)):
+            return True
+    return False
+
+
 def weights_of(graph: Graph, parts: Parts, k: int) -> Numbers:
     """Return the weight of each part, int64, shape (k,)."""
     return loads_of(graph.vertex_weights, parts, k)

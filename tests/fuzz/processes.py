@@ -54,7 +54,7 @@ class Spread:
         loads, cut = oracles.weights_of(graph, parts, k), cut_of(graph, parts)
         for first, result in zip(self.bounds.tolist(), results, strict=False):
             yield same("cut", result.cut, cut)
-            yield from recount.balance(result, loads, ideals, limits)
+            yield from recount.balance(result, loads, ideals, limits, np.zeros_like(limits))
             yield same("empty parts", result.empty_parts, k - len(np.unique(parts)))
             sizes = result.n, result.m, result.k, result.first
             yield same("vertices", sizes, (graph.n, graph.m, k, first))

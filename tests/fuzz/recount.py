@@ -24,6 +24,8 @@ class Balance(Protocol):
     @property
     def limits(self) -> Numbers: ...
     @property
+    def lower_limits(self) -> Numbers: ...
+    @property
     def limit(self) -> int: ...
     @property
     def imbalance(self) -> float: ...
@@ -38,8 +40,12 @@ def partition(
     ideals: Numbers,
     limits: Numbers,
     weights: Ints | None = None,
+    lower_limits: Numbers | None = None,
 ) -> Iterator[Finding]:
-    """Check all numbers of a result; `weights` replace the vertex weights of the graph."""
+    """Check all numbers of a result; `weights` replace the vertex weights of the graph.
+
+    Lower limits are 0 unless given.
+    """
     parts = result.parts
     proper = parts.dtype == np.int32 and parts.shape == (graph.n,)
     proper = proper and result.k == k and bool(((parts >= 0) & (parts < k)).all())
@@ -48,7 +54,8 @@ def partition(
         return
     yield same("cut", result.cut, cut_of(graph, parts))
     loads = oracles.loads_of(graph.vertex_weights if weights is None else weights, parts, k)
-    yield from balance(result, loads, ideals, limits)
+    lower = np.zeros_like(limits) if lower_limits is None else lower_limits
+    yield from balance(result, loads, ideals, limits, lower)
     yield equal("ideals", result.ideals, ideals)
     yield same("empty parts", result.empty_parts, k - len(np.unique(parts)))
     yield same("volume", result.communication_volume, len(oracles.sent(graph, parts)))
@@ -60,12 +67,16 @@ def partition(
     yield same("isolated", result.isolated_vertices, graph.n - len(joined))
 
 
-def balance(result: Balance, loads: Numbers, ideals: Numbers, limits: Numbers) -> Iterator[Finding]:
+def balance(
+    result: Balance, loads: Numbers, ideals: Numbers, limits: Numbers, lower: Numbers
+) -> Iterator[Finding]:
     """Check the balance that a result reports, given the weights of its parts."""
     yield equal("part weights", result.part_weights, loads)
     yield equal("limits", result.limits, limits)
     yield same("limit", result.limit, int(limits.max()))
-    yield same("feasible is correct", result.feasible, bool((loads <= limits).all()))
+    yield equal("lower limits", result.lower_limits, lower)
+    kept = bool(((lower <= loads) & (loads <= limits)).all())
+    yield same("feasible is correct", result.feasible, kept)
     worst = max((w / max(i, 1) for w, i in zip(loads.flat, ideals.flat, strict=True)), default=1)
     expected = float(worst) - 1 if loads.any() else 0.0
     close = math.isclose(result.imbalance, expected, rel_tol=1e-12, abs_tol=1e-12)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.fuzz.bounds import bounding
 from tests.fuzz.calls import calling
 from tests.fuzz.changes import changing
 from tests.fuzz.checks import Finding, ensure
@@ -38,6 +39,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     refining: 12,
     mapping: 10,
     constrained: 12,
+    bounding: 14,
     several: 7,
     changing: 7,
     spread: 6,

@@ -62,7 +62,7 @@ def test_absolute_limits_replace_the_default_imbalance_and_no_other() -> None:
         (Bounds(min_weights=20, max_weights=30), False, 20, 30),
         (Bounds(20, 30, 0.1), False, 23, 30),
         (Bounds(lower_imbalance=0.1), False, 23, 25),
-        (Bounds(max_weights=1000.0), False, 0, 100),
+        (Bounds(max_weights=1000.0), False, 0, 1000),
         (Bounds(max_weights=[30] * 4), False, 0, 30),
     ):
         found = bounded(problem, bounds, keeps_imbalance=keeps)
