@@ -16,8 +16,8 @@ from jetpy.problem.problem import Problem
 
 DEFAULT_IMBALANCE = 0.03
 LARGE = 2
-"""Coarse vertices may weigh as much as a part, but not if parts may be so many times heavier than
-the limit of the imbalance."""
+"""Coarse vertices weigh at most this multiple of the limit of the imbalance, even if parts may weigh
+more."""
 Limits = npt.NDArray[np.int64]
 
 
