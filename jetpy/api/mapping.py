@@ -18,9 +18,10 @@ from jetpy.graph.csr import common_divisor
 from jetpy.graph.validate import check_small
 from jetpy.io.graphs import as_graph
 from jetpy.mapping.one_each import place_one_each
-from jetpy.mapping.problem import make_mapping_problem
+from jetpy.mapping.problem import bounded_steps, make_mapping_problem
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
+from jetpy.problem.bounds import DEFAULT_IMBALANCE, Bounds
 from jetpy.problem.machine import Levels, machine
 from jetpy.problem.options import Options
 from jetpy.problem.presets import MAPPING_METHODS
@@ -40,8 +41,11 @@ def map_processes(
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: int | None = None,
+    max_weights: int | None = None,
     seed: int = 0,
     options: Options | Mapping[str, Any] | None = None,
     backend: choices.Backend = "auto",
@@ -87,9 +91,11 @@ def map_processes(
     options : Options or mapping, optional
         All options instead of the method's, or values of single options by name, such as
         ``{"refine.rebalance_by": "cut"}``. They have no effect if there are at most k tasks.
-    imbalance : float
+    imbalance : float, optional
         A PE may get at most ceil((1 + imbalance) * W / k), where W is the total vertex weight and k
-        the number of PEs. If there are at most k tasks, a PE may always get one.
+        the number of PEs; 0.03 by default. If there are at most k tasks, a PE may always get one.
+    lower_imbalance, min_weights, max_weights : optional
+        As for `partition`, with one number for all PEs.
 
     Raises
     ------
@@ -117,12 +123,16 @@ def map_processes(
         pattern=pattern,
         scale=scale,
     )
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
+    usual = checked_imbalance(usual, large=large_imbalance)
     check_small(checked, "map_processes")
     unit = common_divisor(checked.vertex_weights)
     steps = make_mapping_problem(
-        checked.total_vertex_weight, target, method, imbalance, seed, unit, options
+        checked.total_vertex_weight, target, method, usual, seed, unit, options
     )
+    bounds = Bounds(min_weights, max_weights, lower_imbalance)
+    if bounds.are_given:
+        steps = bounded_steps(steps, bounds, keeps_imbalance=imbalance is not None)
     problem = steps[-1]
     if checked.n <= target.k:
         heaviest = int(checked.vertex_weights.max(initial=0))

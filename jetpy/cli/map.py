@@ -19,6 +19,7 @@ from jetpy.cli.options import (
     hierarchy_option,
     imbalance_option,
     json_option,
+    lower_imbalance_option,
     parts_option,
     profile_option,
     quiet_option,
@@ -66,6 +67,7 @@ def _options(settings: dict[str, Any], method: str) -> Options:
     "The tasks of a PE may weigh at most (1 + imbalance) times the average; the limit is "
     "rounded up."
 )
+@lower_imbalance_option
 @seed_option
 @backend_option
 @threads_option
@@ -106,6 +108,7 @@ def map_command(
     settings: dict[str, Any],
     imbalance: float,
     large_imbalance: bool,
+    lower_imbalance: float | None,
     seed: int,
     backend: choices.Backend,
     threads: int | None,
@@ -181,6 +184,7 @@ def map_command(
                 method=method,
                 imbalance=imbalance,
                 large_imbalance=large_imbalance,
+                lower_imbalance=lower_imbalance,
                 seed=seed,
                 options=settings,
                 backend=backend,

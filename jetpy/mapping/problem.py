@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from jetpy.errors import OptionError
+from jetpy.problem.bounds import Bounds, bounded
 from jetpy.problem.limits import limit_of_pes
 from jetpy.problem.machine import Machine
 from jetpy.problem.options import Options
@@ -47,3 +50,28 @@ def make_mapping_problem(
         limit_of_step = unit * step.limit
         steps.append(replace(step, total=total_vertex_weight, limit=limit_of_step, metric=metric))
     return [*steps, replace(problem, limit=limit, metric=machine.metric)]
+
+
+def bounded_steps(steps: list[Problem], bounds: Bounds, *, keeps_imbalance: bool) -> list[Problem]:
+    """Return the problems with the caller's bounds on the weight of a PE.
+
+    On upper levels, a part has the bounds of all its PEs together. `keeps_imbalance` as for
+    `bounded`.
+
+    Raises
+    ------
+    OptionError
+        Under the conditions of `bounded`, or if bounds differ between PEs.
+    """
+    for name in ("min_weights", "max_weights"):
+        if np.ndim(getattr(bounds, name)) > 0:
+            raise OptionError(f"{name} has several numbers; a mapping needs one for all PEs")
+    last = replace(bounded(steps[-1], bounds, keeps_imbalance=keeps_imbalance), targets=None)
+    lower, upper = last.part_lower_limits, []
+    for step in steps[:-1]:
+        pes = last.k // step.k
+        changed = replace(step, limit=min(step.limit, pes * int(last.limits[0])))
+        if lower is not None:
+            changed = replace(changed, part_lower_limits=pes * lower[: step.k])
+        upper.append(changed)
+    return [*upper, last]

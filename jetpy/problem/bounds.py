@@ -16,8 +16,7 @@ from jetpy.problem.problem import Problem
 
 DEFAULT_IMBALANCE = 0.03
 LARGE = 2
-"""Coarse vertices weigh at most this multiple of the limit of the imbalance, even if parts may weigh
-more."""
+"""Maximum weight of coarse vertices over the limit of the imbalance, if parts may weigh more."""
 Limits = npt.NDArray[np.int64]
 
 

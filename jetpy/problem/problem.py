@@ -73,7 +73,7 @@ class Problem:
     part_limits : int64, shape (k,), or None
         Maximum weight of each part; None: `limit` for all.
     part_lower_limits : int64, shape (k,), or None
-        Minimum weight of each part, in units; None: no minimum. Only with `targets`.
+        Minimum weight of each part, in units; None: no minimum.
     targets : int64, shape (k,), or None
         Relative ideal weights of the parts; None: all equal. With targets, there is one group.
     metric : Metric

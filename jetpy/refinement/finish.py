@@ -36,7 +36,8 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
     """Return the packed partition, refined again, or `refined` if packing changes nothing."""
     backend, problem, device = refinement.backend, refinement.problem, refinement.state.graph
     graph = download(backend, device)
-    is_plain = problem.targets is None and refinement.pinned is None
+    has_own_limits = problem.targets is not None or problem.part_lower_limits is not None
+    is_plain = not has_own_limits and refinement.pinned is None
     if is_plain and refined.measures.heaviest == graph.vertex_weights.max():
         return refined
     parts = backend.to_host(refined.parts)

@@ -61,7 +61,7 @@ class Mapping:
 
     @property
     def limit(self) -> int:
-        """Maximum weight of a PE: ceil((1 + imbalance option) * W / k).
+        """Maximum weight of a PE: ceil((1 + imbalance option) * W / k), or max_weights.
 
         If there are no more tasks than PEs, at least the weight of the heaviest task.
         """
@@ -69,7 +69,7 @@ class Mapping:
 
     @property
     def feasible(self) -> bool:
-        """Whether no PE exceeds `limit`."""
+        """Whether no PE exceeds `limit` or is below its lower limit."""
         return self.partition.feasible
 
     @property

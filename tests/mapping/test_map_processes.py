@@ -432,3 +432,28 @@ def test_large_weights_and_distances_cost_little_quality() -> None:
         for g, d, c in ((graph, "1:10:100", 1), (heavy, "1001:10010:100101", 50_000 * 1001))
     ]
     assert 0.95 < costs[1] / costs[0] < 1.05
+
+
+@pytest.mark.parametrize("method", ["im", "hm"])
+@pytest.mark.parametrize(
+    ("bounds", "lower", "upper"),
+    [
+        ({"lower_imbalance": 0.05}, 36, 39),
+        ({"min_weights": 35, "max_weights": 38}, 35, 38),
+        ({"max_weights": 60}, 0, 60),
+        ({"max_weights": 38, "imbalance": 0.1}, 0, 38),
+    ],
+)
+def test_pes_keep_both_limits(method: Any, bounds: dict[str, Any], lower: int, upper: int) -> None:
+    graph = jetpy.generators.delaunay(600)
+    found = jetpy.map_processes(graph, "2:4:2", "1:5:20", method=method, threads=1, **bounds)
+    weights = np.bincount(found.pe, minlength=16)
+    assert found.partition.lower_limits.tolist() == [lower] * 16
+    assert found.partition.limits.tolist() == [upper] * 16
+    assert lower <= weights.min() <= weights.max() <= upper
+    assert found.feasible
+
+
+def test_bounds_of_single_pes_are_refused() -> None:
+    with pytest.raises(jetpy.OptionError, match="max_weights has several numbers; a mapping needs"):
+        jetpy.map_processes(path(9), "2:2", "1:2", max_weights=[9] * 4)
