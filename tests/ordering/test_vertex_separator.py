@@ -26,7 +26,7 @@ def clique(n: int) -> np.ndarray:
 
 
 def union(*patterns: Any) -> jetpy.Graph:
-    return graph_of(sp.block_diag(patterns).toarray() != 0)
+    return graph_of(sp.block_diag([sp.coo_array(p) for p in patterns]).toarray() != 0)
 
 
 def check(found: jetpy.VertexSeparator, weights: Any = None) -> None:
