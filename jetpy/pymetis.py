@@ -594,6 +594,8 @@ def _reduced(result: jetpy.Partition) -> int:
 
 def run_program() -> None:
     """Run the program or the module that the command line names, in pymetis's place."""
+    from jetpy.pymetis import install  # not that of the copy of this module that is __main__
+
     parser = argparse.ArgumentParser(
         "python -m jetpy.pymetis",
         description="Run a Python program that imports pymetis, with jetpy in pymetis's place.",
@@ -615,6 +617,4 @@ def run_program() -> None:
 
 
 if __name__ == "__main__":
-    from jetpy import pymetis as this_module  # not the copy of it that runs as __main__
-
-    this_module.run_program()
+    run_program()
