@@ -6,6 +6,7 @@ Bars are drawn in a terminal, on standard error, or in a notebook.
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 import time
@@ -226,11 +227,11 @@ class _Notebook:
         self._html = HTML
         self._handle = display(HTML(""), display_id=True)
         self._bars: dict[str, tuple[int, int | None, str]] = {}
-        self._drawn = 0.0
+        self._drawn = -math.inf
 
     def add(self, what: str) -> None:
         self._bars = dict.fromkeys(self._bars, (1, 1, ""))
-        self._drawn = 0.0
+        self._drawn = -math.inf
 
     def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
         left = "" if end is None else time_left(end - time.monotonic())

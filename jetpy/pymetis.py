@@ -3,15 +3,22 @@
 `part_graph`, `part_mesh` and `nested_dissection` call jetpy. Everything else comes from pymetis:
 options, enumerations and named tuples are the same objects. The three functions warn, once per
 process, about each option that they do not support. They raise the errors of jetpy.
+
+`install` puts the module in pymetis's place for programs that import pymetis themselves.
+``python -m jetpy.pymetis PROGRAM`` runs such a program without a change.
 """
 
 from __future__ import annotations
 
+import argparse
+import runpy
+import sys
 import warnings
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +45,7 @@ from pymetis import (
 )
 
 import jetpy
+from jetpy import metis
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, Graph
@@ -97,6 +105,40 @@ WITHOUT_COUNTERPART_IN_ORDERINGS: dict[str, int] = {
     "dbglvl": 0,
 }
 """Options of METIS_NodeND without a counterpart, and their defaults."""
+MIN_THREADS_WORK = 100_000
+"""Minimum of vertices plus directed edges for which a call uses more than one thread.
+
+Below this size, waking threads takes longer than they save. `bench/NOTES.md` describes the
+measurement.
+"""
+OWN = "part_graph", "part_mesh", "nested_dissection"
+"""Functions that call jetpy."""
+
+
+def install() -> None:
+    """Put this module in pymetis's place in this process.
+
+    From now on, ``import pymetis`` finds this module, and modules that have already imported
+    pymetis find its functions. Only functions that were imported by name before, such as
+    ``from pymetis import part_graph``, are still METIS. jetpy's own uses of METIS stay as they are.
+
+    Examples
+    --------
+    >>> import jetpy.pymetis
+    >>> jetpy.pymetis.install()
+    >>> import pymetis
+    >>> pymetis.part_graph is jetpy.pymetis.part_graph
+    True
+    >>> jetpy.pymetis.uninstall()
+    """
+    sys.modules["pymetis"] = sys.modules[__name__]
+    vars(pymetis).update({name: globals()[name] for name in OWN})
+
+
+def uninstall() -> None:
+    """Undo `install`: ``import pymetis`` finds pymetis again, and METIS's functions in it."""
+    sys.modules["pymetis"] = pymetis
+    vars(pymetis).update({name: getattr(metis, name) for name in OWN})
 
 
 def part_graph(
@@ -183,7 +225,8 @@ def part_graph(
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous:
         arguments["connected"] = True
-    result = jetpy.partition(graph, nparts, targets=_targets(tpwgts), **arguments)
+    arguments |= {"targets": _targets(tpwgts, nparts), "threads": _threads(graph)}
+    result = jetpy.partition(graph, nparts, **arguments)
     return GraphPartition(_reduced(result), _sequence_type(nparts == 1)(result.parts.tolist()))
 
 
@@ -245,6 +288,7 @@ def part_mesh(
     settings = _checked(options)
     for warning in _left_out(settings):
         _tell(warning)
+    targets = _targets(tpwgts, n_parts)
     incidence = _incidence(connectivity)
     is_dual = gtype == GType.DUAL
     if is_dual:
@@ -253,9 +297,10 @@ def part_mesh(
     else:
         graph = sharing_graph(incidence.T)
     arguments = _arguments(settings, settings.ptype == int(PType.RB))
-    result = jetpy.partition(graph, n_parts, targets=_targets(tpwgts), **arguments)
+    arguments |= {"targets": targets, "threads": _threads(graph)}
+    result = jetpy.partition(graph, n_parts, **arguments)
     rows = incidence.T.tocsr() if is_dual else incidence
-    weights = np.ones(n_parts) if _targets(tpwgts) is None else np.asarray(tpwgts, np.float64)
+    weights = np.ones(n_parts) if targets is None else np.asarray(targets, np.float64)
     others = _induced_parts(rows, result.parts, rows.shape[0] * weights / weights.sum())
     elements, nodes = (result.parts, others) if is_dual else (others, result.parts)
     sequence = _sequence_type(n_parts == 1)
@@ -309,7 +354,7 @@ def nested_dissection(
         warned.append("jetpy ignores vweights in orderings: each row counts once")
     for warning in [*warned, *_left_out(settings, WITHOUT_COUNTERPART_IN_ORDERINGS)]:
         _tell(warning)
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = {"threads": _threads(graph)}
     if settings.seed != DEFAULT:
         arguments["seed"] = settings.seed & INT32_MAX
     if settings.nseps != DEFAULT:
@@ -381,13 +426,13 @@ def _induced_parts(
 @lru_cache
 def _sequence_type(single: bool) -> Callable[[list[int]], Any]:
     """Return the constructor of pymetis's sequence of parts; `single` means nparts = 1."""
-    return _constructor(pymetis.part_graph(1 if single else 2, [[1], [0]]).vertex_part)
+    return _constructor(metis.part_graph(1 if single else 2, [[1], [0]]).vertex_part)
 
 
 @lru_cache
 def _ordering_type() -> Callable[[list[int]], Any]:
     """Return the constructor of pymetis's permutations."""
-    return _constructor(pymetis.nested_dissection([[1], [0]])[0])
+    return _constructor(metis.nested_dissection([[1], [0]])[0])
 
 
 def _constructor(answer: Any) -> Callable[[list[int]], Any]:
@@ -497,7 +542,8 @@ def _checked(options: Options | None) -> Options:
     settings = Options() if options is None else options
     if settings.numbering not in (DEFAULT, 0):
         raise OptionError(
-            f"numbering is {settings.numbering}; jetpy numbers vertices from 0, so it must be 0"
+            f"numbering is {settings.numbering}; METIS numbering must be 0 or the default, because "
+            "jetpy numbers vertices from 0"
         )
     return settings
 
@@ -519,11 +565,57 @@ def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
     return arguments
 
 
-def _targets(tpwgts: Targets) -> Targets:
+def _targets(tpwgts: Targets, nparts: int) -> Targets:
     """Return the targets of the parts, or None for equal ones, which an empty list stands for."""
-    return None if tpwgts is None or len(tpwgts) == 0 else tpwgts
+    if tpwgts is None or len(tpwgts) == 0:
+        return None
+    if len(tpwgts) != nparts:
+        raise OptionError(
+            f"tpwgts has length {len(tpwgts)}, which mismatches the {nparts} parts; give one "
+            "number for each part"
+        )
+    values = np.asarray(tpwgts)
+    if values.shape == (nparts,) and values.dtype.kind in "if" and values.min() < 0:
+        p = int(values.argmin())
+        raise OptionError(
+            f"tpwgts[{p}] is {values[p]}; METIS needs non-negative numbers, jetpy positive ones"
+        )
+    return tpwgts
+
+
+def _threads(graph: Graph) -> int | None:
+    """Return the number of threads for a graph: one if it is small, otherwise None for all."""
+    return 1 if graph.n + len(graph.indices) < MIN_THREADS_WORK else None
 
 
 def _reduced(result: jetpy.Partition) -> int:
     """Return the value of the objective."""
     return result.communication_volume if result.objective == "volume" else result.cut
+
+
+def run_program() -> None:
+    """Run the program or the module that the command line names, in pymetis's place."""
+    from jetpy.pymetis import install  # not that of the copy of this module that is __main__
+
+    parser = argparse.ArgumentParser(
+        "python -m jetpy.pymetis",
+        description="Run a Python program that imports pymetis, with jetpy in pymetis's place.",
+    )
+    parser.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    if not given.is_module and not Path(given.program).exists():
+        parser.error(f"{given.program} does not exist; name a file, or a module after -m")
+    sys.argv[:] = [given.program, *given.arguments]
+    install()
+    if given.is_module:
+        runpy.run_module(given.program, run_name="__main__", alter_sys=True)
+        return
+    if not sys.flags.safe_path:
+        sys.path[0] = str(Path(given.program).resolve().parent)
+    runpy.run_path(given.program, run_name="__main__")
+
+
+if __name__ == "__main__":
+    run_program()

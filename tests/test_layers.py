@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = """
-    choices errors lazy
+    choices errors lazy metis
     kernel_language
     engines graph workloads
     device problem progress

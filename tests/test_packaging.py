@@ -38,6 +38,14 @@ def test_conda_recipe_has_dependencies_and_script() -> None:
     assert f"- {name} = {target}\n" in RECIPE
 
 
+def test_declared_pythons_are_those_of_the_documentation() -> None:
+    """`.ci/dependencies` reads the classifiers."""
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert PROJECT["requires-python"] == f">={declared[0]}"
+    page = " ".join((ROOT / "docs" / "stability.md").read_text("utf-8").split())
+    assert f"newest dependencies on CPython {', '.join(declared[:-1])} and {declared[-1]}," in page
+
+
 def test_every_package_is_installed() -> None:
     folders = {file.parent for file in (ROOT / "jetpy").rglob("__init__.py")}
     names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}

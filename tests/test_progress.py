@@ -66,12 +66,12 @@ def test_notebook_shows_bars_and_announcements(
 ) -> None:
     monkeypatch.setattr("jetpy.engines.workers._announced", False)
     with progress_bars() as bars:
-        announce("3 kernels", 2.0)
+        announce("3 kernels")
         bars.stage("coarsen", 3, 10)
         bars.stage("coarsen", 10, 10)
         bars.busy("Wri<ting")
     assert not caplog.records
-    announce("3 kernels", 2.0)
+    announce("3 kernels")
     assert "jetpy compiles 3 kernels" in caplog.text
     assert drawn_bars(shown[1]) == {"Coarsening": ("3", "10")}
     assert drawn_bars(shown[2]) == {"Coarsening": ("10", "10")}
@@ -82,7 +82,9 @@ def test_notebook_shows_bars_and_announcements(
 def test_notebook_updates_are_rate_limited(
     shown: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PAUSE", 3600.0)
+    """Only a new bar is drawn at once, also if the computer has just started."""
+    monkeypatch.setattr(progress, "time", Clock())
+    monkeypatch.setattr(progress, "PAUSE", 0.1)
     with progress_bars() as bars:
         for done in range(1000):
             bars.stage("coarsen", done, 1000)

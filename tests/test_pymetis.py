@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import subprocess
+import sys
 import warnings
 from array import array
 from collections.abc import Callable, Iterator
@@ -20,11 +23,13 @@ from hypothesis import strategies as st
 import jetpy
 import jetpy.pymetis as pymetis
 from jetpy.errors import GraphError, OptionError
+from jetpy.evaluation.metis_baseline import metis, metis_order
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid
 from jetpy.problem.metrics import edge_cut, part_weights
 from tests.graphs import SMALL_GRAPHS, path, random_graph, two_cliques
 from tests.strategies import weighted_graphs
+from tests.test_layers import modules
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -271,8 +276,11 @@ EDGE = [[1], [0]]
         ({"adjacency": EDGE, "vweights": [1, 0]}, GraphError, "weights must be positive"),
         ({"adjacency": EDGE, "vweights": [1]}, GraphError, "there must be 2 of them"),
         ({"adjacency": EDGE, "eweights": [1, 0.5]}, GraphError, "not a whole number"),
-        ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "it must be 2 numbers"),
-        ({"adjacency": EDGE, "tpwgts": [1.0, -1.0]}, OptionError, "the target of part 1 is -1"),
+        ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "^tpwgts has length 1, .*mismatches"),
+        ({"adjacency": EDGE, "tpwgts": [1.0, -1.0]}, OptionError, r"^tpwgts\[1\] is -1.0; "),
+        ({"adjacency": EDGE, "tpwgts": ["a", "b"]}, OptionError, "targets must be numbers"),
+        ({"adjacency": EDGE, "tpwgts": [[1], [2]]}, OptionError, "targets has shape"),
+        ({"adjacency": EDGE, "tpwgts": [1.0, 0.0]}, OptionError, "the target of part 1 is 0"),
         ({"adjacency": EDGE, "options": {"numbering": 1}}, OptionError, "numbering is 1"),
         ({"adjacency": EDGE, "options": {"ufactor": -5}}, OptionError, "imbalance is -0.005"),
         ({"adjacency": EDGE, "options": {"ncuts": 0}}, OptionError, "generations is 0"),
@@ -406,8 +414,9 @@ def test_options_ignored_for_meshes_warn() -> None:
         ({"n_parts": 2.5}, OptionError, "^n_parts is 2.5; it must be an integer$"),
         ({"ncommon": 0}, OptionError, "^ncommon is 0;"),
         ({"gtype": 7}, OptionError, "^gtype is 7;"),
-        ({"tpwgts": [1.0]}, OptionError, "it must be 2 numbers"),
-        ({"options": pymetis.Options(numbering=1)}, OptionError, "numbering is 1"),
+        ({"tpwgts": [1.0]}, OptionError, "^tpwgts has length 1, .*mismatches"),
+        ({"tpwgts": [-1.0, 2.0]}, OptionError, "^tpwgts.* is -1.0; .*non-negative"),
+        ({"options": pymetis.Options(numbering=1)}, OptionError, "is 1; METIS numbering"),
     ],
 )
 def test_bad_meshes_are_refused(
@@ -494,3 +503,126 @@ def test_type_checkers_see_the_names_of_pymetis() -> None:
     ]
     assert {*original.__all__} - {"Status"} <= literal  # pymetis 2025.2 has Status
     assert literal <= vars(pymetis).keys()
+
+
+# in pymetis's place
+
+
+@pytest.fixture
+def in_place() -> Iterator[None]:
+    pymetis.install()
+    yield
+    pymetis.uninstall()
+
+
+def test_install_serves_imports_before_and_after(in_place: None) -> None:
+    from pymetis import _internal, nested_dissection
+    from pymetis.version import version_tuple
+
+    assert importlib.import_module("pymetis") is pymetis
+    assert nested_dissection is pymetis.nested_dissection
+    assert (_internal, version_tuple) == (original._internal, pymetis.version_tuple)
+    for name in ("part_graph", "part_mesh", "nested_dissection"):
+        assert getattr(original, name) is getattr(pymetis, name)
+    for name in ("Options", "CSRAdjacency", "GraphPartition", "verify_nd", "version", "__path__"):
+        assert getattr(pymetis, name) is getattr(original, name)
+
+
+def test_uninstall_undoes_install() -> None:
+    before = {**vars(original)}
+    for step in (pymetis.uninstall, pymetis.install, pymetis.install, pymetis.uninstall):
+        step()
+    pymetis.uninstall()
+    assert vars(original) == before
+    assert importlib.import_module("pymetis") is original
+
+
+def uses_of_metis() -> list[Any]:
+    return [
+        jetpy.partition(GRAPH, 6, preset="gkway", threads=1).parts.tolist(),
+        metis(GRAPH, 6, 10_000, seed=0).parts.tolist(),
+        metis_order(GRAPH, seed=0)[0].tolist(),
+        type(pymetis.part_graph(2, [[1], [0]]).vertex_part),
+    ]
+
+
+def test_own_uses_keep_metis(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = uses_of_metis()
+    for cached in (pymetis._sequence_type, pymetis._ordering_type):
+        cached.cache_clear()
+    pymetis.install()
+    try:
+        assert uses_of_metis() == expected
+    finally:
+        pymetis.uninstall()
+
+
+def test_only_two_modules_import_pymetis() -> None:
+    """Others import `jetpy.metis`, which has METIS's functions also while jetpy is in its place."""
+    importing = {name for name, file in modules().items() if imports_pymetis(file)}
+    assert importing == {"metis", "pymetis"}
+
+
+def imports_pymetis(file: Path) -> bool:
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [
+        node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level
+    ]
+    return any(name.partition(".")[0] == "pymetis" for name in names)
+
+
+PROGRAM = """
+import sys
+from pymetis import part_graph
+print(__name__, part_graph.__module__, *sys.argv[1:])
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize("how", [["program.py"], ["-m", "program"], ["sub/../program.py"]])
+def test_program_runs_with_jetpy(tmp_path: Path, how: list[str]) -> None:
+    tmp_path.joinpath("program.py").write_text(PROGRAM)
+    tmp_path.joinpath("sub").mkdir()
+    done = run_program(tmp_path, *how, "-m", "--help")
+    assert (done.stdout, done.stderr) == ("__main__ jetpy.pymetis -m --help\n", "")
+    assert done.returncode == 5
+
+
+def test_missing_program_is_refused(tmp_path: Path) -> None:
+    done = run_program(tmp_path, "none.py")
+    assert done.returncode == 2
+    assert "none.py does not exist; name a file, or a module after -m" in done.stderr
+
+
+def run_program(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "jetpy.pymetis", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+# threads
+
+
+@pytest.mark.parametrize(("side", "threads"), [(20, 1), (200, None)])
+def test_small_calls_use_one_thread(
+    monkeypatch: pytest.MonkeyPatch, side: int, threads: int | None
+) -> None:
+    class Called(Exception):
+        pass
+
+    def stop(*_: Any, **options: Any) -> None:
+        raise Called(options["threads"])
+
+    lattice = csr(grid(side, side))
+    squares = jetpy.generators.grid(side, side)
+    edges = [[u, v] for u, row in enumerate(rows(squares)) for v in row if u < v]
+    for call in (
+        lambda: pymetis.part_graph(2, lattice),
+        lambda: pymetis.part_mesh(2, edges),
+        lambda: pymetis.nested_dissection(lattice),
+    ):
+        monkeypatch.setattr(jetpy, "partition", stop)
+        monkeypatch.setattr(jetpy, "nested_dissection", stop)
+        with pytest.raises(Called) as raised:
+            call()
+        assert raised.value.args == (threads,)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def doctor_command(json_file: Path | None, quiet: bool) -> None:
     """Check which back ends work on this machine, and explain how to fix the others.
 
-    Each back end runs kernels whose results are known. On the first run, compiling them takes up
-    to a minute. The command also prints the machine and the versions of packages. It fails if no
-    back end works, or if one computes a wrong result.
+    Each back end runs kernels whose results are known. The first run also compiles them, which
+    takes most of its time. The command also prints the machine and the versions of packages. It
+    fails if no back end works, or if one computes a wrong result.
     """
     check_outputs([], json_file)
 

@@ -89,20 +89,15 @@ def without_announcement() -> Iterator[None]:
         _is_silent.reset(token)
 
 
-def announce(kernels: str, seconds: float) -> None:
-    """Warn, the first time in this process, that kernels are compiled and how long that takes.
+def announce(kernels: str) -> None:
+    """Warn, the first time in this process, that kernels are compiled.
 
     The warning goes to the logger ``jetpy.compile``; Python prints it if logging is not set up.
     """
     global _announced
     if not _announced and not _is_silent.get():
         _announced = True
-        logging.getLogger("jetpy.compile").warning(
-            "jetpy compiles %s, which takes about %s; %s",
-            kernels,
-            f"{max(2, seconds):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
-            prospects(),
-        )
+        logging.getLogger("jetpy.compile").warning("jetpy compiles %s; %s", kernels, prospects())
 
 
 def count_of(kernels: int) -> str:

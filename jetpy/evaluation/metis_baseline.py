@@ -46,12 +46,12 @@ def metis_order(graph: Graph, seed: int) -> tuple[npt.NDArray[np.int32], float]:
     float
         Wall seconds.
     """
-    import pymetis
+    from jetpy.metis import CSRAdjacency, Options, nested_dissection
 
     indptr, indices = (array.astype(np.int64) for array in (graph.indptr, graph.indices))
-    adjacency = pymetis.CSRAdjacency(indptr, indices)
+    adjacency = CSRAdjacency(indptr, indices)
     started = time.perf_counter()
-    perm, _ = pymetis.nested_dissection(adjacency, options=pymetis.Options(seed=seed + 1))
+    perm, _ = nested_dissection(adjacency, options=Options(seed=seed + 1))
     seconds = time.perf_counter() - started
     return np.asarray(perm, np.int32), seconds
 
@@ -81,18 +81,18 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Baseline:
     seed : int
         METIS gets `seed` + 1, because its seeds 0 and 1 give the same result, as in ``srand``.
     """
-    import pymetis
+    from jetpy.metis import CSRAdjacency, Options, part_graph
 
     thousandths = math.floor(1000 * (limit * k / graph.total_vertex_weight - 1) + 1e-9)
-    options = pymetis.Options(seed=seed + 1, ufactor=min(max(1, thousandths), MAX_THOUSANDTHS))
+    options = Options(seed=seed + 1, ufactor=min(max(1, thousandths), MAX_THOUSANDTHS))
     indptr, indices, edge_weights, vertex_weights = (
         array.astype(np.int64)
         for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
     )
     started = time.perf_counter()
-    _, parts = pymetis.part_graph(
+    _, parts = part_graph(
         k,
-        adjacency=pymetis.CSRAdjacency(indptr, indices),
+        adjacency=CSRAdjacency(indptr, indices),
         vweights=vertex_weights,
         eweights=edge_weights,
         options=options,

@@ -107,12 +107,12 @@ def _call_metis(
     graph: Graph, k: int, imbalance: float, seed: int, *, recursive: bool
 ) -> npt.NDArray[np.int32]:
     """Return METIS's partition, by recursive bisection or by its k-way method."""
-    import pymetis
+    from jetpy.metis import CSRAdjacency, Options, part_graph
 
-    options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(imbalance * 1000)))
-    _, parts = pymetis.part_graph(
+    options = Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(imbalance * 1000)))
+    _, parts = part_graph(
         k,
-        adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices),
+        adjacency=CSRAdjacency(graph.indptr, graph.indices),
         vweights=graph.vertex_weights,
         eweights=graph.edge_weights,
         options=options,

@@ -31,6 +31,7 @@ def test_npy_is_read_by_numpy(matrix: sp.csr_array, tmp_path: Path) -> None:
     assert found.tolist() == matrix.toarray().tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*spmatrix:DeprecationWarning")  # SciPy 1.18: of the type
 def test_mtx_is_read_by_scipy(matrix: sp.csr_array, tmp_path: Path) -> None:
     write_cut_matrix(tmp_path / "m.mtx", matrix)
     if matrix.nnz:

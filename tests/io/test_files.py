@@ -261,6 +261,7 @@ def test_byte_order_mark_is_ignored(tmp_path: Path, name: str, content: str) -> 
 
 
 class TestMatrixMarket:
+    @pytest.mark.filterwarnings("ignore:.*spmatrix:DeprecationWarning")  # SciPy 1.18: of the type
     def test_files_equal_those_of_scipy(self, tmp_path: Path) -> None:
         graph = unweighted_vertices(SMALL_GRAPHS["weighted_random"]())
         matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))

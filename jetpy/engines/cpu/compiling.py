@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jetpy.engines.cpu.source import Unit
 
 _WORD, _BYTES = ctypes.c_int64, ctypes.c_char_p
-SECONDS = 3
-"""Approximate time to compile the kernels of most runs."""
 _compiling = lock_that_forks_wait_for()
 """Held while code is compiled or loaded. Loaded code never changes, and all runs share it."""
 
@@ -117,7 +115,7 @@ def _entry(unit: str, digest: str) -> Path:
 
 def _compile(unit: Unit, name: Path) -> bytes:
     """Compile a unit, and keep it in the cache as `name`."""
-    announce("its kernels for this processor", SECONDS)
+    announce("its kernels for this processor")
     started = time.perf_counter()
     with uninterrupted():
         content = llvm.compile_text(unit.text, unit.name)

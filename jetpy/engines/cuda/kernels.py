@@ -22,9 +22,6 @@ from jetpy.kernel_language import Signature, Width
 from jetpy.kernel_language.reading import read_workunits, workunit_names
 from jetpy.kernel_language.signature import signatures_as_text
 
-SECONDS = 0.05
-"""Approximate time to compile a kernel."""
-
 
 def with_workunits(modules: Iterable[ModuleType]) -> list[ModuleType]:
     """Return the modules that have workunits."""
@@ -104,7 +101,7 @@ def _completed(
     if not missing:
         return ready
     total, done = _count(wanted), _count(ready)
-    announce(count_of(_count(missing)), SECONDS * _count(missing) / min(jobs, len(missing)))
+    announce(count_of(_count(missing)))
     if progress is not None:
         progress(done, total)
     failures = []

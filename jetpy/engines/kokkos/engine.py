@@ -26,8 +26,6 @@ from jetpy.engines.turns import KOKKOS
 from jetpy.engines.workers import Entry, announce, compile_in_parallel, count_of
 from jetpy.kernel_language.reading import read_workunit, workunit_names
 
-SECONDS, SECONDS_A_GROUP = 0.8, 10
-"""Approximate time to compile a kernel, and additional time of a group."""
 _living: WeakSet[KokkosBackend] = WeakSet()
 
 
@@ -190,7 +188,7 @@ class KokkosBackend(CompiledBackend):
         done = len(kernels) - len(missing)
         environment = build.build_environment()
         groups = build.in_groups(missing, jobs)
-        announce(count_of(len(missing)), SECONDS_A_GROUP + SECONDS * len(missing) / len(groups))
+        announce(count_of(len(missing)))
         if progress is not None:
             progress(done, len(kernels))
         for group in compile_in_parallel(build.FUNCTION, groups, jobs, environment):

@@ -150,6 +150,7 @@ def test_read_only_cache_is_used(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """New kernels are compiled in memory, with a warning, if no folder is writable."""
+    monkeypatch.setattr(workers, "_announced", True)
     module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
     CpuBackend(1).parallel_for(2, module.put, out=out)
