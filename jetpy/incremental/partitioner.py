@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -274,6 +274,12 @@ class IncrementalPartitioner:
         vertices = self.vertices
         parts = self._graph.parts.host[vertices]
         write_session(path, Session(self.graph, vertices, parts, settings))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an IncrementalPartitioner cannot be pickled or copied, because it holds a device; "
+            "save(path) writes it, and IncrementalPartitioner.load(path) continues it"
+        )
 
     @property
     def k(self) -> int:

@@ -8,11 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import GraphError
+from jetpy.graph.convert.gerrychain import unwrapped
+from jetpy.graph.convert.libpysal import from_libpysal, is_libpysal
 from jetpy.graph.convert.matrices import from_dense, from_scipy
 from jetpy.graph.convert.networks import from_igraph, from_networkit, from_networkx, is_from
+from jetpy.graph.convert.rustworkx import from_rustworkx, is_rustworkx
+from jetpy.graph.convert.tables import in_memory
 from jetpy.graph.csr import Graph
 from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw
+from jetpy.graph.validate import checked_indptr
 
 ONE_EDGE = ((0, 1), (1, 0))
 """An array of shape (2, 2) that means the same graph as an edge list and as a matrix."""
@@ -73,16 +78,24 @@ def raw_of(
         return from_scipy(data)
     if isinstance(data, tuple) and 2 <= len(data) <= 4:
         indptr, indices, *weights = data
+        _check_rows(indptr, indices)
         return Raw(indices, indptr, None, None, *weights)
+    data = unwrapped(data)
     if is_from("networkx", "Graph", data):
         return from_networkx(data, weight, node_weight)
     if is_from("igraph", "Graph", data):
         return from_igraph(data, weight, node_weight)
     if is_from("networkit", "Graph", data):
         return from_networkit(data, weight)
-    if hasattr(data, "columns"):
+    if is_rustworkx(data):
+        return from_rustworkx(data, weight, node_weight)
+    if is_libpysal(data):
+        return from_libpysal(data, weight)
+    table = in_memory(data)
+    if table or hasattr(data, "columns"):
         raise GraphError(
-            "jetpy.from_edges(table, source, target) makes a graph from a table of edges"
+            f"jetpy.from_edges({table or 'table'}, source, target) makes a graph from a table of "
+            "edges"
         )
     matrix = sparse_on_host(data)
     if matrix is not None:
@@ -99,5 +112,26 @@ def raw_of(
         f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
         "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, "
         "vertex_weights]]), an edge list of shape (2, E), a square matrix, a graph of networkx, "
-        f"igraph or NetworKit, or an object with edge_index and num_nodes; {hint}"
+        "igraph, NetworKit, rustworkx, GerryChain or libpysal, or an object with edge_index and "
+        f"num_nodes; {hint}"
     )
+
+
+def _check_rows(indptr: Any, indices: Any) -> None:
+    """Check that the arrays of a tuple are not the sources and the targets of edges.
+
+    Raises
+    ------
+    GraphError
+        If they are of equal length, and the first is not an array of row starts.
+    """
+    starts, ends = on_host(indptr), on_host(indices)
+    if starts.ndim != 1 or starts.shape != ends.shape or starts.dtype.kind not in "iu":
+        return
+    try:
+        checked_indptr(starts, len(ends))
+    except GraphError as error:
+        raise GraphError(
+            f"{error}; (indptr, indices) are compressed sparse rows. If the two are the sources "
+            "and the targets of edges, give one array, np.stack((sources, targets))"
+        ) from None

@@ -17,6 +17,15 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Names, Raw, Rules
 from jetpy.graph.validate import ROW_WEIGHTS
 
+_IN_MEMORY = {
+    "polars.LazyFrame": "collect()",
+    "narwhals.LazyFrame": "collect()",
+    "duckdb.DuckDBPyRelation": "arrow()",
+    "dask.DataFrame": "compute()",
+    "ibis.Table": "to_pyarrow()",
+}
+"""Methods that read tables which are not in memory."""
+
 
 class _NamesInRows(Names):
     """Names in messages about a table, whose options are those of `from_edges`."""
@@ -160,6 +169,13 @@ def _columns(table: Any, names: list[str]) -> list[list[Any]]:
     return columns
 
 
+def in_memory(table: Any) -> str:
+    """Return the expression that reads a table which is not in memory; empty for others."""
+    kind = type(table)
+    method = _IN_MEMORY.get(f"{kind.__module__.strip('_').partition('.')[0]}.{kind.__name__}")
+    return f"table.{method}" if method else ""
+
+
 def _frame(table: Any) -> Any:
     """Return a table as a narwhals data frame."""
     if isinstance(table, str | os.PathLike):
@@ -167,6 +183,13 @@ def _frame(table: Any) -> Any:
             f"the table is the path {os.fspath(table)!r}; it must be a table in memory: read the "
             "file first, for example with pandas.read_csv"
         )
+    reading = in_memory(table)
+    if reading:
+        raise GraphError(
+            f"the table is a {type(table).__name__!r}, which is not in memory; give {reading}"
+        )
+    if hasattr(table, "read_all"):  # a stream of Arrow
+        table = table.read_all()
     try:
         import narwhals
     except ImportError:
