@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError, OptionError, count
 from jetpy.graph.checks import integer
-from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray, is_large
 from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) scales weights of any size to fit"
@@ -26,10 +26,12 @@ SCALED = "scale=True (--scale) scales positive weights to integers"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
 ROW_WEIGHTS = "weights of the rows"
+REPAIRED_WEIGHTS = "repaired edge weights"
 _IN_WHOLE_NUMBERS = {
     EDGE_WEIGHTS: f"; {SCALED}, and {PATTERN}",
     VERTEX_WEIGHTS: f"; {SCALED}",
     ROW_WEIGHTS: "; scale=True scales positive weights to integers",
+    REPAIRED_WEIGHTS: f"; {SCALED}",
 }
 """Remedies for weights that are not integers, but can be scaled; weights in a batch of changes have
 none."""
@@ -247,7 +249,7 @@ def checked_weights(
             i = int(wrong.argmax())
             raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
 
-    scaling = f"; {SCALING}"
+    scaling = f"; {SCALING}" if what in _IN_WHOLE_NUMBERS else ""
     if weights.dtype.kind == "f":
         is_scalable = bool(((weights >= 0) & np.isfinite(weights)).all())
         remedies = _IN_WHOLE_NUMBERS.get(what, "") if is_scalable else or_pattern(what)
@@ -259,7 +261,7 @@ def checked_weights(
     total = int(weights.sum(dtype=np.int64))
     if total > MAX_WEIGHT:
         raise GraphError(
-            f"the {what} overflow: their sum is {total}, but must be at most 2**46; {SCALING}"
+            f"the {what} overflow: their sum is {total}, but must be at most 2**46{scaling}"
         )
     return np.ascontiguousarray(weights, dtype=np.int32)
 
@@ -273,9 +275,10 @@ def check_small(graph: Graph, what: str) -> None:
         If they do not; the message says that `what` does not support the graph.
     """
     if graph.is_large:
+        remedy = "; jetpy.as_graph(graph, scale=True), or --scale, scales weights to fit"
         raise GraphError(
             f"{what} needs a graph with fewer than 2**31 directed edges and sums of weights below "
-            f"2**31; {SCALING}"
+            f"2**31{'' if is_large(2 * graph.m) else remedy}"
         )
 
 
@@ -391,7 +394,7 @@ def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matri
         assert missing is not None
         raise GraphError(
             f"the pattern is not symmetric: it has {naming.edge(*missing)}, but not its reverse; "
-            "symmetrize=True adds missing reverses"
+            "symmetrize=True (--symmetrize), or pattern=True of as_graph, adds missing reverses"
         )
     found.data = np.ones(found.nnz, np.int32)
     return found

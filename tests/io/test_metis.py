@@ -158,7 +158,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "duplicate": ("2 2\n2 2\n1 1\n", r"edge \(1, 2\) on line 2 is listed more than once"),
     "one direction": (
         "3 1\n2 3\n\n\n",
-        r"edge \(1, 2\) on line 2 is listed, .* \(2, 1\) on line 3",
+        r"edge \(1, 2\) on line 2 is listed, .* \(2, 1\), which line 3 lacks",
     ),
     "unequal weights": ("2 1 1\n2 3\n1 4\n", "on line 2 has weight 3, but .* has weight 4"),
 }

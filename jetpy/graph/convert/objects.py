@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.errors import GraphError
@@ -14,7 +15,7 @@ from jetpy.graph.convert.matrices import from_dense, from_scipy
 from jetpy.graph.convert.networks import from_igraph, from_networkit, from_networkx, is_from
 from jetpy.graph.convert.rustworkx import from_rustworkx, is_rustworkx
 from jetpy.graph.convert.tables import in_memory
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw
 from jetpy.graph.validate import checked_indptr
@@ -42,13 +43,42 @@ def from_array(data: Any, n: int | None) -> Raw:
         )
     if is_list:
         largest = int(array.max()) if array.size else -1
+        if n is None and largest >= INT32_MAX - 1:
+            raise GraphError(
+                f"vertex {largest} is too large; ids must be in 0..{INT32_MAX - 2}: number the "
+                "vertices, for example by jetpy.from_edges"
+            )
         return Raw(array[1], sources=array[0], n=largest + 1 if n is None else n)
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return from_dense(array)
-    remedy = "; give the transpose, array.T" if array.ndim == 2 and array.shape[1] == 2 else ""
     raise GraphError(
         f"the array has shape {array.shape} and type {array.dtype}; it must be an edge list, "
-        f"integers of shape (2, E), or a square matrix{remedy}"
+        f"integers of shape (2, E), or a square matrix{_as_edge_list(array)}"
+    )
+
+
+def _as_edge_list(array: npt.NDArray[Any]) -> str:
+    """Return how to make an edge list of an array, in a message; empty if that is not clear."""
+    if array.dtype.kind in "OSU":
+        return "; for names of vertices, use jetpy.from_edges"
+    if array.ndim != 2 or array.shape == (2, 3) or not _is_whole(array):
+        return ""
+    integers = "" if array.dtype.kind in "iu" else ".astype(int)"
+    if array.shape[1] == 2:
+        return f"; give the transpose, array.T{integers}"
+    if array.shape[0] == 2:
+        return f"; give array{integers}"
+    if array.shape[1] == 3:
+        return f"; give array[:, :2].T{integers}, and edge_weights=array[:, 2]"
+    if array.shape[0] == 3:
+        return f"; give array[:2]{integers}, and edge_weights=array[2]"
+    return ""
+
+
+def _is_whole(array: npt.NDArray[Any]) -> bool:
+    """Return whether an array contains integers only, of whatever type."""
+    return array.dtype.kind in "iu" or (
+        array.dtype.kind == "f" and bool((array == np.rint(array)).all())
     )
 
 
