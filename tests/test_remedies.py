@@ -84,13 +84,6 @@ def named(name: str) -> Callable[[], jetpy.Graph]:
     return lambda: jetpy.from_edges(table_of(name), "a", "b")
 
 
-def renamed() -> jetpy.Graph:
-    Path("packed.graph").write_bytes(bz2.compress(b"3 2\n2\n1 3\n2\n"))
-    with pytest.raises(jetpy.JetpyError, match="does not end in .bz2; rename it"):
-        jetpy.read_graph("packed.graph")
-    return jetpy.read_graph(Path("packed.graph").rename("packed.graph.bz2"))
-
-
 class Case(NamedTuple):
     wrong: Callable[[], object]
     words: str
@@ -108,7 +101,7 @@ GRAPHS: dict[str, Case] = {
         read("ids.txt", pattern=True), r"pass it to jetpy\.from_edges", named("ids.txt")
     ),
     "64-bit ids in an array": Case(
-        as_graph(ONE_WAY.T + 2**33), r"jetpy\.from_edges", named("ids.txt")
+        as_graph(EDGES.T + 2**33), r"jetpy\.from_edges", named("ids.txt")
     ),
     "index of a data frame": Case(read("index.csv"), "index=False in pandas", read("without.csv")),
     "names": Case(read("names.txt"), r"pass it to jetpy\.from_edges", named("names.txt")),
@@ -180,9 +173,8 @@ GRAPHS: dict[str, Case] = {
     "ambiguous": Case(
         as_graph(ONE_WAY.T, repair=True), "also give n=", as_graph(ONE_WAY.T, n=3, repair=True)
     ),
-    "wrong n": Case(as_graph(EDGES.T, n=2), "", as_graph(EDGES.T)),
-    "n of a matrix": Case(
-        as_graph(ONE_SIDED, n=4), "leave n out", as_graph(ONE_SIDED, repair=True)
+    "wrong n": Case(
+        as_graph(ONE_SIDED, n=4, repair=True), "leave n out", as_graph(ONE_SIDED, repair=True)
     ),
     "weights of vertices": Case(
         as_graph(path(3), vertex_weights=[0.5, 1, 1]),
@@ -245,7 +237,7 @@ OTHERS: dict[str, Case] = {
         r"pass 0\.03$",
         lambda: jetpy.partition(path(3), 2, imbalance=0.03, **ENGINE),
     ),
-    "sessions": Case(
+    "misspelt option": Case(
         lambda: jetpy.partition(path(3), 2, options={"patience": 20}, **ENGINE),
         r"did you mean refine\.patience\?$",
         lambda: jetpy.partition(path(3), 2, options={"refine.patience": 20}, **ENGINE),
@@ -278,8 +270,20 @@ def test_remedy_works(compiled: None, case: str) -> None:
     right()
 
 
+def test_study_names_another_way() -> None:
+    from jetpy.study.runner import _read
+
+    with pytest.raises(jetpy.JetpyError, match=r"study has none .*jetpy\.write_graph\(new, jet"):
+        _read(Path("half.txt"))
+    jetpy.write_graph("new.graph", jetpy.read_graph("half.txt", scale=True))
+    assert jetpy.read_graph("new.graph").m == 2
+
+
 def test_compressed_file_can_be_renamed() -> None:
-    assert renamed().n == 3
+    Path("packed.graph").write_bytes(bz2.compress(b"3 2\n2\n1 3\n2\n"))
+    with pytest.raises(jetpy.JetpyError, match=r"does not end in \.bz2; rename it"):
+        jetpy.read_graph("packed.graph")
+    assert jetpy.read_graph(Path("packed.graph").rename("packed.graph.bz2")).n == 3
 
 
 def test_remedy_of_a_batch_is_not_an_option_of_graphs(compiled: None) -> None:

@@ -36,7 +36,7 @@ from jetpy.io.pairs import (
     edge_tables,
     read_edges,
 )
-from jetpy.io.text import WordError, first_line, format_rows, plain
+from jetpy.io.text import WordError, first_line, format_rows, plain, show
 
 NAMED_VERTICES = "if vertices have names, read the file as a table and pass it to jetpy.from_edges"
 LARGEST_ID = INT32_MAX - 2
@@ -45,10 +45,15 @@ SMALL_IDS = (
     "table and pass it to jetpy.from_edges"
 )
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
-_INDEX_COLUMN = re.compile(
-    rb"\s*(?:\"\"|\"?Unnamed: 0(?:\.\d+)?\"?)?[ \t]*[,\t][ \t]*[A-Za-z\"'_].*", re.DOTALL
+WITHOUT_INDEX = "write the file without an index (index=False in pandas, row.names=FALSE in R)"
+_INDEX_COLUMN = re.compile(rb"\s*(?:\"\"|\"?Unnamed: 0(?:\.\d+)?\"?)?[ \t]*[,\t][ \t]*[A-Za-z\"'_]")
+"""Column names, the first of which is missing."""
+_ENDS_AFTER_INDEX = re.compile(
+    rb"[\w\"' ]+[,\t]\s*[\"']?"
+    rb"(?:(?:source|src)[\"']?\s*[,\t]\s*[\"']?(?:target|dst|dest)|from[\"']?\s*[,\t]\s*[\"']?to\b)",
+    re.IGNORECASE,
 )
-"""A first line of column names, the first of which is missing."""
+"""Column names, the second and third of which are those of the ends of edges."""
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
@@ -61,16 +66,23 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """
     first = first_line(stream)
     declared = VERTICES_LINE.fullmatch(first)
-    if _INDEX_COLUMN.fullmatch(first):
+    if _INDEX_COLUMN.match(first):
         raise FileFormatError(
             "line 1: the first column has no name: it is the index of a data frame, not of "
-            "vertices; write the file without it (index=False in pandas, row.names=FALSE in R)"
+            f"vertices; {WITHOUT_INDEX}"
+        )
+    if _ENDS_AFTER_INDEX.match(first):
+        raise FileFormatError(
+            f"line 1: the ends of edges are not in the first two of the columns "
+            f"{show(first.strip())}; {WITHOUT_INDEX}"
         )
     head = b"\n" if _COLUMN_NAMES.match(first) else first
     try:
         table = read_edges(stream, (2, 3), rules, SMALL_IDS, head=head, comments=b"#%", comma=True)
     except WordError as error:
-        raise FileFormatError(f"{error}; {NAMED_VERTICES}") from None
+        if b";" in error.token:
+            raise FileFormatError(f"{error}; separate numbers by blanks, tabs or commas") from None
+        raise FileFormatError(f"{error}{f'; {NAMED_VERTICES}' * (error.place < IDS)}") from None
     columns = table.columns
     too_large = columns[:, :IDS] > LARGEST_ID
     if too_large.any():
@@ -98,6 +110,13 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
             "jetpy numbers the vertices of edge lists from 0. In %s, vertex 0 has no edge and "
             "all others have: if the file is numbered from 1, subtract 1 from each id",
             name,
+        )
+    if columns.shape[1] > IDS and _seems_to_count_lines(u, v):
+        LOGGER.warning(
+            "the first column of %s counts the lines, and there are self-loops: if it is the index "
+            "of a data frame, %s",
+            name,
+            WITHOUT_INDEX,
         )
     naming = PairNaming(u, v, table.lines)
     weights = weights_of(
@@ -127,6 +146,12 @@ def _missing(listed: Matrix) -> Matrix:
     """Return the reverses of the edges that are listed in one direction only."""
     reverse = listed.T.tocsr()
     return reverse - reverse.multiply(listed.astype(bool))
+
+
+def _seems_to_count_lines(u: IntArray, v: IntArray) -> bool:
+    """Return whether `u` counts from 0 or 1 on, and equals `v` somewhere."""
+    lines = np.arange(len(u)) + u[:1]
+    return bool((u[:1] <= 1).all() and np.array_equal(u, lines) and (u == v).any())
 
 
 def _seems_to_begin_with_1(u: IntArray, v: IntArray, n: int) -> bool:

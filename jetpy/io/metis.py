@@ -133,10 +133,13 @@ def read_lines(
     most: int,
     numbers: LineNumbers | None = None,
     rules: Rules = PLAIN,
+    *,
+    line: int | None = None,
 ) -> Lines:
     """Read at most `most` vertex lines in the format of `header`.
 
     `numbers` receives their line numbers. By `rules`, weights may be fractions, or any numbers.
+    `line` is the number of the first line, by default that after the header.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def read_lines(
     blocks = [Lines(nothing, nothing, nothing, nothing)]
     for rows in read_rows(
         stream,
-        line=header.line + 1,
+        line=header.line + 1 if line is None else line,
         decimals=rules.any_weights,
         any_number=bool(rules.pattern),
         long_lines=True,

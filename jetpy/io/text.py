@@ -26,7 +26,7 @@ _COMMA_TO_BLANK = bytes.maketrans(b",", b" ")
 _EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*(?:,|\r?$)", re.MULTILINE)
 _LONE_MINUS = re.compile(rb"[^ \t\r\n]-|-(?![0-9])")
 _INTEGER = re.compile(rb"-?[0-9]+")
-_WORD = re.compile(rb"[A-Za-z\"'\x80-\xff]")
+_WORD = re.compile(rb"[0-9A-Za-z\"'\x80-\xff]")
 _MANTISSA = rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
 _DECIMAL = re.compile(_MANTISSA + rb"(?:[eEdD][-+]?[0-9]+)?")
 """The exponents of Fortran's double precision begin with D."""
@@ -38,23 +38,31 @@ _NUMBER = re.compile(
 _D_TO_E = bytes.maketrans(b"dD", b"ee")
 
 
-class NumberError(FileFormatError):
-    """A token is a number, but not of the kind required.
+class TokenError(FileFormatError):
+    """A token is not a number of the kind required.
 
     Attributes
     ----------
+    token : bytes
     place : int
         Index of the token on its line.
-    is_scalable : bool
-        Whether the number is finite and not negative, so that weights can be scaled.
     """
 
-    def __init__(self, message: str, place: int, token: bytes) -> None:
+    def __init__(self, message: str, token: bytes, place: int) -> None:
         super().__init__(message)
-        self.place, self.is_scalable = place, 0 <= _float(token) < float("inf")
+        self.token, self.place = token, place
 
 
-class WordError(FileFormatError):
+class NumberError(TokenError):
+    """A token is a number, but not of the kind required."""
+
+    @property
+    def is_scalable(self) -> bool:
+        """Whether the number is finite and not negative, so that weights can be scaled."""
+        return 0 <= _float(self.token) < float("inf")
+
+
+class WordError(TokenError):
     """A token is a word where a number is required."""
 
 
@@ -159,7 +167,7 @@ def read_rows(
     ------
     FileFormatError
         At the first invalid token; a `NumberError` if `any_number` would accept it, a `WordError`
-        if it is a word.
+        if it begins like a word, another `TokenError` otherwise.
     """
     kind = _Kind(comma, decimals, any_number)
     while chunk := head + stream.read(CHUNK):
@@ -336,16 +344,16 @@ def _errors(text: bytes, line: int, kind: _Kind, before: int) -> Iterator[FileFo
         stripped = content.strip(b" \t\r")
         tokens = re.split(separator, stripped) if stripped else ()
         for place, token in enumerate(tokens, before if number == line else 0):
+            shown = f"line {number}: {show(token)}"
             if not kind.token.fullmatch(token):
-                message = f"line {number}: {show(token)} is not {noun}"
-                if _NUMBER.fullmatch(token):
-                    yield NumberError(message, place, token)
-                yield (WordError if _WORD.match(token) else FileFormatError)(message)
+                error = NumberError if _NUMBER.fullmatch(token) else TokenError
+                if error is TokenError and _WORD.match(token):
+                    error = WordError
+                yield error(f"{shown} is not {noun}", token, place)
             elif not kind.decimals and (
                 len(token.lstrip(b"-0")) > 10 or abs(int(token)) > INT32_MAX
             ):
-                message = f"line {number}: {show(token)} does not fit in 32 bits"
-                yield NumberError(message, place, token)
+                yield NumberError(f"{shown} does not fit in 32 bits", token, place)
 
 
 def are_no_integers(values: npt.NDArray[Any], first: int, last: int) -> npt.NDArray[np.bool_]:

@@ -90,6 +90,17 @@ BAD = {
     "index of pandas, tabs": ("\tu\tv\tw\n0\t0\t1\t4\n", "the first column has no name"),
     "index of pandas, twice": ("Unnamed: 0,u,v\n0,0,1\n", "the first column has no name"),
     "row names of R": ('"","u","v"\n"1",0,1\n', r"the first column has no name.*row\.names=FALSE"),
+    "named index": (
+        "i,source,target\n0,0,1\n",
+        "'i,source,target'; write the file without an ",
+    ),
+    "named index, weights": ("id,from,to,w\n0,0,1,3\n", "not in the first two of the columns"),
+    "semicolons": (
+        "0;1\n1;2\n",
+        "'0;1' is not an integer; separate numbers by blanks, tab",
+    ),
+    "address": ("10.0.0.1 10.0.0.2\n", r"'10\.0\.0\.1' is not an integer; .* jetpy\.from_edges"),
+    "word as a weight": ("0 1 heavy\n", "'heavy' is not an integer$"),
     "negative fraction": ("0 1 -0.5\n", r"'-0.5' is not an integer; pattern=True \(--pattern\)"),
     "not a number": ("0 1 nan\n", r"'nan' is not an integer; pattern=True \(--pattern\) ignores"),
     "mirrored duplicate": (
@@ -199,6 +210,25 @@ def test_ids_that_seem_to_start_with_1_are_warned_about(
         "jetpy numbers the vertices of edge lists from 0. In graph, vertex 0 has no edge and all"
     )
     assert [message.startswith(warning) for message in caplog.messages] == [True] * is_warned
+
+
+@pytest.mark.parametrize(
+    ("content", "is_warned"),
+    [
+        ("0,0,1\n1,1,2\n2,2,3\n", True),
+        ("1 0 1\n2 2 3\n", True),
+        ("0 0 1\n2 1 2\n", False),
+        ("0 1 1\n1 2 2\n2 3 3\n", False),
+        ("0 0\n1 2\n", False),
+    ],
+)
+def test_first_column_that_counts_lines_is_warned_about(
+    content: str, is_warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(content, repair=True)
+    warned = [message for message in caplog.messages if "counts the lines" in message]
+    assert len(warned) == is_warned
+    assert all("index=False in pandas" in message for message in warned)
 
 
 def test_duplicates_are_refused_with_scale() -> None:
