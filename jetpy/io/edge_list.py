@@ -47,13 +47,13 @@ SMALL_IDS = (
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 WITHOUT_INDEX = "write the file without an index (index=False in pandas, row.names=FALSE in R)"
 _INDEX_COLUMN = re.compile(rb"\s*(?:\"\"|\"?Unnamed: 0(?:\.\d+)?\"?)?[ \t]*[,\t][ \t]*[A-Za-z\"'_]")
-"""Column names, the first of which is missing."""
+"""Names of columns; that of the first is empty."""
 _ENDS_AFTER_INDEX = re.compile(
     rb"[\w\"' ]+[,\t]\s*[\"']?"
     rb"(?:(?:source|src)[\"']?\s*[,\t]\s*[\"']?(?:target|dst|dest)|from[\"']?\s*[,\t]\s*[\"']?to\b)",
     re.IGNORECASE,
 )
-"""Column names, the second and third of which are those of the ends of edges."""
+"""Names of columns; the second and the third contain the ends of edges."""
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:

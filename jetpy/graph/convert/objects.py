@@ -10,11 +10,11 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError
 from jetpy.graph.convert.gerrychain import unwrapped
+from jetpy.graph.convert.lazy_tables import in_memory
 from jetpy.graph.convert.libpysal import from_libpysal, is_libpysal
 from jetpy.graph.convert.matrices import from_dense, from_scipy
 from jetpy.graph.convert.networks import from_igraph, from_networkit, from_networkx, is_from
 from jetpy.graph.convert.rustworkx import from_rustworkx, is_rustworkx
-from jetpy.graph.convert.tables import in_memory
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw

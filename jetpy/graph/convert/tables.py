@@ -12,19 +12,11 @@ import numpy as np
 
 from jetpy.errors import GraphError
 from jetpy.graph.build import graph_of
+from jetpy.graph.convert.lazy_tables import in_memory
 from jetpy.graph.convert.networks import both_ways
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Names, Raw, Rules
 from jetpy.graph.validate import ROW_WEIGHTS
-
-_IN_MEMORY = {
-    "polars.LazyFrame": "collect()",
-    "narwhals.LazyFrame": "collect()",
-    "duckdb.DuckDBPyRelation": "arrow()",
-    "dask.DataFrame": "compute()",
-    "ibis.Table": "to_pyarrow()",
-}
-"""Methods that read tables which are not in memory."""
 
 
 class _NamesInRows(Names):
@@ -167,13 +159,6 @@ def _columns(table: Any, names: list[str]) -> list[list[Any]]:
             if value is None or type(value).__name__ == "NAType" or value != value:
                 raise GraphError(f"row {i} has no value in column {name!r}")
     return columns
-
-
-def in_memory(table: Any) -> str:
-    """Return the expression that reads a table which is not in memory; empty for others."""
-    kind = type(table)
-    method = _IN_MEMORY.get(f"{kind.__module__.strip('_').partition('.')[0]}.{kind.__name__}")
-    return f"table.{method}" if method else ""
 
 
 def _frame(table: Any) -> Any:
