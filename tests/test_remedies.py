@@ -162,6 +162,38 @@ GRAPHS: dict[str, Case] = {
         r"give array\[:2\]\.astype\(int\), and edge_weights=array\[2\]$",
         as_graph((WEIGHTED.T * 1.0)[:2].astype(int), edge_weights=(WEIGHTED.T * 1.0)[2]),
     ),
+    "list of two arrays": Case(
+        as_graph([[0, 0, 1], [1, 2, 2]]),
+        r"np\.stack\(\(sources, targets\)\)",
+        as_graph(np.stack(([0, 0, 1], [1, 2, 2])), repair=True),
+    ),
+    "edges with weights": Case(
+        as_graph((EDGES.T, [7, 7, 8, 8])),
+        "and edge_weights=$",
+        as_graph(EDGES.T, edge_weights=[7, 7, 8, 8]),
+    ),
+    "weights with edges": Case(
+        as_graph(([7, 7, 8, 8], tuple(EDGES.T))),
+        "give the edge list, of shape",
+        as_graph(np.stack(tuple(EDGES.T)), edge_weights=[7, 7, 8, 8]),
+    ),
+    "set of edges": Case(
+        as_graph(set(map(tuple, EDGES.tolist()))),
+        r"give numpy\.array\(list\(edges\)\)\.T$",
+        as_graph(np.array(list(set(map(tuple, EDGES.tolist())))).T),
+    ),
+    "array as a table": Case(
+        lambda: jetpy.from_edges(ONE_WAY, "a", "b"),
+        "it must be a dict of columns",
+        lambda: jetpy.from_edges({"a": ONE_WAY[:, 0], "b": ONE_WAY[:, 1]}, "a", "b"),
+    ),
+    "large weights in a table": Case(
+        lambda: jetpy.from_edges({"a": [0, 1], "b": [1, 2], "w": [2**40, 1]}, "a", "b", weight="w"),
+        "; scale=True scales",
+        lambda: jetpy.from_edges(
+            {"a": [0, 1], "b": [1, 2], "w": [2**40, 1]}, "a", "b", weight="w", scale=True
+        ),
+    ),
     "list of edges": Case(
         as_graph(EDGES.tolist()), r"numpy\.array\(edges\)\.T", as_graph(np.array(EDGES.tolist()).T)
     ),
@@ -207,6 +239,18 @@ OTHERS: dict[str, Case] = {
         r"jetpy\.as_graph\(graph, scale=True\)",
         lambda: jetpy.IncrementalPartitioner(
             jetpy.as_graph(jetpy.as_graph(np.array(HEAVY)), scale=True), 2, imbalance=0.5, **ENGINE
+        ),
+    ),
+    "hierarchy of fractions": Case(
+        lambda: jetpy.Hierarchy(STIFFNESS, [[0, 0, 1]]),
+        r"pattern=True .* Give jetpy\.as_graph\(graph, \.\.\.\) with this option$",
+        lambda: jetpy.Hierarchy(jetpy.as_graph(STIFFNESS, pattern=True), [[0, 0, 1]]),
+    ),
+    "session of fractions": Case(
+        lambda: jetpy.IncrementalPartitioner("half.txt", 2, **ENGINE),
+        r"scale=True .* Give jetpy\.as_graph\(graph, \.\.\.\) with this option$",
+        lambda: jetpy.IncrementalPartitioner(
+            jetpy.as_graph("half.txt", scale=True), 2, imbalance=0.5, **ENGINE
         ),
     ),
     "order": Case(
@@ -259,7 +303,7 @@ def test_remedy_gives_the_graph(case: str) -> None:
         wrong()
     graph = right()
     assert isinstance(graph, jetpy.Graph)
-    assert (graph.n, graph.m) == (3, 3 if case == "two arrays" else 2)
+    assert (graph.n, graph.m) == (3, 3 if "two arrays" in case else 2)
 
 
 @pytest.mark.parametrize("case", OTHERS)

@@ -35,6 +35,11 @@ _IN_WHOLE_NUMBERS = {
 }
 """Remedies for weights that are not integers, but can be scaled; weights in a batch of changes have
 none."""
+_TO_FIT = {
+    **dict.fromkeys((EDGE_WEIGHTS, VERTEX_WEIGHTS, REPAIRED_WEIGHTS), f"; {SCALING}"),
+    ROW_WEIGHTS: "; scale=True scales weights of any size to fit",
+}
+"""Remedies for weights that are too large."""
 _INSTEAD_OF_0 = {
     VERTEX_WEIGHTS: "; use 1 instead, or several weights per vertex, which may be 0",
 }
@@ -249,7 +254,7 @@ def checked_weights(
             i = int(wrong.argmax())
             raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
 
-    scaling = f"; {SCALING}" if what in _IN_WHOLE_NUMBERS else ""
+    scaling = _TO_FIT.get(what, "")
     if weights.dtype.kind == "f":
         is_scalable = bool(((weights >= 0) & np.isfinite(weights)).all())
         remedies = _IN_WHOLE_NUMBERS.get(what, "") if is_scalable else or_pattern(what)

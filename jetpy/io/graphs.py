@@ -6,6 +6,8 @@ Each file format has a module; the suffix of the file selects it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from jetpy.device.in_place import graph_on_gpu
-from jetpy.errors import FileFormatError
+from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_of
 from jetpy.graph.convert.data import has_edge_index, unpacked
 from jetpy.graph.convert.objects import raw_of
@@ -163,6 +165,17 @@ def as_graph(
     if n is not None:
         check_n(n, graph.n)
     return graph
+
+
+@contextmanager
+def without_options() -> Iterator[None]:
+    """Add to messages that name options of `as_graph` that the caller lacks them."""
+    try:
+        yield
+    except GraphError as error:
+        if "=True (--" not in str(error):
+            raise
+        raise type(error)(f"{error}. Give jetpy.as_graph(graph, ...) with this option") from error
 
 
 def read_graph(

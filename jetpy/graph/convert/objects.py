@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
@@ -132,30 +133,46 @@ def raw_of(
         return from_scipy(matrix)
     if is_array(data):
         return from_array(data, n)
-    hint = "for a table, use jetpy.from_edges; for a mesh, jetpy.dual_graph"
-    if isinstance(data, list):
-        hint = (
-            "for the neighbours of each vertex, give (indptr, indices) or use jetpy.pymetis; for "
-            "a list of edges, give numpy.array(edges).T"
-        )
     raise GraphError(
         f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
         "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, "
         "vertex_weights]]), an edge list of shape (2, E), a square matrix, a graph of networkx, "
         "igraph, NetworKit, rustworkx, GerryChain or libpysal, or an object with edge_index and "
-        f"num_nodes; {hint}"
+        f"num_nodes; {_hint(data)}"
     )
 
 
+def _hint(data: Any) -> str:
+    """Return how to make a graph of an object of an unsupported kind."""
+    if isinstance(data, list):
+        lengths = {len(item) if isinstance(item, Sized) else 0 for item in data}
+        if len(data) == 2 and len(lengths) == 1 and max(lengths) > 2:
+            return "for the sources and the targets of edges, give np.stack((sources, targets))"
+        return (
+            "for the neighbours of each vertex, give (indptr, indices) or use jetpy.pymetis; for "
+            "a list of edges, give numpy.array(edges).T"
+        )
+    if isinstance(data, Iterable) and not isinstance(data, Mapping):
+        return "for edges, give numpy.array(list(edges)).T"
+    return "for a table, use jetpy.from_edges; for a mesh, jetpy.dual_graph"
+
+
 def _check_rows(indptr: Any, indices: Any) -> None:
-    """Check that the arrays of a tuple are not the sources and the targets of edges.
+    """Check that the arrays of a tuple are not an edge list in two arrays, or with its weights.
 
     Raises
     ------
     GraphError
-        If they are of equal length, and the first is not an array of row starts.
+        If they are of equal length, and the first is not an array of row starts, or one of the two
+        has shape (2, E).
     """
     starts, ends = on_host(indptr), on_host(indices)
+    if any(array.ndim == 2 and len(array) == 2 for array in (starts, ends)):
+        raise GraphError(
+            f"the arrays of the tuple have the shapes {starts.shape} and {ends.shape}; (indptr, "
+            "indices) must be one-dimensional. For edges with weights, give the edge list, of "
+            "shape (2, E), and edge_weights="
+        )
     if starts.ndim != 1 or starts.shape != ends.shape or starts.dtype.kind not in "iu":
         return
     try:

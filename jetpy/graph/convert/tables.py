@@ -185,6 +185,6 @@ def _frame(table: Any) -> Any:
         return narwhals.from_native(table, eager_only=True)
     except TypeError as error:
         raise GraphError(
-            f"the table is a {type(table).__name__!r}; it must be a table in memory that narwhals "
-            f"supports: {error}"
+            f"the table is a {type(table).__name__!r}; it must be a dict of columns, or a table in "
+            f"memory that narwhals supports: {error}"
         ) from None
