@@ -74,7 +74,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     if _ENDS_AFTER_INDEX.match(first):
         raise FileFormatError(
             f"line 1: the ends of edges are not in the first two of the columns "
-            f"{show(first.strip())}; {WITHOUT_INDEX}"
+            f"{show(first.strip())}; reorder the columns, or {WITHOUT_INDEX}"
         )
     head = b"\n" if _COLUMN_NAMES.match(first) else first
     try:

@@ -92,7 +92,7 @@ BAD = {
     "row names of R": ('"","u","v"\n"1",0,1\n', r"the first column has no name.*row\.names=FALSE"),
     "named index": (
         "i,source,target\n0,0,1\n",
-        "'i,source,target'; write the file without an ",
+        "'i,source,target'; reorder the columns, or wr",
     ),
     "named index, weights": ("id,from,to,w\n0,0,1,3\n", "not in the first two of the columns"),
     "semicolons": (
