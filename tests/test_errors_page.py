@@ -20,10 +20,12 @@ from jetpy.engines.kokkos.paths import check_not_hidden
 from jetpy.engines.oom_message import _explain
 from jetpy.io.permutations import read_permutation
 from jetpy.io.weights import read_vertex_weights
+from jetpy.mapping import read_hosts
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
 from jetpy.meshes.formats import output_format
 from tests.graphs import from_edges
+from tests.test_remedies import LazyFrame
 
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
 PATH = from_edges(3, [(0, 1), (1, 2)])
@@ -38,6 +40,9 @@ FILES = {
     "several.graph": "2 1 010 2\n1 1 2\n1 1 1\n",
     "text.txt": "0 1\n1 two\n",
     "far.txt": "0 1\n900000000 3\n",
+    "ids.txt": "5000000000001 5000000000002\n",
+    "index.csv": ",source,target\n0,0,1\n",
+    "stiffness.txt": "0 1 -0.5\n",
     "laplacian.mtx": "%%MatrixMarket matrix coordinate real symmetric\n"
     "2 2 3\n1 1 1.0\n2 1 -1.0\n2 2 1.0\n",
     "fraction.graph": "2 1 1\n2 0.5\n1 0.5\n",
@@ -118,6 +123,9 @@ PROVOKED: list[Callable[[], object]] = [
     read_reduced_session,
     lambda: jetpy.as_graph(np.zeros((2, 3))),
     lambda: jetpy.as_graph({0: [1]}),
+    lambda: jetpy.as_graph((np.array([0, 1, 2]), np.array([1, 2, 0]))),
+    lambda: jetpy.as_graph(LazyFrame()),
+    lambda: read_hosts("nodes.txt"),
     lambda: jetpy.as_graph(PATH, n=4),
     lambda: jetpy.from_edges({"a": ["Bob"], "b": ["Cy"]}, "a", "b", nodes=["Bob"]),
     lambda: read_mesh(Path("mesh.stl")),

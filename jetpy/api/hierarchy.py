@@ -21,7 +21,7 @@ from jetpy.graph.checks import integer, one_of
 from jetpy.graph.csr import Graph
 from jetpy.graph.levels import GraphLevel, checked_levels, contracted_levels
 from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed, using
-from jetpy.io.graphs import as_graph
+from jetpy.io.graphs import as_graph, without_options
 from jetpy.io.hierarchy import HierarchySettings, read_levels, write_hierarchy
 from jetpy.multilevel.solver import HierarchySolver
 from jetpy.problem.metrics import checked_parts
@@ -86,10 +86,10 @@ class Hierarchy:
     options: Options
 
     def __init__(self, graphs: Any, maps: Sequence[npt.ArrayLike]) -> None:
-        if _are_graphs(graphs):
-            found = checked_levels([as_graph(graph) for graph in graphs], maps)
-        else:
-            found = contracted_levels(as_graph(graphs), maps)
+        several = _are_graphs(graphs)
+        with without_options():
+            checked = [as_graph(graph) for graph in (graphs if several else [graphs])]
+        found = checked_levels(checked, maps) if several else contracted_levels(checked[0], maps)
         self._open(found, HierarchySettings())
 
     @classmethod

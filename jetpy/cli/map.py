@@ -92,8 +92,8 @@ def _options(settings: dict[str, Any], method: str) -> Options:
 @click.option(
     "--hosts",
     metavar="FILE|A,B,...",
-    help="Host names in the order of their PEs, or a file with one name on each line; the "
-    "default for Open MPI is +n0, +n1 and so on.",
+    help="Host names in the order of their PEs, with ranges such as n[1-4], or a file with one "
+    "name on each line; the default for Open MPI is +n0, +n1 and so on.",
 )
 @json_option
 @profile_option

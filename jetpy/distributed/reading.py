@@ -20,6 +20,7 @@ from jetpy.io import read_graph
 from jetpy.io.compression import split_name
 from jetpy.io.metis import Header, Lines, read_header, read_lines
 
+BLOCK = 1 << 20  # bytes
 NAMES = "indptr", "indices", "edge_weights", "vertex_weights"
 
 
@@ -184,8 +185,19 @@ def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:
         raise cannot_read(path, error) from error
     try:
         return header, read_lines(BytesIO(content), header, header.n)
+    except FileFormatError:
+        line = _lines_before(path, first) + 1
+    try:  # for the message
+        return header, read_lines(BytesIO(content), header, header.n, line=line)
     except FileFormatError as error:
-        raise FileFormatError(f"{path}, share {rank} of {size}: {error}") from error
+        raise FileFormatError(f"{path}: {error}") from error
+
+
+def _lines_before(path: Path, offset: int) -> int:
+    """Return the number of lines that end before an offset of a file."""
+    with path.open("rb") as stream:
+        blocks = iter(lambda: stream.read(min(BLOCK, offset - stream.tell())), b"")
+        return sum(block.count(b"\n") for block in blocks)
 
 
 def _next_line(stream: BinaryIO, place: int, body: int) -> int:

@@ -88,6 +88,11 @@ class Evaluation:
     cost_by_level: npt.NDArray[np.int64] | None = None
 
     @property
+    def pieces(self) -> npt.NDArray[np.int64]:
+        """As `components`, under the name that `Partition` uses."""
+        return self.components
+
+    @property
     def communication_volume(self) -> int:
         """Sum of the communication volumes of all parts, as `communication_volume`."""
         return int(self.part_volumes.sum())

@@ -15,6 +15,7 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.raw import PLAIN, Raw, Rules
 from jetpy.graph.scaling import LOGGER, scaled, weights_of
 from jetpy.graph.validate import (
+    REPAIRED_WEIGHTS,
     VERTEX_WEIGHTS,
     Naming,
     check_order,
@@ -123,7 +124,7 @@ def graph_from_csr(
         weights = checked_weights(
             both.data,
             both.nnz,
-            "repaired edge weights",
+            REPAIRED_WEIGHTS,
             lambda i: naming.edge(row_of(both.indptr, i), int(both.indices[i])),
         )
     return Graph(both.indptr, both.indices, weights, masses, name)

@@ -92,3 +92,7 @@ class Names(Naming):
     def edge(self, u: int, v: int) -> str:
         """Return the name of the edge between the vertices with ids `u` and `v`."""
         return f"edge ({self._names[u]!r}, {self._names[v]!r})"
+
+    def missing(self, u: int, v: int) -> str:
+        """Return the name of the directed edge that the graph lacks."""
+        return self.edge(u, v)

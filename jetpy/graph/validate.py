@@ -17,22 +17,29 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError, OptionError, count
 from jetpy.graph.checks import integer
-from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray, is_large
 from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) scales weights of any size to fit"
 PATTERN = "pattern=True (--pattern) ignores edge weights"
 SCALED = "scale=True (--scale) scales positive weights to integers"
-HOW_ELSE = f"{SCALED}, and {PATTERN}"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
 ROW_WEIGHTS = "weights of the rows"
+REPAIRED_WEIGHTS = "repaired edge weights"
 _IN_WHOLE_NUMBERS = {
-    EDGE_WEIGHTS: f"; {HOW_ELSE}",
+    EDGE_WEIGHTS: f"; {SCALED}, and {PATTERN}",
     VERTEX_WEIGHTS: f"; {SCALED}",
     ROW_WEIGHTS: "; scale=True scales positive weights to integers",
+    REPAIRED_WEIGHTS: f"; {SCALED}",
 }
-"""Remedies for weights that are not integers; weights in a batch of changes have none."""
+"""Remedies for weights that are not integers, but can be scaled; weights in a batch of changes have
+none."""
+_TO_FIT = {
+    **dict.fromkeys((EDGE_WEIGHTS, VERTEX_WEIGHTS, REPAIRED_WEIGHTS), f"; {SCALING}"),
+    ROW_WEIGHTS: "; scale=True scales weights of any size to fit",
+}
+"""Remedies for weights that are too large."""
 _INSTEAD_OF_0 = {
     VERTEX_WEIGHTS: "; use 1 instead, or several weights per vertex, which may be 0",
 }
@@ -68,6 +75,10 @@ class Naming:
     def edge(self, u: int, v: int) -> str:
         """Return the name of the directed edge from `u` to `v`, 0-based ids."""
         return f"edge ({u + self.base}, {v + self.base})"
+
+    def missing(self, u: int, v: int) -> str:
+        """Return the name of a directed edge that the graph lacks."""
+        return Naming.edge(self, u, v)
 
 
 def row_of(indptr: npt.NDArray[Any], position: int) -> int:
@@ -205,6 +216,14 @@ def number_array(
         raise GraphError(f"the {what} are too large even for floating-point numbers") from None
 
 
+def how_else(is_scalable: bool) -> str:
+    """Return the remedies for edge weights that are not integers.
+
+    Weights that are negative, infinite or not a number cannot be scaled.
+    """
+    return f"{SCALED}, and {PATTERN}" if is_scalable else PATTERN
+
+
 def or_pattern(what: str) -> str:
     """Return the hint about `pattern` for messages on edge weights; empty for other weights.
 
@@ -235,16 +254,19 @@ def checked_weights(
             i = int(wrong.argmax())
             raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
 
+    scaling = _TO_FIT.get(what, "")
     if weights.dtype.kind == "f":
-        remedies = _IN_WHOLE_NUMBERS.get(what, "")
+        is_scalable = bool(((weights >= 0) & np.isfinite(weights)).all())
+        remedies = _IN_WHOLE_NUMBERS.get(what, "") if is_scalable else or_pattern(what)
+        scaling = scaling if is_scalable else or_pattern(what)
         refuse(weights != np.rint(weights), f"which is not a whole number{remedies}")
     refuse(weights < 0, f"but weights must be positive{or_pattern(what)}")
     refuse(weights < 1, f"but weights must be positive{_INSTEAD_OF_0.get(what, '')}")
-    refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
+    refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31{scaling}")
     total = int(weights.sum(dtype=np.int64))
     if total > MAX_WEIGHT:
         raise GraphError(
-            f"the {what} overflow: their sum is {total}, but must be at most 2**46; {SCALING}"
+            f"the {what} overflow: their sum is {total}, but must be at most 2**46{scaling}"
         )
     return np.ascontiguousarray(weights, dtype=np.int32)
 
@@ -258,9 +280,10 @@ def check_small(graph: Graph, what: str) -> None:
         If they do not; the message says that `what` does not support the graph.
     """
     if graph.is_large:
+        remedy = "; jetpy.as_graph(graph, scale=True), or --scale, scales weights to fit"
         raise GraphError(
             f"{what} needs a graph with fewer than 2**31 directed edges and sums of weights below "
-            f"2**31; {SCALING}"
+            f"2**31{'' if is_large(2 * graph.m) else remedy}"
         )
 
 
@@ -289,7 +312,7 @@ def find_defect(matrix: Matrix, naming: Naming) -> str | None:
     if missing is not None:
         u, v = missing
         return (
-            f"{naming.edge(u, v)} is listed, but not its reverse, {naming.edge(v, u)}; "
+            f"{naming.edge(u, v)} is listed, but not its reverse, {naming.missing(v, u)}; "
             f"{naming.repair} adds missing directions"
         )
     unequal = np.flatnonzero(forward.data != reverse.data)
@@ -376,7 +399,7 @@ def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matri
         assert missing is not None
         raise GraphError(
             f"the pattern is not symmetric: it has {naming.edge(*missing)}, but not its reverse; "
-            "symmetrize=True adds missing reverses"
+            "symmetrize=True (--symmetrize), or pattern=True of as_graph, adds missing reverses"
         )
     found.data = np.ones(found.nnz, np.int32)
     return found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from jetpy.incremental.placement import Placed, Placement, changed_parts
 from jetpy.incremental.renewal import best, partition_from_scratch, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
-from jetpy.io.graphs import as_graph
+from jetpy.io.graphs import as_graph, without_options
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.problem.options import IncrementalOptions
@@ -173,7 +173,8 @@ class IncrementalPartitioner:
         parts: npt.ArrayLike | None = None,
         options: IncrementalOptions | Mapping[str, Any] | None = None,
     ) -> None:
-        checked = as_graph(graph, n=n, repair=repair)
+        with without_options():
+            checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = incremental_options(preset, options)
@@ -274,6 +275,12 @@ class IncrementalPartitioner:
         vertices = self.vertices
         parts = self._graph.parts.host[vertices]
         write_session(path, Session(self.graph, vertices, parts, settings))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an IncrementalPartitioner cannot be pickled or copied, because it holds a device; "
+            "save(path) writes it, and IncrementalPartitioner.load(path) continues it"
+        )
 
     @property
     def k(self) -> int:

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError
-from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.io import matrix_market
 from jetpy.io.compression import open_output, split_name
 from jetpy.io.text import format_rows
@@ -40,8 +40,7 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
     Raises
     ------
     FileFormatError
-        If the suffix is unknown, a matrix for ``.npy`` has more than `MAX_DENSE` rows, or a weight
-        for another format is 2**31 or more.
+        If the suffix is unknown, or a matrix for ``.npy`` has more than `MAX_DENSE` rows.
     JetpyError
         If the file cannot be written.
     """
@@ -51,10 +50,6 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
         raise FileFormatError(
             f"{path}: {matrix.shape[0]} parts are too many for .npy, which stores every pair; "
             "write .mtx or .csv"
-        )
-    if suffix != ".npy" and matrix.data.max(initial=0) > INT32_MAX:
-        raise FileFormatError(
-            f"{path}: a weight is 2**31 or more, which only .npy can store; write .npy"
         )
     with open_output(path) as stream:
         _FORMATS[suffix](stream, matrix)
@@ -79,18 +74,22 @@ def _write_npy(stream: BinaryIO, matrix: sp.csr_array) -> None:
 
 
 def _write_mtx(stream: BinaryIO, matrix: sp.csr_array) -> None:
-    indptr, indices, weights = (
-        array.astype(np.int32) for array in (matrix.indptr, matrix.indices, matrix.data)
-    )
-    ones = np.ones(matrix.shape[0], np.int32)
-    matrix_market.write(stream, Graph(indptr, indices, weights, ones))
+    table = _pairs(matrix)
+    is_pattern = bool((table[:, 2] == 1).all())
+    field, width = ("pattern", 2) if is_pattern else ("integer", 3)
+    matrix_market.write_symmetric(stream, matrix.shape[0], len(table), field, [table[:, :width]])
 
 
 def _write_csv(stream: BinaryIO, matrix: sp.csr_array) -> None:
     stream.write(b"part,other,weight\n")
-    pairs = sp.triu(matrix, format="coo")
-    rows = np.column_stack((pairs.row, pairs.col, pairs.data)).astype(np.int32)
+    rows = _pairs(matrix)
     stream.write(format_rows(rows.ravel(), np.full(len(rows), 3)).replace(b" ", b","))
+
+
+def _pairs(matrix: sp.csr_array) -> npt.NDArray[np.int64]:
+    """Return one row for each pair of adjacent parts: both parts and the weight between them."""
+    pairs = sp.triu(matrix, format="coo")
+    return np.column_stack((pairs.row, pairs.col, pairs.data)).astype(np.int64)
 
 
 _FORMATS: dict[str, Callable[[BinaryIO, sp.csr_array], None]] = {

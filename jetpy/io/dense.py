@@ -31,6 +31,11 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
             f"the array has shape {matrix.shape} and type {matrix.dtype}; it must be a square "
             "matrix of numbers"
         )
+    if 2 in matrix.shape and matrix.shape != (2, 2):
+        raise FileFormatError(
+            f"a .npy file must hold a square matrix, not an array of shape {matrix.shape}; for an "
+            "edge list, load the array and pass it to jetpy.as_graph, or write it as text"
+        )
     return graph_of(from_dense(matrix), rules, name)
 
 

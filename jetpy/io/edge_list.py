@@ -6,7 +6,8 @@ direction, and contradicting weights are errors unless repaired. Either all line
 none has. Weights that are not 32-bit integers are read only if the rules scale or ignore weights.
 
 Lines that start with ``#`` or ``%`` are comments. Empty lines are skipped, and so is a first line
-that starts with a letter or a quote (column names). The number of vertices is the largest id plus
+that starts with a letter or a quote (column names). If the first column has no name, it is the
+index of a data frame, and refused. The number of vertices is the largest id plus
 1, unless the first line gives it, as in the files that jetpy writes: ``# vertices 1000``. Without
 this line, an id far larger than the number of edges can justify is refused. If vertex 0 is the
 only vertex without edges, the logger ``jetpy.input`` warns that the list may be numbered from 1.
@@ -22,16 +23,37 @@ import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_from_csr, graph_from_pairs
-from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.raw import Rules
 from jetpy.graph.scaling import LOGGER, weights_of
-from jetpy.graph.validate import EDGE_WEIGHTS, check_order
+from jetpy.graph.validate import EDGE_WEIGHTS, Matrix, check_order
 from jetpy.io.limits import check_memory, is_justified
-from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
-from jetpy.io.text import WordError, first_line, format_rows
+from jetpy.io.pairs import (
+    IDS,
+    VERTICES_LINE,
+    PairNaming,
+    check_vertices,
+    edge_tables,
+    read_edges,
+)
+from jetpy.io.text import WordError, first_line, format_rows, plain, show
 
 NAMED_VERTICES = "if vertices have names, read the file as a table and pass it to jetpy.from_edges"
+LARGEST_ID = INT32_MAX - 2
+SMALL_IDS = (
+    f"ids must be integers in 0..{LARGEST_ID}; number the vertices from 0, or read the file as a "
+    "table and pass it to jetpy.from_edges"
+)
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
+WITHOUT_INDEX = "write the file without an index (index=False in pandas, row.names=FALSE in R)"
+_INDEX_COLUMN = re.compile(rb"\s*(?:\"\"|\"?Unnamed: 0(?:\.\d+)?\"?)?[ \t]*[,\t][ \t]*[A-Za-z\"'_]")
+"""Names of columns; that of the first is empty."""
+_ENDS_AFTER_INDEX = re.compile(
+    rb"[\w\"' ]+[,\t]\s*[\"']?"
+    rb"(?:(?:source|src)[\"']?\s*[,\t]\s*[\"']?(?:target|dst|dest)|from[\"']?\s*[,\t]\s*[\"']?to\b)",
+    re.IGNORECASE,
+)
+"""Names of columns; the second and the third contain the ends of edges."""
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
@@ -44,14 +66,30 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """
     first = first_line(stream)
     declared = VERTICES_LINE.fullmatch(first)
+    if _INDEX_COLUMN.match(first):
+        raise FileFormatError(
+            "line 1: the first column has no name: it is the index of a data frame, not of "
+            f"vertices; {WITHOUT_INDEX}"
+        )
+    if _ENDS_AFTER_INDEX.match(first):
+        raise FileFormatError(
+            f"line 1: the ends of edges are not in the first two of the columns "
+            f"{show(first.strip())}; reorder the columns, or {WITHOUT_INDEX}"
+        )
     head = b"\n" if _COLUMN_NAMES.match(first) else first
     try:
-        table = read_edges(
-            stream, (2, 3), head=head, comments=b"#%", comma=True, decimals=rules.any_weights
-        )
+        table = read_edges(stream, (2, 3), rules, SMALL_IDS, head=head, comments=b"#%", comma=True)
     except WordError as error:
-        raise FileFormatError(f"{error}; {NAMED_VERTICES}") from None
+        if b";" in error.token:
+            raise FileFormatError(f"{error}; separate numbers by blanks, tabs or commas") from None
+        raise FileFormatError(f"{error}{f'; {NAMED_VERTICES}' * (error.place < IDS)}") from None
     columns = table.columns
+    too_large = columns[:, :IDS] > LARGEST_ID
+    if too_large.any():
+        i, j = np.argwhere(too_large)[0]
+        raise FileFormatError(
+            f"line {table.lines[i]}: {plain(columns[i, j])} is too large for an id; {SMALL_IDS}"
+        )
     largest = int(columns[:, :2].max(initial=-1))
     n = int(declared[1]) if declared else largest + 1 if rules.n is None else rules.n
     is_told = declared is not None or rules.n is not None
@@ -60,7 +98,9 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         row = int(columns[:, :2].max(axis=1).argmax())
         raise FileFormatError(
             f"line {table.lines[row]}: vertex {largest} is too large for a graph with "
-            f"{len(columns)} edges; if it is intended, the first line must be '# vertices {n}'"
+            f"{len(columns)} edges; number the vertices from 0, or read the file as a table and "
+            "pass it to jetpy.from_edges. If it is intended, the first line must be "
+            f"'# vertices {n}'"
         )
     check_memory(n)
     check_vertices(table, 0, n - 1)
@@ -71,6 +111,13 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
             "all others have: if the file is numbered from 1, subtract 1 from each id",
             name,
         )
+    if columns.shape[1] > IDS and _seems_to_count_lines(u, v):
+        LOGGER.warning(
+            "the first column of %s counts the lines, and there are self-loops: if it is the index "
+            "of a data frame, %s",
+            name,
+            WITHOUT_INDEX,
+        )
     naming = PairNaming(u, v, table.lines)
     weights = weights_of(
         columns[:, 2] if columns.shape[1] == 3 and not rules.pattern else None,
@@ -80,18 +127,31 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         scale=rules.scale,
     )
     listed = sp.coo_array((weights, (u, v)), shape=(n, n)).tocsr()  # adds duplicates
-    reverse = listed.T.tocsr()
-    missing = reverse - reverse.multiply(listed.astype(bool))
     if listed.nnz < len(u):  # duplicates: to be refused, or merged
-        more = missing.tocoo()
-        u, v = np.concatenate((u, more.row)), np.concatenate((v, more.col))
-        weights = np.concatenate((weights, more.data))
+        if rules.repair or rules.pattern:
+            wide = weights.astype(np.result_type(weights, np.int64))
+            more = _missing(sp.coo_array((wide, (u, v)), shape=(n, n)).tocsr()).tocoo()
+            u, v = np.concatenate((u, more.row)), np.concatenate((v, more.col))
+            weights = np.concatenate((weights, more.data))
         return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
+    missing = _missing(listed)
     matrix = listed + missing
-    del weights, listed, reverse, missing
+    del weights, listed, missing
     return graph_from_csr(
         matrix.indptr, matrix.indices, matrix.data, rules=rules, name=name, naming=naming
     )
+
+
+def _missing(listed: Matrix) -> Matrix:
+    """Return the reverses of the edges that are listed in one direction only."""
+    reverse = listed.T.tocsr()
+    return reverse - reverse.multiply(listed.astype(bool))
+
+
+def _seems_to_count_lines(u: IntArray, v: IntArray) -> bool:
+    """Return whether `u` counts from 0 or 1 on, and equals `v` somewhere."""
+    lines = np.arange(len(u)) + u[:1]
+    return bool((u[:1] <= 1).all() and np.array_equal(u, lines) and (u == v).any())
 
 
 def _seems_to_begin_with_1(u: IntArray, v: IntArray, n: int) -> bool:

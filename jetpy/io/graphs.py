@@ -6,6 +6,8 @@ Each file format has a module; the suffix of the file selects it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from jetpy.device.in_place import graph_on_gpu
-from jetpy.errors import FileFormatError
+from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_of
 from jetpy.graph.convert.data import has_edge_index, unpacked
 from jetpy.graph.convert.objects import raw_of
@@ -60,7 +62,8 @@ def as_graph(
     Parameters
     ----------
     data : Graph, path, SciPy sparse matrix, array, tuple of arrays, or graph of another package
-        - A `Graph` is returned unchanged, unless other weights are given.
+        - A `Graph` is returned unchanged, unless other weights are given, or `scale` is true and
+          the sum of its weights needs 64 bits.
         - A path, str or `os.PathLike`, names a file for `read_graph`; the graph is named after the
           file.
         - The entries of a square SciPy sparse matrix or array are edge weights: integers,
@@ -80,17 +83,21 @@ def as_graph(
         - A tuple is ``(indptr, indices[, edge_weights[, vertex_weights]])`` in compressed
           sparse row form; None stands for unit weights. Contiguous int32 arrays are used
           without a copy, so do not write to them afterwards.
-        - A graph of networkx, igraph or NetworKit. The vertices of networkx are numbered in
-          iteration order. The nodes of networkx, and the attribute "name" of igraph if its values
-          are distinct, become `names`.
+        - A graph of networkx, igraph, NetworKit, rustworkx or GerryChain. The vertices of networkx
+          are numbered in iteration order. The nodes of networkx, the node indices of rustworkx, and
+          the attribute "name" of igraph if its values are distinct, become `names`. An edge of
+          rustworkx weighs the number that it carries. If it carries a mapping, and for nodes,
+          `weight` and `node_weight` are keys of the mapping.
+        - A `Graph`, `W` or `WSP` of libpysal. Its values are edge weights, and its ids become
+          `names`.
     vertex_weights : positive whole numbers, shape (n,), optional
         Replace the vertex weights of `data`.
     edge_weights : positive whole numbers, a weight for each directed edge, optional
         Replace the edge weights of `data`, in the order of its entries.
     weight, node_weight : str or None
-        Attributes of networkx and igraph that hold weights, 1 where they are missing. None means
-        unit weights, for NetworKit and PyTorch Geometric, too. If no edge or node has the
-        attribute, its name must be "weight", and all weights are 1.
+        Attributes of networkx, igraph, rustworkx and GerryChain that hold weights, 1 where they are
+        missing. None means unit weights, for NetworKit, libpysal and PyTorch Geometric, too. If no
+        edge or node has the attribute, its name must be "weight", and all weights are 1.
     n : int, optional
         Number of vertices, 0..2**31 - 2. An edge list, as an array or in a file, cannot show
         isolated vertices after its largest id: by default, `n` is this id plus 1. If `data` has a
@@ -145,7 +152,7 @@ def as_graph(
         name = data.name
     graph: Graph | None = None
     if isinstance(data, Graph) and vertex_weights is edge_weights is None and not pattern:
-        graph = data
+        graph = None if scale and data.is_large else data
     elif not pattern:
         graph = graph_on_gpu(data, edge_weights, vertex_weights, n, name)
     if graph is None:
@@ -158,6 +165,17 @@ def as_graph(
     if n is not None:
         check_n(n, graph.n)
     return graph
+
+
+@contextmanager
+def without_options() -> Iterator[None]:
+    """Add to messages that name options of `as_graph` that the caller lacks them."""
+    try:
+        yield
+    except GraphError as error:
+        if "=True (--" not in str(error):
+            raise
+        raise type(error)(f"{error}. Give jetpy.as_graph(graph, ...) with this option") from error
 
 
 def read_graph(

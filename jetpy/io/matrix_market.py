@@ -1,18 +1,22 @@
 """Matrix Market files: the entries of the adjacency matrix are the edge weights.
 
-Supported are coordinate matrices of field pattern (unit weights), integer, or real with integer
-values, stored as symmetric (one triangle) or general (both). The rule `pattern` accepts all other
-coordinate matrices. The format cannot hold vertex weights. More rows than the number of entries
-can justify are refused, unless a comment before the sizes declares them: ``% vertices 1000``.
+Supported are coordinate matrices of field pattern (unit weights), integer, unsigned-integer, or
+real with integer values, stored as symmetric (one triangle) or general (both). The rule `pattern`
+accepts all other coordinate matrices, whatever their values. As in SciPy, blanks may precede the
+banner and comments, and double is another word for real. The format cannot hold vertex weights.
+More rows than the number of entries can justify are refused, unless a comment before the sizes
+declares them: ``% vertices 1000``.
 (SciPy's reader crashes the interpreter on some damaged files, and does not report line numbers.)
 """
 
 from __future__ import annotations
 
 import re
-from typing import BinaryIO
+from collections.abc import Iterable
+from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_from_pairs
@@ -23,11 +27,19 @@ from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_table
 from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, show
 
 _BANNER = re.compile(
-    rb"%%matrixmarket\s+matrix\s+coordinate\s+(pattern|integer|real|complex)\s+"
+    rb"\s*%%?matrixmarket\s+matrix\s+coordinate\s+"
+    rb"(pattern|integer|unsigned-integer|real|double|complex)\s+"
     rb"(general|symmetric|skew-symmetric|hermitian)\s*",
     re.IGNORECASE,
 )
-COLUMNS = {b"pattern": 2, b"integer": 3, b"real": 3, b"complex": 4}
+COLUMNS = {
+    b"pattern": 2,
+    b"integer": 3,
+    b"unsigned-integer": 3,
+    b"real": 3,
+    b"double": 3,
+    b"complex": 4,
+}
 """Numbers on each line, for each field."""
 _SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
@@ -45,9 +57,9 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     found = _BANNER.fullmatch(banner)
     if found is None:
         raise FileFormatError(
-            "line 1: must be '%%MatrixMarket matrix coordinate', then pattern, integer, real or "
-            "complex, then general, symmetric, skew-symmetric or hermitian, "
-            f"not {show(banner.strip())}"
+            "line 1: must be '%%MatrixMarket matrix coordinate', then pattern, integer, "
+            "unsigned-integer, real or complex, then general, symmetric, skew-symmetric or "
+            f"hermitian, not {show(banner.strip())}"
         )
     field, symmetry = found[1].lower(), found[2].lower()
     if not rules.pattern and (field == b"complex" or symmetry in (b"skew-symmetric", b"hermitian")):
@@ -57,8 +69,15 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         )
     n, entries, line = _read_sizes(stream)
     check_memory(n)
-    decimals = field in (b"real", b"complex") or rules.any_weights
-    table = read_edges(stream, (COLUMNS[field],), line=line + 1, decimals=decimals)
+    is_real = field in (b"real", b"double", b"complex")
+    table = read_edges(
+        stream,
+        (COLUMNS[field],),
+        rules,
+        f"ids must be in 1..{n}",
+        line=line + 1,
+        decimals=is_real or rules.any_weights,
+    )
     if len(table.columns) != entries:
         raise FileFormatError(
             f"line {line}: the header announces {entries} entries, but the file lists "
@@ -68,7 +87,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     u, v = table.columns[:, :2].astype(np.int32, copy=False).T
     u -= 1
     v -= 1
-    naming = PairNaming(u, v, table.lines, base=1)
+    naming = PairNaming(u, v, table.lines, base=1, both_ways=symmetry != b"general")
     is_plain = field == b"pattern" or rules.pattern
     weights = np.ones(entries, np.int32) if is_plain else table.columns[:, 2]
     if symmetry != b"general":
@@ -89,9 +108,28 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     if (graph.vertex_weights != 1).any():
         raise GraphError("a Matrix Market file cannot store vertex weights; write .graph or .npz")
     field = "integer" if (graph.edge_weights != 1).any() else "pattern"
+    write_symmetric(stream, graph.n, graph.m, field, edge_tables(graph))
+
+
+def write_symmetric(
+    stream: BinaryIO, n: int, entries: int, field: str, tables: Iterable[npt.NDArray[Any]]
+) -> None:
+    """Write a symmetric matrix without a diagonal.
+
+    Parameters
+    ----------
+    stream : binary stream
+    n : int
+        Number of rows.
+    entries : int
+        Number of entries above the diagonal.
+    field : {'pattern', 'integer'}
+    tables : iterable of int32 or int64, shape (e, 2) or (e, 3)
+        Row < column, 0-based, and the value of each entry; changed in place.
+    """
     banner = f"%%MatrixMarket matrix coordinate {field} symmetric\n"
-    stream.write(f"{banner}{graph.n} {graph.n} {graph.m}\n".encode())
-    for table in edge_tables(graph):
+    stream.write(f"{banner}{n} {n} {entries}\n".encode())
+    for table in tables:
         table[:, :2] = table[:, 1::-1] + 1  # the lower triangle, 1-based
         stream.write(format_rows(table.ravel(), np.full(len(table), table.shape[1])))
 
@@ -99,11 +137,13 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
     """Return the number of vertices, the number of entries, and the line of the sizes."""
     number, meant = 2, -1
-    while (line := stream.readline(LONGEST_HEADER)).startswith(b"%") or (line and line.isspace()):
+    while (line := stream.readline(LONGEST_HEADER)).lstrip().startswith(b"%") or line.isspace():
         declared = VERTICES_LINE.fullmatch(line)
         meant = int(declared[1]) if declared else meant
         number += 1
     found = _SIZES.fullmatch(line)
+    if not line:
+        raise FileFormatError("the file ends before the line 'rows columns entries'")
     if found is None:
         raise FileFormatError(
             f"line {number}: must be 'rows columns entries', not {show(line.strip())}"

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_from_csr
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
-from jetpy.graph.raw import Rules
+from jetpy.graph.raw import PLAIN, Rules
 from jetpy.graph.scaling import LOGGER
-from jetpy.graph.validate import HOW_ELSE, SCALED, Naming
+from jetpy.graph.validate import SCALED, Naming, how_else
 from jetpy.io.text import (
     LONGEST_HEADER,
     LineNumbers,
@@ -79,6 +79,10 @@ class _LineNaming(Naming):
         """Return the name of the edge, with the line of `u`."""
         return f"{super().edge(u, v)} on line {self.lines[u]}"
 
+    def missing(self, u: int, v: int) -> str:
+        """Return the name of an edge that the line of `u` lacks."""
+        return f"{super().missing(u, v)}, which line {self.lines[u]} lacks"
+
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """Read a graph; `rules` as for `jetpy.as_graph`.
@@ -92,9 +96,9 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     header = read_header(stream)
     lines = LineNumbers()
     try:
-        whole = read_lines(stream, header, header.n, lines, decimals=rules.any_weights)
+        whole = read_lines(stream, header, header.n, lines, rules)
     except NumberError as error:
-        raise FileFormatError(f"{error}{_in_integers(header)}") from None
+        raise FileFormatError(f"{error}{_remedies(header, error)}") from None
     if header.sizes:
         LOGGER.warning("jetpy ignores the vertex sizes in %s; every vertex has size 1", name)
     if len(whole.counts) < header.n:
@@ -128,22 +132,30 @@ def read_lines(
     header: Header,
     most: int,
     numbers: LineNumbers | None = None,
+    rules: Rules = PLAIN,
     *,
-    decimals: bool = False,
+    line: int | None = None,
 ) -> Lines:
     """Read at most `most` vertex lines in the format of `header`.
 
-    `numbers` receives their line numbers. With `decimals`, weights may be fractions.
+    `numbers` receives their line numbers. By `rules`, weights may be fractions, or any numbers.
+    `line` is the number of the first line, by default that after the header.
 
     Raises
     ------
     FileFormatError
-        If a line is invalid, or there are more nonempty lines; a `NumberError` if `decimals`
+        If a line is invalid, or there are more nonempty lines; a `NumberError` if other rules
         might help.
     """
     nothing = np.empty(0, np.int32)
     blocks = [Lines(nothing, nothing, nothing, nothing)]
-    for rows in read_rows(stream, line=header.line + 1, decimals=decimals, long_lines=True):
+    for rows in read_rows(
+        stream,
+        line=header.line + 1 if line is None else line,
+        decimals=rules.any_weights,
+        any_number=bool(rules.pattern),
+        long_lines=True,
+    ):
         block = _first_rows(rows, most, header)
         blocks.append(_split(block, header))
         most -= len(block.lines)
@@ -180,7 +192,7 @@ def read_header(stream: BinaryIO) -> Header:
         If it is not a valid header.
     """
     number, line = 1, first_line(stream)
-    while line.startswith(b"%"):
+    while line.lstrip().startswith(b"%"):
         number, line = number + 1, stream.readline(LONGEST_HEADER)
     found = _HEADER.fullmatch(line)
     if found is None:
@@ -209,11 +221,13 @@ def read_header(stream: BinaryIO) -> Header:
     return Header(n, m, sizes, vertex_weights, edge_weights, number)
 
 
-def _in_integers(header: Header) -> str:
-    """Return the remedies for a number that is not an integer, if it may be a weight."""
-    if header.vertex_weights:
-        return f"; {SCALED}"
-    return f"; {HOW_ELSE}" if header.edge_weights else ""
+def _remedies(header: Header, error: NumberError) -> str:
+    """Return the remedies for a number that is not an integer; a neighbour's id has none."""
+    place = error.place - header.sizes - header.vertex_weights
+    if place == -1 and header.vertex_weights:
+        return f"; {SCALED}" if error.is_scalable else ""
+    is_edge_weight = header.edge_weights and place >= 0 and place % 2 == 1
+    return f"; {how_else(error.is_scalable)}" if is_edge_weight else ""
 
 
 def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:

@@ -11,11 +11,14 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.graph.validate import HOW_ELSE, Naming
+from jetpy.graph.raw import Rules
+from jetpy.graph.validate import Naming, how_else
 from jetpy.io.text import LineNumbers, NumberError, Rows, are_no_integers, plain, read_rows
 
-VERTICES_LINE = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
+VERTICES_LINE = re.compile(rb"\s*[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
 """A comment that declares the number of vertices."""
+IDS = 2
+"""Number of ids on each line; what follows is a weight."""
 
 
 class Table(NamedTuple):
@@ -34,7 +37,7 @@ class Table(NamedTuple):
 
 
 class PairNaming(Naming):
-    """Names of edges, with the lines that list them in either direction.
+    """Names of edges, with the lines that list them.
 
     Parameters
     ----------
@@ -42,31 +45,59 @@ class PairNaming(Naming):
     lines : LineNumbers
     base : int
         Id of the first vertex in the file.
+    both_ways : bool
+        Whether each line lists both directions of an edge.
     """
 
-    def __init__(self, u: IntArray, v: IntArray, lines: LineNumbers, base: int = 0) -> None:
+    def __init__(
+        self,
+        u: IntArray,
+        v: IntArray,
+        lines: LineNumbers,
+        base: int = 0,
+        *,
+        both_ways: bool = False,
+    ) -> None:
         self.u, self.v, self.lines, self.base = u, v, lines, base
+        self.both_ways = both_ways
 
     def edge(self, u: int, v: int) -> str:
-        """Return the name of the edge from `u` to `v`."""
-        here = (self.u == u) & (self.v == v) | (self.u == v) & (self.v == u)
+        """Return the name of the edge from `u` to `v`, which a line lists in either direction."""
+        here, reverse = ((self.u == a) & (self.v == b) for a, b in ((u, v), (v, u)))
+        if self.both_ways or not here.any():
+            here |= reverse
         numbers = [self.lines[i] for i in np.flatnonzero(here)[:3].tolist()]
         where = " and ".join(map(str, numbers))
         return f"{super().edge(u, v)} on line{'s' * (len(numbers) > 1)} {where}"
 
 
-def read_edges(stream: BinaryIO, widths: tuple[int, ...], **options: Any) -> Table:
-    """Read edges up to the end of the stream; `options` are those of `read_rows`.
+def read_edges(
+    stream: BinaryIO, widths: tuple[int, ...], rules: Rules, ids: str, **options: Any
+) -> Table:
+    """Read edges up to the end of the stream.
+
+    Parameters
+    ----------
+    stream, options
+        As for `read_rows`.
+    widths : tuple of int
+        As for `read_table`.
+    rules : Rules
+        With `pattern`, any number is a weight; with `scale`, any decimal.
+    ids : str
+        The rule for ids and its remedy, in messages.
 
     Raises
     ------
     FileFormatError
         Under the conditions of `read_rows` and `read_table`.
     """
+    options = {"decimals": rules.any_weights, "any_number": bool(rules.pattern), **options}
     try:
         return read_table(read_rows(stream, **options), widths)
     except NumberError as error:
-        raise FileFormatError(f"{error}; {HOW_ELSE}") from None
+        remedy = ids if error.place < IDS else how_else(error.is_scalable)
+        raise FileFormatError(f"{error}; {remedy}") from None
 
 
 def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
@@ -115,7 +146,7 @@ def check_vertices(table: Table, first: int, last: int) -> None:
     FileFormatError
         If one is not; the message names the first offending line.
     """
-    ids = table.columns[:, :2]
+    ids = table.columns[:, :IDS]
     wrong = are_no_integers(ids, first, last)
     if wrong.any():
         i, j = np.argwhere(wrong)[0]

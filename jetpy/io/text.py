@@ -6,6 +6,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph.csr import INT32_MAX, IntArray
+from jetpy.graph.csr import INT32_MAX
 
 CHUNK = 1 << 21  # bytes
 LONGEST_LINE = 1 << 21
@@ -25,16 +26,58 @@ _COMMA_TO_BLANK = bytes.maketrans(b",", b" ")
 _EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*(?:,|\r?$)", re.MULTILINE)
 _LONE_MINUS = re.compile(rb"[^ \t\r\n]-|-(?![0-9])")
 _INTEGER = re.compile(rb"-?[0-9]+")
-_WORD = re.compile(rb"[A-Za-z\"'\x80-\xff]")
-_DECIMAL = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_WORD = re.compile(rb"[0-9A-Za-z\"'\x80-\xff]")
+_MANTISSA = rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_DECIMAL = re.compile(_MANTISSA + rb"(?:[eEdD][-+]?[0-9]+)?")
+"""The exponents of Fortran's double precision begin with D."""
+_NUMBER = re.compile(
+    _MANTISSA + rb"(?:[edq][-+]?[0-9]+|[-+][0-9]{3})?|[-+]?(?:nan(?:\(\w*\))?|inf(?:inity)?)",
+    re.IGNORECASE,
+)
+"""Everything that programs write as a number; Fortran leaves out the letter of long exponents."""
+_D_TO_E = bytes.maketrans(b"dD", b"ee")
 
 
-class NumberError(FileFormatError):
-    """A token is a number, but not a 32-bit integer as required."""
+class TokenError(FileFormatError):
+    """A token is not a number of the kind required.
+
+    Attributes
+    ----------
+    token : bytes
+    place : int
+        Index of the token on its line.
+    """
+
+    def __init__(self, message: str, token: bytes, place: int) -> None:
+        super().__init__(message)
+        self.token, self.place = token, place
 
 
-class WordError(FileFormatError):
+class NumberError(TokenError):
+    """A token is a number, but not of the kind required."""
+
+    @property
+    def is_scalable(self) -> bool:
+        """Whether the number is finite and not negative, so that weights can be scaled."""
+        return 0 <= _float(self.token) < float("inf")
+
+
+class WordError(TokenError):
     """A token is a word where a number is required."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Kind of the tokens of a text; see `read_rows`."""
+
+    comma: bool
+    decimals: bool
+    any_number: bool
+
+    @property
+    def token(self) -> re.Pattern[bytes]:
+        """Pattern of a token."""
+        return (_NUMBER if self.any_number else _DECIMAL) if self.decimals else _INTEGER
 
 
 @dataclass(frozen=True)
@@ -92,6 +135,7 @@ def read_rows(
     comments: bytes = b"%",
     comma: bool = False,
     decimals: bool = False,
+    any_number: bool = False,
     long_lines: bool = False,
 ) -> Iterator[Rows]:
     """Read lines of numbers up to the end of the stream.
@@ -104,11 +148,13 @@ def read_rows(
     line : int
         Line number of the first line read.
     comments : bytes
-        Lines that start with one of these characters are skipped.
+        Lines that start with one of these characters, after any blanks, are skipped.
     comma : bool
         Whether a comma, as well as blanks and tabs, may separate two numbers.
     decimals : bool
         Whether the numbers are decimals; otherwise they are 32-bit integers.
+    any_number : bool
+        Whether decimals may also be infinite or not a number, because their values do not matter.
     long_lines : bool
         Whether lines of more than `LONGEST_LINE` bytes are allowed if they are not comments.
 
@@ -120,9 +166,10 @@ def read_rows(
     Raises
     ------
     FileFormatError
-        At the first invalid token; a `NumberError` if `decimals` would accept it, a `WordError`
-        if it is a word.
+        At the first invalid token; a `NumberError` if `any_number` would accept it, a `WordError`
+        if it begins like a word, another `TokenError` otherwise.
     """
+    kind = _Kind(comma, decimals, any_number)
     while chunk := head + stream.read(CHUNK):
         head = b""
         if not chunk.endswith(b"\n"):
@@ -137,17 +184,17 @@ def read_rows(
                 chunk += b"\n"
         if chunk:
             text, kept = _without_comments(chunk, comments)
-            values, counts = _parse(text, line, comma, decimals)
+            values, counts = _parse(text, line, kind)
             lines = np.arange(line, line + len(counts))
             line += len(counts)
             rows = Rows(values, counts, lines)
             yield rows if kept is None else Rows(values, counts[kept], lines[kept])
         if begun:
-            if begun.startswith(_marks(comments)):
+            if begun.lstrip().startswith(_marks(comments)):
                 while begun and not begun.endswith(b"\n"):
                     begun = stream.readline(LONGEST_LINE)
             elif long_lines:
-                yield _long_row(stream, begun, line, decimals)
+                yield _long_row(stream, begun, line, kind)
             else:
                 raise FileFormatError(f"line {line}: longer than {LONGEST_LINE:,} bytes")
             line += 1
@@ -172,15 +219,17 @@ def one_per_line(stream: BinaryIO, noun: str, *, comments: bytes = b"%") -> Iter
         yield rows
 
 
-def _long_row(stream: BinaryIO, text: bytes, line: int, decimals: bool) -> Rows:
+def _long_row(stream: BinaryIO, text: bytes, line: int, kind: _Kind) -> Rows:
     """Read the rest of a line that begins with `text` in segments; commas are not allowed."""
-    found, more = [], text
+    found: list[npt.NDArray[Any]] = []
+    more = text
     while True:
         ends = not more or more.endswith(b"\n")
         cut = len(text) if ends else max(text.rfind(b" "), text.rfind(b"\t"))
         if cut <= 0:
             raise FileFormatError(f"line {line}: {show(text)} is too long for a number")
-        found.append(_parse(text[:cut].removesuffix(b"\n") + b"\n", line, False, decimals)[0])
+        segment = text[:cut].removesuffix(b"\n") + b"\n"
+        found.append(_parse(segment, line, kind, sum(map(len, found)))[0])
         if ends:
             values = np.concatenate(found)
             return Rows(values, np.array([len(values)]), np.array([line]))
@@ -188,12 +237,12 @@ def _long_row(stream: BinaryIO, text: bytes, line: int, decimals: bool) -> Rows:
         text = text[cut:] + more
 
 
-def format_rows(values: IntArray, counts: npt.NDArray[Any]) -> bytes:
+def format_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> bytes:
     """Format non-negative integers as text, `counts[i]` of them on line i, separated by blanks.
 
     Parameters
     ----------
-    values : int32, shape (t,)
+    values : int32 or int64, shape (t,)
     counts : integers, shape (r,), summing to t
     """
     ends = np.cumsum(counts)
@@ -206,9 +255,10 @@ def format_rows(values: IntArray, counts: npt.NDArray[Any]) -> bytes:
     width = len(str(values.max()))
     powers = 10 ** np.arange(width - 1, -1, -1)
     characters = np.empty((len(values), width + 1), np.uint8)
-    rest = values.astype(np.uint32)
+    unsigned = np.uint32 if values.dtype.itemsize <= 4 else np.uint64
+    rest = values.astype(unsigned)
     for column in range(width - 1, -1, -1):
-        rest, digit = np.divmod(rest, np.uint32(10))
+        rest, digit = np.divmod(rest, unsigned(10))
         characters[:, column] = digit + ord("0")
     characters[:, width] = ord(" ")
     characters[ends - 1, width] = ord("\n")
@@ -228,37 +278,37 @@ def _without_comments(chunk: bytes, comments: bytes) -> tuple[bytes, npt.NDArray
     if not any(mark in chunk for mark in marks):
         return chunk, None
     lines = chunk.split(b"\n")
-    kept = [not line.startswith(marks) for line in lines]
+    kept = [not line.lstrip().startswith(marks) for line in lines]
     text = b"\n".join(line if keep else b"" for line, keep in zip(lines, kept, strict=True))
     return text, np.array(kept[:-1])
 
 
 def _parse(
-    text: bytes, line: int, comma: bool, decimals: bool
+    text: bytes, line: int, kind: _Kind, before: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the numbers in `text`, which ends with a line break, and the count on each line."""
-    plain = text.translate(_COMMA_TO_BLANK) if comma else text
+    """Return the numbers in `text`, which ends with a line break, and the count on each line.
+
+    The first line has `before` numbers before the text.
+    """
+    plain = text.translate(_COMMA_TO_BLANK) if kind.comma else text
     characters = np.frombuffer(plain, np.uint8)
     visible = characters > ord(" ")
     starts = np.flatnonzero(visible[1:] > visible[:-1]) + 1
     if visible[0]:
         starts = np.concatenate(([0], starts))
-    values = _numbers(plain, decimals, len(starts))
-    if values is None or (comma and b"," in text and _EMPTY_FIELD.search(text)):
-        raise next(_errors(text, line, comma, decimals))
+    values = _numbers(plain, kind, len(starts))
+    if values is None or (kind.comma and b"," in text and _EMPTY_FIELD.search(text)):
+        raise next(_errors(text, line, kind, before))
     ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
     return values, np.diff(ends, prepend=0)
 
 
-def _numbers(text: bytes, decimals: bool, count: int) -> npt.NDArray[Any] | None:
+def _numbers(text: bytes, kind: _Kind, count: int) -> npt.NDArray[Any] | None:
     """Convert the `count` tokens of `text`; return None if one is invalid."""
-    if text.translate(None, b"0123456789- \t\r\n" + b".+eE" * decimals):
+    if kind.decimals:
+        return _decimals(text, kind.token)
+    if text.translate(None, b"0123456789- \t\r\n"):
         return None
-    if decimals:
-        try:
-            return np.array([float(token) for token in text.split()])
-        except ValueError:
-            return None
     if b"-" in text and _LONE_MINUS.search(text):
         return None
     # fromstring invents a number if the text has none
@@ -267,22 +317,43 @@ def _numbers(text: bytes, decimals: bool, count: int) -> npt.NDArray[Any] | None
     return values.astype(np.int32) if fits else None
 
 
-def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[FileFormatError]:
+def _decimals(text: bytes, token: re.Pattern[bytes]) -> npt.NDArray[np.float64] | None:
+    """Convert the tokens of `text`; return None if one does not match `token`."""
+    tokens = text.split()
+    if not text.translate(None, b"0123456789- \t\r\n.+eE"):
+        with suppress(ValueError):
+            return np.array([float(each) for each in tokens])
+    if not all(map(token.fullmatch, tokens)):
+        return None
+    return np.array([_float(each) for each in tokens])
+
+
+def _float(token: bytes) -> float:
+    """Return the value of a number; of unusual ones that Python does not read, NaN."""
+    try:
+        return float(token.translate(_D_TO_E) if _DECIMAL.fullmatch(token) else token)
+    except ValueError:
+        return float("nan")
+
+
+def _errors(text: bytes, line: int, kind: _Kind, before: int) -> Iterator[FileFormatError]:
     """Yield an error for each token of `text` that `_parse` does not accept."""
-    separator = rb"[ \t\r]*,[ \t\r]*|[ \t\r]+" if comma else rb"[ \t\r]+"
-    pattern, kind = (_DECIMAL, "a number") if decimals else (_INTEGER, "an integer")
+    separator = rb"[ \t\r]*,[ \t\r]*|[ \t\r]+" if kind.comma else rb"[ \t\r]+"
+    noun = "a number" if kind.decimals else "an integer"
     for number, content in enumerate(text.split(b"\n"), line):
         stripped = content.strip(b" \t\r")
-        for token in re.split(separator, stripped) if stripped else ():
-            if not pattern.fullmatch(token):
-                error: type[FileFormatError] = FileFormatError
-                if _DECIMAL.fullmatch(token):
-                    error = NumberError
-                elif _WORD.match(token):
+        tokens = re.split(separator, stripped) if stripped else ()
+        for place, token in enumerate(tokens, before if number == line else 0):
+            shown = f"line {number}: {show(token)}"
+            if not kind.token.fullmatch(token):
+                error = NumberError if _NUMBER.fullmatch(token) else TokenError
+                if error is TokenError and _WORD.match(token):
                     error = WordError
-                yield error(f"line {number}: {show(token)} is not {kind}")
-            elif not decimals and (len(token.lstrip(b"-0")) > 10 or abs(int(token)) > INT32_MAX):
-                yield NumberError(f"line {number}: {show(token)} does not fit in 32 bits")
+                yield error(f"{shown} is not {noun}", token, place)
+            elif not kind.decimals and (
+                len(token.lstrip(b"-0")) > 10 or abs(int(token)) > INT32_MAX
+            ):
+                yield NumberError(f"{shown} does not fit in 32 bits", token, place)
 
 
 def are_no_integers(values: npt.NDArray[Any], first: int, last: int) -> npt.NDArray[np.bool_]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jetpy.errors import OptionError
+from jetpy.errors import MissingFileError, OptionError, cannot_read
 from jetpy.io.atomic import atomic_write
+from jetpy.mapping.hostlist import expanded
 from jetpy.problem.machine import Machine
 
 if TYPE_CHECKING:
@@ -24,33 +25,52 @@ if TYPE_CHECKING:
 def read_hosts(text: str) -> list[str]:
     """Return the host names in a file, the first word of each line, or in comma-separated text.
 
-    Duplicates are dropped, and so are comments after ``#`` in a file.
+    Names may have ranges in brackets, as in Slurm. Duplicates are dropped, and so are comments
+    after ``#`` in a file. A single name without brackets is that of a file; a comma after it makes
+    it a host.
 
     Raises
     ------
     OptionError
-        If there is no name.
-    OSError
+        If there is no name, or a range is invalid.
+    MissingFileError
+        If the file does not exist.
+    JetpyError
         If the file cannot be read.
 
     Examples
     --------
     >>> read_hosts("node1,node2,node1")
     ['node1', 'node2']
+    >>> read_hosts("n[01-03,7],m2")
+    ['n01', 'n02', 'n03', 'n7', 'm2']
     """
-    path = Path(text)
-    if path.is_file():
-        lines = path.read_text("utf-8-sig", "replace").splitlines()
-        words = [line.partition("#")[0].split() for line in lines]
-        names = [found[0] for found in words if found]
+    if os.path.exists(text):
+        listed = _first_words(Path(text))
+    elif text and not set(text) & set(",[]"):
+        raise MissingFileError(
+            f"hosts is {text!r}, but there is no such file; give names separated by commas, and a "
+            "comma after a single name"
+        )
     else:
-        names = [name.strip() for name in text.split(",")]
-    if not any(names):
+        listed = [text]
+    names = [name for words in listed for name in expanded(words)]
+    if not names:
         raise OptionError(
             f"hosts is {text!r}, which has no host name; give names separated by commas, or a "
             "file with one on each line"
         )
-    return list(dict.fromkeys(filter(None, names)))
+    return list(dict.fromkeys(names))
+
+
+def _first_words(path: Path) -> list[str]:
+    """Return the first word of each line that is not empty."""
+    try:
+        lines = path.read_text("utf-8-sig", "replace").splitlines()
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    words = [line.partition("#")[0].split() for line in lines]
+    return [found[0] for found in words if found]
 
 
 def write_rankfile(

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from jetpy.errors import BackendError, JetpyError
+from jetpy.errors import BackendError, FileFormatError, JetpyError
 from jetpy.graph.csr import Graph
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
@@ -83,7 +83,7 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
         vertices than parts, or is deleted by a batch of modifiers.
     """
     for name, file in names_of(files).items():
-        graph = read_graph(file)
+        graph = _read(file)
         study.check_graph(_about(name, graph))
         most = max(options.ks, default=0)
         if most > graph.n:
@@ -97,6 +97,19 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
                 f"{file} has {graph.n} vertices, and a batch of {largest} modifiers deletes "
                 f"{largest // KINDS}; some must stay. Leave out the graph or these modifiers"
             )
+
+
+def _read(file: Path) -> Graph:
+    """Read a graph; errors that name an option of other commands tell what to do instead."""
+    try:
+        return read_graph(file)
+    except FileFormatError as error:
+        if "(--" not in str(error):
+            raise
+        raise FileFormatError(
+            f"{error}. jetpy study has none of these options: write the graph by "
+            "jetpy.write_graph(new, jetpy.read_graph(old, ...))"
+        ) from error
 
 
 def _about(name: str, graph: Graph) -> dict[str, str]:
@@ -123,7 +136,7 @@ def make_runs(
     for name, file in names_of(files).items():
         if not todo[name]:
             continue
-        graph = read_graph(file)
+        graph = _read(file)
         about = {**_about(name, graph), "class": study.classes.get(name, "")}
         study.check_graph(about)
         with tempfile.TemporaryDirectory() as folder:

@@ -224,6 +224,9 @@ def test_rankfile_and_hostfile_are_written(run: Run) -> None:
     assert Path("lines").read_text().split() == [names[p // 2] for p in pe]
     ranks = [f"rank {i}={names[p // 2]} slot={p % 2}" for i, p in enumerate(pe)]
     assert Path("ranks").read_text().splitlines() == ranks
+    run("map", "ranks.graph", *MACHINE, *files, "--hosts", "n[7-8],m[01-02]", *ENGINE)
+    names = ["n7", "n8", "m01", "m02"]
+    assert Path("lines").read_text().split() == [names[p // 2] for p in read_parts("out.pe")]
     run("map", "ranks.graph", *MACHINE, *files[:2], *ENGINE)
     ranks = [f"rank {i}=+n0 slot={p // 2}:{p % 2}" for i, p in enumerate(pe)]
     assert Path("ranks").read_text().splitlines() == ranks
@@ -315,7 +318,13 @@ OPTIONS = {
             "--rankfile nowhere/x": (1, "nowhere/x: cannot be written"),
             "--rankfile x": (2, "there are 1200 tasks, but 8 PEs"),
             "--slurm-hostfile x": (2, "--slurm-hostfile needs --hosts"),
-            "--slurm-hostfile x --hosts a": (2, "there are 1200 tasks, but 8 PEs"),
+            "--slurm-hostfile x --hosts a,": (2, "there are 1200 tasks, but 8 PEs"),
+            "--rankfile x --hosts nodes.txt": (
+                2,
+                "hosts is 'nodes.txt', but there is no such file; give names separated by commas",
+            ),
+            "--rankfile x --hosts n[1-": (2, "its brackets must match, as in n[1-4]"),
+            "--rankfile x --hosts n[4-1]": (2, "host 'n[4-1]' has the range '4-1'"),
             "--hosts a,b": (2, "--hosts needs --rankfile or --slurm-hostfile"),
             "--rankfile x --hosts ,": (2, "hosts is ',', which has no host name"),
             "--rankfile x --hosts a,b,c": (

@@ -165,6 +165,17 @@ def test_bad_metis_file_is_refused(content: bytes, message: str, tmp_path: Path)
         run_on_threads(2, lambda comm: jetpy.distributed.read(comm, path))
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("line", [3, 8, 98])
+def test_wrong_line_of_a_metis_file_is_named(line: int, size: int, tmp_path: Path) -> None:
+    rows = ["% a comment", "97 0", *[""] * 97]
+    rows[line - 1] = "x"
+    path = tmp_path / "bad.graph"
+    path.write_text("\n".join(rows) + "\n")
+    with pytest.raises(FileFormatError, match=rf"bad\.graph: line {line}: 'x' is not an integer$"):
+        run_on_threads(size, lambda comm: jetpy.distributed.read(comm, path))
+
+
 def test_bad_file_is_refused(tmp_path: Path) -> None:
     short, none = tmp_path / "short.parhip", tmp_path / "none.parhip"
     np.array([3, 5, 8], "<u8").tofile(short)

@@ -23,6 +23,7 @@ PACKAGES = {".zst": "zstandard"}
 """Packages required by compressions."""
 CHOICES: Choices = {
     "format": list(FORMATS),
+    "field of a matrix": ["integer", "unsigned-integer", "real", "double"],
     "format of parts": [".npy", ".npz", ".csv", ".json", ".part", ".txt", ""],
     "compression": [
         *[""] * 4,
@@ -36,6 +37,7 @@ WITH_VERTEX_WEIGHTS = (".graph", ".metis", ".npz", ".parhip", ".bgf")
 class Filed:
     graph: Graph
     suffix: str
+    field: str
     given: Parts
     parts_suffix: str
 
@@ -54,6 +56,8 @@ class Filed:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"graph{self.suffix}")
             jetpy.write_graph(path, graph)
+            if self.suffix == ".mtx":
+                _rewrite(path, self.field)
             found = jetpy.read_graph(path)
             for array in ("indptr", "indices", "edge_weights", "vertex_weights"):
                 yield equal("files of graphs", getattr(found, array), getattr(graph, array))
@@ -79,4 +83,11 @@ def filed(rng: Random) -> Filed:
     k = int(rng.integers(1, graph.n + 6))
     parts = rng.integers(k, size=graph.n).astype(np.int32)
     parts_suffix = rng.pick("format of parts", CHOICES["format of parts"])
-    return Filed(graph, suffix + compression, parts, parts_suffix + compression)
+    field = rng.pick("field of a matrix", CHOICES["field of a matrix"])
+    return Filed(graph, suffix + compression, field, parts, parts_suffix + compression)
+
+
+def _rewrite(path: Path, field: str) -> None:
+    """Write a Matrix Market file as other programs do, with another field and with blanks."""
+    banner, rest = path.read_text().split("\n", 1)
+    path.write_text(f" {banner.replace(' integer ', f' {field} ')} \n  % a comment\n {rest}")

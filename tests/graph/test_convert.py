@@ -6,6 +6,7 @@ import logging
 import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -356,6 +357,106 @@ def test_igraph_graph_is_accepted() -> None:
         jetpy.as_graph(graph, weight="lenght")
     graph.vs["name"] = ["x", "x", "z"]
     assert jetpy.as_graph(graph).names is None
+
+
+def test_rustworkx_graphs_are_accepted() -> None:
+    rustworkx = pytest.importorskip("rustworkx")
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(["gone", {"load": 3}, None, 7])
+    graph.add_edges_from([(0, 1, 9), (1, 2, 4.0), (2, 3, None)])
+    graph.remove_node(0)
+    found = jetpy.as_graph(graph, node_weight="load")
+    assert found.names == (1, 2, 3)
+    assert_same_graph(found, from_edges(3, [(0, 1), (1, 2)], [4, 1], [3, 1, 1]))
+    assert_same_graph(jetpy.as_graph(graph, weight=None), path(3))
+    with pytest.raises(GraphError, match="no edge has the attribute 'length'"):
+        jetpy.as_graph(graph, weight="length")
+    graph.update_edge(1, 2, {"length": 5})
+    found = jetpy.as_graph(graph, weight="length")
+    assert_same_graph(found, from_edges(3, [(0, 1), (1, 2)], [5, 1]))
+    graph.update_edge(1, 2, -1)
+    with pytest.raises(GraphError, match=r"edge \(1, 2\) has weight -1"):
+        jetpy.as_graph(graph)
+    assert jetpy.as_graph(rustworkx.PyGraph()).n == 0
+    both = rustworkx.PyDiGraph()
+    both.extend_from_weighted_edge_list([(0, 1, 2), (1, 0, 2), (1, 2, 5)])
+    with pytest.raises(GraphError, match=r"edge \(1, 2\) is listed, but not its reverse.*repair"):
+        jetpy.as_graph(both)
+    expected = from_edges(3, [(0, 1), (1, 2)], [2, 5])
+    assert_same_graph(jetpy.as_graph(both, repair=True), expected)
+
+
+def test_gerrychain_graphs_are_accepted() -> None:
+    gerrychain = pytest.importorskip("gerrychain")
+    networkx = pytest.importorskip("networkx")
+    plain = networkx.grid_2d_graph(2, 3)
+    networkx.set_node_attributes(plain, 4, "people")
+    graph = gerrychain.Graph.from_networkx(plain)
+    expected = jetpy.as_graph(plain, node_weight="people")
+    found = jetpy.as_graph(graph, node_weight="people")
+    assert_same_graph(found, expected)
+    assert found.names == tuple(plain)
+    chain = gerrychain.Partition(graph, dict.fromkeys(plain, 0))
+    frozen = jetpy.as_graph(chain.graph, node_weight="people")
+    assert frozen.vertex_weights.tolist() == [4] * 6
+    assert edges_of(frozen).keys() == edges_of(expected).keys()
+    halves = jetpy.partition(graph, 2, node_weight="people", **ENGINE).as_dict()
+    assert sorted(halves.values()) == [0, 0, 0, 1, 1, 1]
+
+
+class Wrapped:
+    """A graph of GerryChain, or the frozen graph of its partitions."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+
+    def is_nx_graph(self) -> bool:
+        return False
+
+    def get_rx_graph(self) -> Any:
+        return self.graph
+
+
+def test_wrapped_graphs_need_not_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frozen graphs of GerryChain are unwrapped twice."""
+    frozen = type("FrozenGraph", (Wrapped,), {})
+    monkeypatch.setitem(sys.modules, "gerrychain", SimpleNamespace(Graph=Wrapped))
+    monkeypatch.setitem(sys.modules, "gerrychain.graph", SimpleNamespace(FrozenGraph=frozen))
+    inner = sp.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(2, 2))
+    assert_same_graph(jetpy.as_graph(Wrapped(inner)), path(2))
+    assert_same_graph(jetpy.as_graph(frozen(Wrapped(inner))), path(2))
+    assert_same_graph(jetpy.as_graph(frozen(inner)), path(2))
+
+
+class Weights:
+    """Spatial weights such as libpysal's, with an isolated observation on the diagonal."""
+
+    sparse = sp.csr_array(([2.0, 2.0, 0.0], ([0, 1, 2], [1, 0, 2])), shape=(3, 3))
+    unique_ids = np.array(["x", "y", "z"])
+
+
+def test_spatial_weights_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "libpysal.graph", SimpleNamespace(Graph=Weights))
+    found = jetpy.as_graph(Weights())
+    assert found.names == ("x", "y", "z")
+    assert_same_graph(found, from_edges(3, [(0, 1)], [2]))
+    assert_same_graph(jetpy.as_graph(Weights(), weight=None), from_edges(3, [(0, 1)]))
+
+
+def test_libpysal_weights_are_accepted() -> None:
+    weights = pytest.importorskip("libpysal.weights")
+    graphs = pytest.importorskip("libpysal.graph")
+    rook = weights.W({"a": ["b"], "b": ["a", "c"], "c": ["b"], "d": []}, silence_warnings=True)
+    expected = from_edges(4, [(0, 1), (1, 2)])
+    for given_ in (rook, rook.to_WSP(), graphs.Graph.from_W(rook)):
+        found = jetpy.as_graph(given_)
+        assert found.names == ("a", "b", "c", "d")
+        assert_same_graph(found, expected)
+    rook.transform = "r"
+    with pytest.raises(GraphError, match=r"edge \('b', 'a'\) has weight 0.5.*pattern=True"):
+        jetpy.as_graph(rook)
+    for options in ({"pattern": True}, {"weight": None}):
+        assert_same_graph(jetpy.as_graph(rook, **options), expected)
 
 
 def test_every_function_selects_attributes_by_name() -> None:

@@ -58,6 +58,19 @@ def test_csv_lists_each_pair_once(matrix: sp.csr_array, tmp_path: Path) -> None:
     assert found.tolist() == matrix.toarray().tolist()
 
 
+@pytest.mark.parametrize("suffix", [".npy", ".mtx", ".csv"])
+def test_sums_of_64_bits_are_stored(suffix: str, tmp_path: Path) -> None:
+    weight = 2**46 - 1
+    matrix = sp.csr_array(np.array([[0, weight, 0], [weight, 0, 7], [0, 7, 0]]))
+    path = tmp_path / f"m{suffix}"
+    write_cut_matrix(path, matrix)
+    if suffix == ".csv":
+        assert path.read_text() == f"part,other,weight\n0,1,{weight}\n1,2,7\n"
+    else:
+        found = np.load(path) if suffix == ".npy" else scipy.io.mmread(path).toarray()
+        assert found.tolist() == matrix.toarray().tolist()
+
+
 @pytest.mark.parametrize("name", ["m", "m.txt", "m.part", "m.npz", "m.json", "m.gz"])
 def test_other_suffix_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"must be one of \.npy, \.mtx, \.csv"):

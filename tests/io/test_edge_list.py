@@ -80,10 +80,47 @@ BAD = {
         r"line 3: 2 is not a vertex; ids must be in 0..1",
     ),
     "too many declared": ("# vertices 2147483647\n", "2147483647 vertices are too many"),
-    "id too large": ("0 2147483647\n", "2147483648 vertices are too many"),
+    "id too large": ("0 2147483647\n", "line 1: 2147483647 is too large for an id"),
+    "64-bit id": ("0 1\n1 5000000000\n", r"line 2: '5000000000' does not .*; number the vertices"),
+    "fractional id": ("0 1\n1 0.5\n", r"line 2: '0.5' is not an integer; ids must be integers in"),
+    "index of pandas": (
+        ",source,target\n0,0,1\n",
+        r"the first column has no name.*index=False",
+    ),
+    "index of pandas, tabs": ("\tu\tv\tw\n0\t0\t1\t4\n", "the first column has no name"),
+    "index of pandas, twice": ("Unnamed: 0,u,v\n0,0,1\n", "the first column has no name"),
+    "row names of R": ('"","u","v"\n"1",0,1\n', r"the first column has no name.*row\.names=FALSE"),
+    "named index": (
+        "i,source,target\n0,0,1\n",
+        "'i,source,target'; reorder the columns, or wr",
+    ),
+    "named index, weights": ("id,from,to,w\n0,0,1,3\n", "not in the first two of the columns"),
+    "semicolons": (
+        "0;1\n1;2\n",
+        "'0;1' is not an integer; separate numbers by blanks, tab",
+    ),
+    "address": ("10.0.0.1 10.0.0.2\n", r"'10\.0\.0\.1' is not an integer; .* jetpy\.from_edges"),
+    "word as a weight": ("0 1 heavy\n", "'heavy' is not an integer$"),
+    "negative fraction": ("0 1 -0.5\n", r"'-0.5' is not an integer; pattern=True \(--pattern\)"),
+    "not a number": ("0 1 nan\n", r"'nan' is not an integer; pattern=True \(--pattern\) ignores"),
+    "mirrored duplicate": (
+        "2 1\n2 1\n",
+        r"\(2, 1\) on lines 1 and 2 is listed more than once",
+    ),
     "self-loop": ("0 1\n1 1\n", r"edge \(1, 1\) on line 2 is a self-loop; repair=True"),
     "duplicate": ("0 1\n1 2\n0 1\n", r"edge \(0, 1\) on lines 1 and 3 is listed more than once"),
-    "contradiction": ("0 1 2\n1 2 1\n1 0 3\n", r"on lines 1 and 3 has weight 2, .* weight 3"),
+    "contradiction": (
+        "0 1 2\n1 2 1\n1 0 3\n",
+        r"\(0, 1\) on line 1 has weight 2, .*, edge \(1, 0\) on line 3, has weight 3",
+    ),
+    "contradiction of a duplicate": (
+        "0 1 2\n1 0 3\n1 0 3\n",
+        r"edge \(1, 0\) on lines 2 and 3 is listed more than once",
+    ),
+    "sum of duplicates": (
+        "0 1 2147483647\n0 1 2147483647\n",
+        r"edge \(0, 1\) on lines 1 and 2 is listed more than once",
+    ),
     "weight 0": ("0 1 2\n1 2 0\n", r"edge \(1, 2\) on line 2 has weight 0"),
     "weight negative": ("0 1 -2\n", r"edge \(0, 1\) on line 1 has weight -2"),
     "weight overflows": ("0 1 2147483648\n", "line 1: '2147483648' does not fit"),
@@ -111,6 +148,21 @@ def test_repair_merges_duplicates_and_drops_loops(
 ) -> None:
     expected = from_edges(2, list(edges), list(edges.values()))
     assert_same_graph(read(content, repair=True), expected)
+
+
+def test_sums_of_duplicates_take_64_bits() -> None:
+    content = b"0 1 2147483647\n0 1 2147483647\n1 2 2147483647\n"
+    with pytest.raises(GraphError, match=r"weight 4294967294, which overflows.*scale=True"):
+        edge_list.read(io.BytesIO(content), rules=Rules(repair=True), name="graph")
+    rules = Rules(repair=True, scale=True)
+    graph = edge_list.read(io.BytesIO(content), rules=rules, name="graph")
+    assert_same_graph(graph, from_edges(3, [(0, 1), (1, 2)], [2, 1]))
+
+
+def test_any_number_is_a_weight_if_weights_do_not_matter() -> None:
+    content = b"  # vertices 3\n0 1 nan\n1 2 -0.1D+03\n  # an indented comment\n2 0 -Infinity\n"
+    graph = edge_list.read(io.BytesIO(content), rules=Rules(pattern=True), name="graph")
+    assert_same_graph(graph, from_edges(3, [(0, 1), (1, 2), (0, 2)]))
 
 
 @pytest.mark.parametrize(
@@ -158,6 +210,25 @@ def test_ids_that_seem_to_start_with_1_are_warned_about(
         "jetpy numbers the vertices of edge lists from 0. In graph, vertex 0 has no edge and all"
     )
     assert [message.startswith(warning) for message in caplog.messages] == [True] * is_warned
+
+
+@pytest.mark.parametrize(
+    ("content", "is_warned"),
+    [
+        ("0,0,1\n1,1,2\n2,2,3\n", True),
+        ("1 0 1\n2 2 3\n", True),
+        ("0 0 1\n2 1 2\n", False),
+        ("0 1 1\n1 2 2\n2 3 3\n", False),
+        ("0 0\n1 2\n", False),
+    ],
+)
+def test_first_column_that_counts_lines_is_warned_about(
+    content: str, is_warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(content, repair=True)
+    warned = [message for message in caplog.messages if "counts the lines" in message]
+    assert len(warned) == is_warned
+    assert all("index=False in pandas" in message for message in warned)
 
 
 def test_duplicates_are_refused_with_scale() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import resource
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -286,7 +288,7 @@ class TestMatrixMarket:
                 "%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n",
                 "of a real skew",
             ),
-            ("{int} general\n", "line 2: must be 'rows columns entries', not ''"),
+            ("{int} general\n", "the file ends before the line 'rows columns entries'"),
             ("{int} general\n%c\n\n3 3\n", "line 4: must be 'rows columns entries', not '3 3'"),
             ("{int} general\n2 3 1\n1 2 1\n", "line 2: the matrix must be square, not 2 by 3"),
             ("{int} general\n2147483648 2147483648 0\n", "line 2: .* too many"),
@@ -306,14 +308,33 @@ class TestMatrixMarket:
                 r"line 4: 4 is not a vertex; ids must be in 1\.\.3",
             ),
             ("{int} general\n3 3 1\n0 1 1\n", "line 3: 0 is not a vertex"),
-            ("{int} general\n3 3 1\n1 2 9999999999\n", "line 3: '9999999999' does not fit"),
-            ("{int} general\n3 3 1\n1 2 4\n", r"edge \(1, 2\) on line 3 is listed, but not its"),
+            ("{int} general\n3 3 1\n1 2 9999999999\n", "line 3: '9999999999' does not fit.*scale"),
+            (
+                "{int} general\n3 3 1\n9999999999 2 1\n",
+                r"line 3: '9999999999' does not fit in 32 bits; ids must be in 1\.\.3$",
+            ),
+            (
+                "{int} general\n3 3 1\n1 2 4\n",
+                r"edge \(1, 2\) on line 3 is listed, but not its reverse, edge \(2, 1\); repair",
+            ),
+            (
+                "{int} general\n3 3 3\n1 2 4\n2 1 0\n3 1 1\n",
+                r"edge \(2, 1\) on line 4 has weight 0",
+            ),
+            (
+                "{int} general\n3 3 3\n1 2 4\n2 1 4\n1 2 4\n",
+                r"edge \(1, 2\) on lines 3 and 5 is listed more than once",
+            ),
             ("{int} symmetric\n3 3 1\n3 3 4\n", r"edge \(3, 3\) on line 3 is a self-loop; rep"),
             ("{int} symmetric\n3 3 2\n2 1 4\n1 2 4\n", "on lines 3 and 4 is listed more than"),
             ("{int} symmetric\n3 3 1\n2 1 0\n", "line 3 has weight 0, but weights must be pos"),
             ("{real}\n3 3 1\n2 1 0.5\n", "line 3 has weight 0.5, which is not a whole"),
             ("{real}\n3 3 1\n2 1 1e99\n", "line 3 has weight 1e.99, which overflows"),
-            ("{real}\n3 3 1\n2 1 nan\n", "line 3: 'nan' is not a number"),
+            ("{real}\n3 3 1\n2 1 nan\n", r"line 3: 'nan' is not a number; pattern=True \(--pat"),
+            (
+                "{real}\n3 3 2\n2 1 0.5\n3 1 -1\n",
+                "not a whole number; pattern=True .* weights$",
+            ),
             ("{real}\n3 3 1\n2 1.5 1\n", "line 3: 1.5 is not a vertex"),
         ],
     )
@@ -323,6 +344,50 @@ class TestMatrixMarket:
         (tmp_path / "a.mtx").write_text(content)
         with pytest.raises(FileFormatError, match=words):
             read_graph(tmp_path / "a.mtx")
+
+    @pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.int64, np.float32])
+    def test_every_field_that_scipy_writes_is_read(self, tmp_path: Path, dtype: type) -> None:
+        matrix = sp.coo_array(np.array([[0, 3, 0], [3, 0, 5], [0, 5, 0]], dtype))
+        scipy.io.mmwrite(tmp_path / "a.mtx", matrix)
+        assert_same_graph(read_graph(tmp_path / "a.mtx"), from_edges(3, [(0, 1), (1, 2)], [3, 5]))
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            " \t%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
+            "%%MatrixMarket matrix coordinate pattern symmetric\n  % x\n\t%\n \n 3 3 2\n2 1\n3 2\n",
+            "%MatrixMarket matrix coordinate double symmetric\n3 3 2\n2 1 1\n3 2 0.1D1\n",
+            "%%MatrixMarket matrix coordinate unsigned-integer general \n3 3 4\n"
+            "1 2 1\n2 1 1\n2 3 1\n3 2 1\n",
+        ],
+    )
+    def test_what_scipy_reads_is_read(self, tmp_path: Path, content: str) -> None:
+        (tmp_path / "a.mtx").write_text(content)
+        scipy.io.mmread(tmp_path / "a.mtx")
+        assert_same_graph(read_graph(tmp_path / "a.mtx"), path(3))
+
+    @pytest.mark.parametrize(
+        "values",
+        ["nan inf", "-.1D+01 4.d0", "+INF -NaN", "1.5-100 1Q3", "nan(0x8) -Infinity"],
+    )
+    @pytest.mark.parametrize("pattern", [True, "symmetric"])
+    def test_any_number_is_an_entry_of_a_pattern(
+        self, tmp_path: Path, values: str, pattern: Any
+    ) -> None:
+        first, second = values.split()
+        (tmp_path / "a.mtx").write_text(
+            "%%MatrixMarket matrix coordinate real symmetric\n"
+            f"3 3 3\n1 1 4\n2 1 {first}\n3 2 {second}\n"
+        )
+        assert_same_graph(read_graph(tmp_path / "a.mtx", pattern=pattern), path(3))
+
+    @pytest.mark.parametrize("word", ["x", "1e", "0x1", "nano", "1_0", "--1", "1.2.3", "*****"])
+    def test_a_word_is_not_an_entry_of_a_pattern(self, tmp_path: Path, word: str) -> None:
+        (tmp_path / "a.mtx").write_text(
+            f"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 {word}\n"
+        )
+        with pytest.raises(FileFormatError, match=rf"line 3: '{re.escape(word)}' is not a number"):
+            read_graph(tmp_path / "a.mtx", pattern=True)
 
     def test_repair(self, tmp_path: Path) -> None:
         (tmp_path / "a.mtx").write_text(

@@ -158,8 +158,21 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "duplicate": ("2 2\n2 2\n1 1\n", r"edge \(1, 2\) on line 2 is listed more than once"),
     "one direction": (
         "3 1\n2 3\n\n\n",
-        r"edge \(1, 2\) on line 2 is listed, .* \(2, 1\) on line 3",
+        r"edge \(1, 2\) on line 2 is listed, .* \(2, 1\), which line 3 lacks",
     ),
+    "64-bit neighbour": (
+        "2 1 1\n5000000000 3\n1 3\n",
+        r"line 2: '5000000000' does not fit in 32 bits$",
+    ),
+    "negative fraction": (
+        "2 1 11\n7 2 -.5\n7 1 -.5\n",
+        r"line 2: '-\.5' is not an integer; pattern=True \(--pattern\) ignores edge weights$",
+    ),
+    "fraction of a vertex": (
+        "2 1 11\n.5 2 1\n1 1 1\n",
+        "integer; scale=True .* to integers$",
+    ),
+    "negative vertex": ("2 1 10\n-.5 2\n1 1\n", r"'-\.5' is not an integer$"),
     "unequal weights": ("2 1 1\n2 3\n1 4\n", "on line 2 has weight 3, but .* has weight 4"),
 }
 

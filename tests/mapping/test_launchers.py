@@ -102,3 +102,48 @@ def test_hosts_are_read_from_file_or_text(tmp_path: Path) -> None:
     for nothing in (str(file), "", " , "):
         with pytest.raises(jetpy.OptionError, match="which has no host name"):
             read_hosts(nothing)
+    file.write_text("n[1-2]\nm\n")
+    assert read_hosts(str(file)) == ["n1", "n2", "m"]
+    with pytest.raises(jetpy.JetpyError, match="cannot be read"):
+        read_hosts(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("n[1-4]", "n1 n2 n3 n4"),
+        ("n[01-03,7],m2", "n01 n02 n03 n7 m2"),
+        ("n[9-11]", "n9 n10 n11"),
+        ("n[098-101]", "n098 n099 n100 n101"),
+        ("r[1-2]n[5,7]-ib", "r1n5-ib r1n7-ib r2n5-ib r2n7-ib"),
+        ("n[2,1-3] , a.b.org", "n2 n1 n3 a.b.org"),
+        ("a,", "a"),
+        (",".join(f"host-number-{i}" for i in range(99)), None),
+    ],
+)
+def test_ranges_of_hosts_are_expanded(text: str, hosts: str | None) -> None:
+    assert read_hosts(text) == (text.split(",") if hosts is None else hosts.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("n[1-4", r"its brackets must match, as in n\[1-4\]"),
+        ("n1-4]", "its brackets must match"),
+        ("n[[1-2]]", "its brackets must match"),
+        ("n[4-1]", "has the range '4-1'; ranges must be like 1-4"),
+        ("n[]", "has the range ''"),
+        ("n[a-b]", "has the range 'a-b'"),
+        ("n[1-999999999]", "has the range '1-999999999'; it may have 65536 numbers"),
+        ("n[1-999][1-999]", "stands for 998001 hosts; there may be 65536"),
+    ],
+)
+def test_bad_ranges_of_hosts_are_refused(text: str, words: str) -> None:
+    with pytest.raises(jetpy.OptionError, match=words):
+        read_hosts(text)
+
+
+@pytest.mark.parametrize("text", ["hosts.txt", "nowhere/hosts", "hosts", "a b"])
+def test_missing_file_of_hosts_is_an_error(text: str) -> None:
+    with pytest.raises(jetpy.MissingFileError, match=r"there is no such file; give names.*comma"):
+        read_hosts(text)

@@ -43,6 +43,7 @@ def test_all_metrics_equal_networkx(case: tuple[Graph, list[int], int], block: i
         found = evaluate.evaluate(graph, parts, k)
 
     assert found.k == k
+    assert found.pieces.tolist() == found.components.tolist() == components
     assert found.cut == sum(w for u, v, w in oracle.edges(data="weight") if parts[u] != parts[v])
     assert found.part_weights.tolist() == weights
     share = ceil(sum(weights) / k)

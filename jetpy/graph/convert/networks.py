@@ -13,13 +13,14 @@ from jetpy.graph.raw import Names, Raw
 
 USUAL = "weight"
 """Default name of the weight attribute; a graph may lack this attribute."""
-_MISSING = object()
+MISSING = object()
+"""Value of an attribute that an edge or a node lacks."""
 
 
 def is_from(package: str, kind: str, data: Any) -> bool:
     """Return whether `data` is an instance of a class of a package that is already imported."""
     module = sys.modules.get(package)
-    return module is not None and isinstance(data, getattr(module, kind))
+    return module is not None and isinstance(data, getattr(module, kind, ()))
 
 
 def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
@@ -35,10 +36,10 @@ def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Ra
     ends = list(graph.edges())
     u = np.fromiter((index[edge[0]] for edge in ends), np.int32, len(ends))
     v = np.fromiter((index[edge[1]] for edge in ends), np.int32, len(ends))
-    of_edges = [edge[-1] for edge in graph.edges(data=weight, default=_MISSING)]
-    of_nodes = [value for _, value in graph.nodes(data=node_weight, default=_MISSING)]
-    weights = _attribute(weight, of_edges, "edge")
-    masses = _attribute(node_weight, of_nodes, "node")
+    of_edges = [edge[-1] for edge in graph.edges(data=weight, default=MISSING)]
+    of_nodes = [value for _, value in graph.nodes(data=node_weight, default=MISSING)]
+    weights = attribute(weight, of_edges, "edge")
+    masses = attribute(node_weight, of_nodes, "node")
     if not graph.is_directed():
         u, v, weights = both_ways(u, v, weights)
     return Raw(
@@ -61,10 +62,10 @@ def from_igraph(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
         If the graph lacks the named attribute, unless the name is `USUAL`.
     """
     u, v = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T
-    weights = _attribute(weight, _values(graph.es, weight), "edge")
-    masses = _attribute(node_weight, _values(graph.vs, node_weight), "node")
+    weights = attribute(weight, _values(graph.es, weight), "edge")
+    masses = attribute(node_weight, _values(graph.vs, node_weight), "node")
     called = _values(graph.vs, "name")
-    names = called if _MISSING not in called and len(set(called)) == len(called) else None
+    names = called if MISSING not in called and len(set(called)) == len(called) else None
     if not graph.is_directed():
         u, v, weights = both_ways(u, v, weights)
     return Raw(
@@ -100,19 +101,19 @@ def both_ways(
 
 
 def _values(sequence: Any, name: str | None) -> list[Any]:
-    """Return an attribute of all edges or vertices of an igraph graph; `_MISSING` if absent."""
+    """Return an attribute of all edges or vertices of an igraph graph; `MISSING` if absent."""
     if name in sequence.attributes():
         return list(sequence[name])
-    return [_MISSING] * len(sequence)
+    return [MISSING] * len(sequence)
 
 
-def _attribute(name: str | None, values: list[Any], kind: str) -> npt.NDArray[Any] | None:
+def attribute(name: str | None, values: list[Any], kind: str) -> npt.NDArray[Any] | None:
     """Return the values of an attribute as weights, 1 where missing; None means all ones."""
     if name is None or not values:
         return None
-    if all(value is _MISSING for value in values):
+    if all(value is MISSING for value in values):
         if name != USUAL:
             raise GraphError(f"no {kind} has the attribute {name!r}")
         return None
-    filled = (1 if value is _MISSING else value for value in values)
+    filled = (1 if value is MISSING else value for value in values)
     return np.fromiter(filled, object, len(values))

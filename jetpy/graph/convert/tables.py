@@ -12,6 +12,7 @@ import numpy as np
 
 from jetpy.errors import GraphError
 from jetpy.graph.build import graph_of
+from jetpy.graph.convert.lazy_tables import in_memory
 from jetpy.graph.convert.networks import both_ways
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Names, Raw, Rules
@@ -167,6 +168,13 @@ def _frame(table: Any) -> Any:
             f"the table is the path {os.fspath(table)!r}; it must be a table in memory: read the "
             "file first, for example with pandas.read_csv"
         )
+    reading = in_memory(table)
+    if reading:
+        raise GraphError(
+            f"the table is a {type(table).__name__!r}, which is not in memory; give {reading}"
+        )
+    if hasattr(table, "read_all"):  # a stream of Arrow
+        table = table.read_all()
     try:
         import narwhals
     except ImportError:
@@ -177,6 +185,6 @@ def _frame(table: Any) -> Any:
         return narwhals.from_native(table, eager_only=True)
     except TypeError as error:
         raise GraphError(
-            f"the table is a {type(table).__name__!r}; it must be a table in memory that narwhals "
-            f"supports: {error}"
+            f"the table is a {type(table).__name__!r}; it must be a dict of columns, or a table in "
+            f"memory that narwhals supports: {error}"
         ) from None
