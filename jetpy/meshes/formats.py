@@ -13,6 +13,14 @@ WITH_PARTS = ("gmsh", "vtu", "vtk", "xdmf", "med", "hmf", "avsucd", "tecplot", "
 """Formats with any number of integers per cell."""
 WITH_ONE_NUMBER = ("medit", "netgen")
 """Formats with one integer per cell."""
+PART = "part"
+"""Name of the cell data that holds the parts."""
+READ_OF_MEDIT = {
+    *("MeshVersionFormatted", "Dimension", "Vertices", "Edges", "Triangles", "Quadrilaterals"),
+    *("Tetrahedra", "Prisms", "Pyramids", "Hexahedra", "Hexaedra", "Identifier", "Geometry", "End"),
+    *("RequiredVertices", "TangentAtVertices", "Tangents", "Ridges"),
+}
+"""Sections of .mesh files that meshio reads, or warns of."""
 PACKAGES = {"xdmf": "h5py", "med": "h5py", "hmf": "h5py"}
 """Packages that meshio imports to write a format."""
 
