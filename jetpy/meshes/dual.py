@@ -188,6 +188,25 @@ def cells_of_vertices(cells: Any) -> Ids:
     return _numbers(highest(blocks_of(cells)))
 
 
+def ghost_cells(cells: Any, graph: Graph, parts: npt.ArrayLike) -> Ids:
+    """Return pairs of a cell and another part that has a neighbour of it, int64, shape (pairs, 2).
+
+    Parameters
+    ----------
+    cells
+        As for `dual_graph`.
+    graph : Graph
+        Its dual graph.
+    parts : array of int, shape (n,)
+        Part of each vertex of the dual graph.
+    """
+    own = np.asarray(parts)
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    cut = own[sources] != own[graph.indices]
+    pairs = cells_of_vertices(cells)[sources[cut]], own[graph.indices[cut]]
+    return np.unique(np.column_stack(pairs), axis=0).astype(np.int64).reshape(-1, 2)
+
+
 def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
     """Return the part of every cell, int32, shape (cells,), given the parts of the dual graph.
 

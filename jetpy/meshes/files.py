@@ -74,6 +74,7 @@ def write_mesh(
     path: Path,
     mesh: Any,
     parts: npt.NDArray[np.int32],
+    k: int | None = None,
     ghosts: npt.NDArray[np.int64] | None = None,
 ) -> None:
     """Write a mesh with the cell data `part`, atomically.
@@ -91,6 +92,8 @@ def write_mesh(
         Changed in place.
     parts : int32, shape (cells,)
         Part of each cell, in the order of the blocks.
+    k : int, optional
+        Number of parts, by default the largest part plus 1.
     ghosts : int64, shape (ghosts, 2), optional
         Pairs of a cell and a part in which it is a ghost cell; for Gmsh files only.
 
@@ -120,7 +123,7 @@ def write_mesh(
         unfinished = Path(folder) / path.name
         with _meshio_at_work(path, "write"):
             if name == "gmsh":
-                write_gmsh(unfinished, mesh, by_block, ghosts)
+                write_gmsh(unfinished, mesh, by_block, k, ghosts)
             else:
                 meshio().write(unfinished, mesh, file_format=name)
         for file in Path(folder).iterdir():  # some formats have several
@@ -146,7 +149,9 @@ def _join_blocks(mesh: Any) -> None:
 
 def _tell_dropped(path: Path) -> None:
     """Log the sections of a Medit file that meshio skips."""
-    for keyword in re.findall(r"^\s*([A-Z][A-Za-z]+)", path.read_text(errors="replace"), re.MULTILINE):
+    for keyword in re.findall(
+        r"^\s*([A-Z][A-Za-z]+)", path.read_text(errors="replace"), re.MULTILINE
+    ):
         if keyword not in READ_OF_MEDIT:
             LOGGER.info("%s: the section %s is not kept", path, keyword)
 
@@ -181,6 +186,23 @@ def _inside(cells: Any, n: int) -> npt.NDArray[np.int32]:
     return inside
 
 
+def cell_values(mesh: Any, name: str) -> npt.NDArray[Any]:
+    """Return cell data of a mesh, shape (cells,) or (cells, c).
+
+    Raises
+    ------
+    FileFormatError
+        If they are not one or more real numbers for each cell.
+    """
+    values = np.concatenate([np.asarray(own) for own in mesh.cell_data[name]])
+    if values.dtype.kind not in "biuf" or values.ndim > 2:
+        raise FileFormatError(
+            f"the cell data {name} have shape {values.shape} and type {values.dtype}; weights "
+            "must be real numbers of shape (cells,) or (cells, c)"
+        )
+    return values
+
+
 @contextlib.contextmanager
 def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
     """Log the warnings that meshio prints in the block, and convert its errors to jetpy's.
@@ -207,7 +229,9 @@ def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
     except SystemExit as error:  # after it printed the reasons of its readers
         words = printed.getvalue()
         reasons = [*_TAGGED.split(words)[0].split("\n"), *_messages(words, "Error")]
-        reason = next((" ".join(line.split()) for line in reasons if line.strip()), "no reason given")
+        reason = next(
+            (" ".join(line.split()) for line in reasons if line.strip()), "no reason given"
+        )
         raise FileFormatError(f"{failed}: {reason}; {_instead(path)}") from error
     except Exception as error:
         reason = str(error) or type(error).__name__

@@ -68,14 +68,17 @@ def output_format(path: Path) -> str:
     return name
 
 
-def check_output_name(path: Path) -> None:
+def check_output_name(path: Path, *, with_ghosts: bool = False) -> None:
     """Check that `jetpy mesh` can write the mesh, or the parts alone, to a file of this name.
 
     Raises
     ------
     FileFormatError, JetpyError
-        Under the conditions of `output_format`, unless the suffix is that of a parts file.
+        Under the conditions of `output_format`, unless the suffix is that of a parts file; or if
+        the format does not hold ghost cells, but has to.
     """
+    if with_ghosts and path.suffix.lower() != ".msh":
+        raise FileFormatError(f"{path}: only .msh files have ghost cells; write .msh")
     if is_parts_name(path):
         return
     try:

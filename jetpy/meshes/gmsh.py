@@ -58,7 +58,11 @@ class Elements:
 
 
 def write_gmsh(
-    path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]], ghosts: Ids | None = None
+    path: Path,
+    mesh: Any,
+    parts: list[npt.NDArray[np.int32]],
+    k: int | None = None,
+    ghosts: Ids | None = None,
 ) -> None:
     """Write a meshio mesh with the partition p + 1 of Gmsh, and the group ``part p``, for part p.
 
@@ -72,6 +76,8 @@ def write_gmsh(
     mesh : meshio.Mesh
     parts : list of int32 arrays, shape (cells of the block,)
         Part of each cell of each block.
+    k : int, optional
+        Number of parts, by default the largest part plus 1.
     ghosts : int64, shape (ghosts, 2), optional
         Pairs of a cell and a part in which it is a ghost cell; cells are counted over all blocks.
 
@@ -82,7 +88,7 @@ def write_gmsh(
     """
     groups = groups_of(mesh)
     names, elements, parents = _entities(mesh, parts, groups)
-    k = 1 + max(int(own.max(initial=0)) for own in parts)
+    k = k or 1 + max(int(own.max(initial=0)) for own in parts)
     with path.open("wb") as stream:
         stream.write(b"$MeshFormat\n4.1 1 8\n")
         _put(stream, np.int32, 1)
@@ -115,8 +121,10 @@ def _entities(
     dimensions = [type_of(block.type)[1].dimension for block in mesh.cells]
     tags = mesh.cell_data.get(GEOMETRICAL) or [np.ones(len(own), np.int64) for own in parts]
     highest = [int(np.max(own, initial=0)) for own in tags]
-    free = [1 + max([0, *(own for d, own in zip(dimensions, highest, strict=True) if d == dim)])
-            for dim in range(4)]
+    free = [
+        1 + max([0, *(own for d, own in zip(dimensions, highest, strict=True) if d == dim)])
+        for dim in range(4)
+    ]
     parents: dict[Entity, Tags] = {}
     parent_of: dict[tuple[int, int, Tags], int] = {}
     found = []

@@ -43,7 +43,9 @@ class Groups:
     @property
     def largest_tag(self) -> int:
         """The largest tag, 0 without groups."""
-        return max([0, *(tag for _, tag in self.names), *(max(own, default=0) for own in self.sets)])
+        return max(
+            [0, *(tag for _, tag in self.names), *(max(own, default=0) for own in self.sets)]
+        )
 
     def cell_sets(self, mesh: Any) -> dict[str, list[Ids]]:
         """Return the cells of each group that has cells, and a name or an overlap with another one.

@@ -141,7 +141,7 @@ def read_gmsh(path: Path) -> Any:
     file, content = _File(path), path.read_bytes()
     try:
         version, is_binary, size = _format(content)
-        for name, body in _sections(path, content):
+        for name, body in _sections(path, content, is_binary=is_binary):
             if name in ("NodeData", "ElementData"):
                 file.data.append(_data(name, body, is_binary=is_binary))
             elif name == "PhysicalNames":
@@ -168,7 +168,9 @@ def _format(content: bytes) -> tuple[float, bool, type[Any]]:
     """Return the version, whether numbers are binary, and the type of counts."""
     found = re.search(rb"^\$MeshFormat\s+(\S+)\s+(\d+)\s+(\d+)[ \t]*\r?\n", content, re.MULTILINE)
     if found is None:
-        raise FileFormatError(f"this is not MSH 2, 4.0 or 4.1, which begin with $MeshFormat; {SAVE}")
+        raise FileFormatError(
+            f"this is not MSH 2, 4.0 or 4.1, which begin with $MeshFormat; {SAVE}"
+        )
     version, is_binary, bytes_of_size = float(found[1]), found[2] == b"1", int(found[3])
     if int(version) not in (2, 4) or version > 4.1:
         raise FileFormatError(f"the MSH version is {version}; jetpy reads 2, 4.0 and 4.1; {SAVE}")
@@ -179,15 +181,17 @@ def _format(content: bytes) -> tuple[float, bool, type[Any]]:
     return version, is_binary, np.uint64 if bytes_of_size == 8 else np.uint32
 
 
-def _sections(path: Path, content: bytes) -> Iterator[tuple[str, bytes]]:
+def _sections(path: Path, content: bytes, *, is_binary: bool) -> Iterator[tuple[str, bytes]]:
     """Yield the sections that are used; log the others."""
     at = 0
     while (begin := _BEGIN.search(content, at)) is not None:
         end = content.find(b"$End" + begin[1], begin.end())
         name = begin[1].decode()
         if end < 0:
-            raise FileFormatError(f"${name} is not closed by $End{name}; the file is incomplete")
-        at = end + 4
+            LOGGER.info("%s: $%s is not closed by $End%s", path, name, name)
+            end = -1 if is_binary else content.find(b"\n$", begin.end())
+            end = len(content) if end < 0 else end
+        at = max(end, begin.end())
         if name in USED:
             yield name, content[begin.end() : end]
         elif name not in UNIMPORTANT:
@@ -319,7 +323,9 @@ def _text_runs(values: Ids, count: int) -> Iterator[tuple[int, int, Ids]]:
     for _ in range(count):
         starts.append(at)
         if at + 2 >= len(listed):
-            raise FileFormatError(f"$Elements announces {count} elements, but has {len(starts) - 1}")
+            raise FileFormatError(
+                f"$Elements announces {count} elements, but has {len(starts) - 1}"
+            )
         at += 3 + listed[at + 2] + _type(listed[at + 1])[1]
     if at != len(listed):
         raise FileFormatError("$Elements has another length than its elements")
