@@ -67,11 +67,7 @@ class _Cells:
 @click.command(
     "mesh",
     cls=Command,
-    epilog=example(
-        "jetpy mesh in.vtu -k 16 -o out.vtu",
-        "jetpy mesh in.vtu -k 16 -o out.part",
-        "jetpy mesh case -k 16 --all-regions",
-    ),
+    epilog=example("jetpy mesh in.vtu -k 16 -o out.vtu", "jetpy mesh in.vtu -k 16 -o out.part"),
 )
 @click.argument("mesh", type=click.Path(exists=True, path_type=Path))
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
@@ -163,8 +159,8 @@ def mesh_command(
 ) -> None:
     """Partition the cells of a mesh into balanced parts with few facets between them.
 
-    MESH is a file that meshio reads (.vtu, .vtk, .msh, .inp, .xdmf, ...), or the folder of an
-    OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the part of the cell
+    MESH is a Gmsh file (.msh), another file that meshio reads (.vtu, .vtk, .inp, .xdmf, ...), or
+    the folder of an OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the part of the cell
     that it bounds.
     """
     from jetpy.api.partitioning import partition

@@ -83,6 +83,9 @@ def as_graph(
         - A graph of networkx, igraph or NetworKit. The vertices of networkx are numbered in
           iteration order. The nodes of networkx, and the attribute "name" of igraph if its values
           are distinct, become `names`.
+        - A mesh of scikit-fem or trimesh, or ``gmsh.model``, means its dual graph: the vertices are
+          the elements of the highest dimension, and those that share a facet are neighbours. The
+          tags of Gmsh's elements become `names`. For other meshes, see `jetpy.dual_graph`.
     vertex_weights : positive whole numbers, shape (n,), optional
         Replace the vertex weights of `data`.
     edge_weights : positive whole numbers, a weight for each directed edge, optional

@@ -8,8 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import GraphError
+from jetpy.graph.convert.gmsh_model import from_gmsh, is_gmsh_model
 from jetpy.graph.convert.matrices import from_dense, from_scipy
 from jetpy.graph.convert.networks import from_igraph, from_networkit, from_networkx, is_from
+from jetpy.graph.convert.scikit_fem import from_scikit_fem
+from jetpy.graph.convert.trimesh_mesh import from_trimesh
 from jetpy.graph.csr import Graph
 from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw
@@ -47,6 +50,13 @@ def from_array(data: Any, n: int | None) -> Raw:
     )
 
 
+def is_mesh_object(data: Any) -> bool:
+    """Return whether `raw_of` converts `data` to the dual graph of a mesh."""
+    return (
+        is_from("skfem", "Mesh", data) or is_from("trimesh", "Trimesh", data) or is_gmsh_model(data)
+    )
+
+
 def raw_of(
     data: Any,
     weight: str | None = "weight",
@@ -80,6 +90,12 @@ def raw_of(
         return from_igraph(data, weight, node_weight)
     if is_from("networkit", "Graph", data):
         return from_networkit(data, weight)
+    if is_from("skfem", "Mesh", data):
+        return from_scikit_fem(data)
+    if is_from("trimesh", "Trimesh", data):
+        return from_trimesh(data)
+    if is_gmsh_model(data):
+        return from_gmsh(data)
     if hasattr(data, "columns"):
         raise GraphError(
             "jetpy.from_edges(table, source, target) makes a graph from a table of edges"
