@@ -160,8 +160,8 @@ def mesh_command(
     """Partition the cells of a mesh into balanced parts with few facets between them.
 
     MESH is a Gmsh file (.msh), another file that meshio reads (.vtu, .vtk, .inp, .xdmf, ...), or
-    the folder of an OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the part of the cell
-    that it bounds.
+    the folder of an OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the
+    part of the cell that it bounds.
     """
     from jetpy.api.partitioning import partition
     from jetpy.cli.json_summary import stats

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-import shlex
+import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,13 +28,26 @@ LOGGER = logging.getLogger("jetpy.input")
 Ids = npt.NDArray[np.int64]
 SAVE = "save it as MSH 4.1: gmsh FILE -save -save_all -format msh41 -o new.msh"
 """Remedy for files that Gmsh reads and jetpy does not."""
+EXACT = 2**53
+"""Upper bound of integers that are read as floating-point numbers."""
 USED = {
     *("MeshFormat", "PhysicalNames", "Entities", "PartitionedEntities", "Nodes"),
     *("ParametricNodes", "Elements", "NodeData", "ElementData"),
 }
 UNIMPORTANT = {"Comments", "GhostElements", "MeshVersion"}
 """Sections whose content nobody misses in the output."""
+_NAME = re.compile(r'^\s*(\d+)\s+(\d+)\s+"(.*)"', re.MULTILINE)
 _BEGIN = re.compile(rb"^\$(?!End)(\w+)[ \t]*\r?\n", re.MULTILINE)
+
+
+def _integers(values: npt.NDArray[np.float64], kind: npt.DTypeLike = np.int64) -> npt.NDArray[Any]:
+    """Return ids or counts, which were read as floating-point numbers."""
+    dtype = np.dtype(kind)
+    low, high = np.iinfo(dtype).min, min(np.iinfo(dtype).max, EXACT)
+    wrong = ~((low <= values) & (values <= high) & (values == np.rint(values)))
+    if wrong.any():
+        raise FileFormatError(f"{values[wrong][0]} is not an id or a count")
+    return values.astype(dtype)
 
 
 @dataclass(eq=False)
@@ -66,7 +79,8 @@ class _Numbers:
         start, self.at = self.at, self.at + count * width
         if self.is_binary:
             return np.frombuffer(self.content[start : self.at], dtype)
-        return self.values[start : self.at].astype(dtype)
+        values = self.values[start : self.at]
+        return values.astype(dtype) if dtype.kind == "f" else _integers(values, dtype)
 
     def ints(self, count: int) -> list[int]:
         """Return the next integers."""
@@ -199,10 +213,8 @@ def _sections(path: Path, content: bytes, *, is_binary: bool) -> Iterator[tuple[
 
 
 def _read_names(file: _File, body: bytes) -> None:
-    for line in body.decode(errors="replace").splitlines()[1:]:
-        if line.strip():
-            dimension, tag, name = shlex.split(line)[:3]
-            file.names[int(dimension), int(tag)] = name
+    for dimension, tag, name in _NAME.findall(body.decode(errors="replace")):
+        file.names[int(dimension), int(tag)] = name
 
 
 def _read_entities(file: _File, numbers: _Numbers, version: float, *, divided: bool) -> None:
@@ -237,7 +249,7 @@ def _read_nodes(file: _File, numbers: _Numbers, version: float) -> None:
             rows = numbers.take(np.float64, count * width).reshape(count, width)
         else:
             rows = numbers.take(np.float64, count * (1 + width)).reshape(count, 1 + width)
-            ids.append(rows[:, 0].astype(np.int64))
+            ids.append(_integers(rows[:, 0]))
             rows = rows[:, 1:]
         points.append(rows[:, :3])
     file.node_ids, file.points = np.concatenate(ids), np.concatenate(points)
@@ -272,10 +284,8 @@ def _read_nodes_2(file: _File, name: str, body: bytes, *, is_binary: bool) -> No
     head, _, rest = body.partition(b"\n")
     count = int(head)
     if is_binary and name == "ParametricNodes":
-        raise FileFormatError(
-            "jetpy does not read binary parametric nodes of MSH 2; save the mesh with "
-            "Mesh.SaveParametric = 0, or as MSH 4.1"
-        )
+        file.node_ids, file.points = _parametric_nodes_2(rest, count)
+        return
     if is_binary:
         rows = _Numbers(rest, is_binary, np.int32).take([("id", "<i4"), ("x", "<f8", (3,))], count)
         file.node_ids, file.points = rows["id"].astype(np.int64), rows["x"].copy()
@@ -284,7 +294,22 @@ def _read_nodes_2(file: _File, name: str, body: bytes, *, is_binary: bool) -> No
     if len(lines) != count:
         raise FileFormatError(f"${name} announces {count} nodes, but has {len(lines)}")
     table = np.array(lines, np.float64).reshape(count, 4)
-    file.node_ids, file.points = table[:, 0].astype(np.int64), table[:, 1:]
+    file.node_ids, file.points = _integers(table[:, 0]), table[:, 1:]
+
+
+def _parametric_nodes_2(content: bytes, count: int) -> tuple[Ids, npt.NDArray[np.float64]]:
+    """Return ids and points; each is followed by its entity and 0 to 2 parameters."""
+    node = struct.Struct("<i3d2i")
+    found: list[list[float]] = []
+    at = 0
+    for _ in range(count):
+        if at + node.size > len(content):
+            raise FileFormatError(f"$ParametricNodes announces {count} nodes, but has {len(found)}")
+        *own, dimension, _ = node.unpack_from(content, at)
+        found.append(own)
+        at += node.size + 8 * (dimension if dimension in (1, 2) else 0)
+    table = np.array(found).reshape(-1, 4)
+    return _integers(table[:, 0]), table[:, 1:]
 
 
 def _read_elements_2(file: _File, numbers: _Numbers) -> None:
@@ -294,7 +319,7 @@ def _read_elements_2(file: _File, numbers: _Numbers) -> None:
     runs = (
         _binary_runs(_Numbers(rest, True, np.int32), count)
         if numbers.is_binary
-        else _text_runs(numbers.values[1:].astype(np.int64), count)
+        else _text_runs(numbers.take(np.int64, len(numbers.values))[1:], count)
     )
     for number, tags, rows in runs:
         kind, nodes = _type(number)
@@ -413,7 +438,7 @@ def _data(name: str, body: bytes, *, is_binary: bool) -> tuple[str, str, Ids, An
         ids, values = rows["id"].astype(np.int64), rows["values"]
     else:
         table = numbers.take(np.float64, count * (1 + width)).reshape(count, 1 + width)
-        ids, values = table[:, 0].astype(np.int64), table[:, 1:]
+        ids, values = _integers(table[:, 0]), table[:, 1:]
     return name, texts[0], ids, values[:, 0] if width == 1 else values
 
 
@@ -426,8 +451,10 @@ def _type(number: int) -> tuple[str, int]:
 
 
 def _mesh(file: _File) -> Any:
-    order = np.argsort(file.node_ids, kind="stable")
     blocks = [block for block in file.blocks if len(block.ids)]
+    if not blocks:
+        raise FileFormatError("the file has no elements; generate the mesh before you save it")
+    order = np.argsort(file.node_ids, kind="stable")
     reorder = import_module("meshio.gmsh.common")._gmsh_to_meshio_order
     cells = [
         (block.kind, reorder(block.kind, _places(file.node_ids, order, block.nodes)))
@@ -443,12 +470,12 @@ def _mesh(file: _File) -> Any:
         first = np.array([own[0] if own else 0 for own in groups.sets])
         mesh.cell_data[PHYSICAL] = [first[own] for own in groups.of_cells]
     mesh.cell_data[GEOMETRICAL] = [block.entities for block in blocks]
-    cell_ids = np.concatenate([np.zeros(0, np.int64), *(block.ids for block in blocks)])
+    cell_ids = np.concatenate([block.ids for block in blocks])
     ends = np.cumsum([len(block.ids) for block in blocks])[:-1]
     for section, name, ids, values in file.data:
         if section == "NodeData":
             mesh.point_data[name] = _spread(file.node_ids, ids, values)
-        elif blocks:
+        else:
             mesh.cell_data[name] = np.split(_spread(cell_ids, ids, values), ends)
     return mesh
 

@@ -534,7 +534,7 @@ def test_gmsh_model_means_its_dual_graph() -> None:
     gmsh.initialize(interruptible=False)
     try:
         gmsh.option.setNumber("General.Terminal", 0)
-        with pytest.raises(GraphError, match="has no mesh; call gmsh.model.mesh.generate"):
+        with pytest.raises(GraphError, match=r"has no mesh; call gmsh\.model\.mesh\.generate"):
             jetpy.as_graph(gmsh.model)
         gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
         gmsh.model.occ.synchronize()
@@ -557,7 +557,7 @@ def test_gmsh_model_means_its_dual_graph() -> None:
 def test_columns_of_weights_are_scaled_one_by_one() -> None:
     columns = np.array([[0.5, 3], [0, 7], [1.5, 0]])
     assert scaled_columns(columns).tolist() == [[1, 3], [0, 7], [3, 0]]
-    with pytest.raises(GraphError, match="weight 1 of vertex 0 is -1.0; it must be from 0 on"):
+    with pytest.raises(GraphError, match=r"weight 1 of vertex 0 is -1\.0; it must be from 0 on"):
         scaled_columns(np.array([[1, -1.0]]))
     with pytest.raises(GraphError, match="weight 0 of vertex 1 is nan"):
         scaled_columns(np.array([[1.0], [np.nan]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,21 @@ def test_cells_without_a_group_and_data_of_some_cells_are_read(tmp_path: Path) -
     assert np.isnan(load[[0, 1, 2, 4, 5]]).all()
 
 
+def test_binary_parametric_nodes_of_msh_2_are_read(tmp_path: Path) -> None:
+    nodes = [(1, 0.5, 0, 0, 0, 1), (2, 1, 0, 0, 1, 1, 0.5), (3, 0, 1, 0, 2, 1, 0.5, 0.25)]
+    body = b"".join(struct.pack(f"<i3d2i{len(own) - 6}d", *own) for own in nodes)
+    head = b"$MeshFormat\n2.2 1 8\n\x01\0\0\0\n$EndMeshFormat\n$ParametricNodes\n3\n"
+    element = np.array([2, 1, 2, 1, 0, 1, 1, 2, 3], np.int32).tobytes()
+    rest = b"\n$EndParametricNodes\n$Elements\n1\n" + element + b"\n$EndElements\n"
+    (tmp_path / "in.msh").write_bytes(head + body + rest)
+    mesh = read_mesh(tmp_path / "in.msh")
+    assert mesh.points.tolist() == [[0.5, 0, 0], [1, 0, 0], [0, 1, 0]]
+    assert mesh.cells[0].data.tolist() == [[0, 1, 2]]
+    (tmp_path / "in.msh").write_bytes(head + body[:60] + rest)
+    with pytest.raises(FileFormatError, match="announces 3 nodes|node"):
+        read_mesh(tmp_path / "in.msh")
+
+
 def test_equal_cells_of_one_group_stay_two(tmp_path: Path) -> None:
     lines = gmsh_files.REPEATED.splitlines()
     last = lines.index("$EndElements") - 1
@@ -188,6 +204,9 @@ BAD = {
     "first version": ("$NOD\n1\n1 0 0 0\n$ENDNOD\n", "begin with .MeshFormat; save it as MSH 4.1"),
     "cut short": (gmsh_files.PLAIN[:-40], "announces 10 more numbers|more numbers than it has"),
     "words": (gmsh_files.PLAIN.replace("4 2 3 8 7", "4 2 x 8 7"), "a word is not a number"),
+    "fraction": (gmsh_files.PLAIN.replace("4 2 3 8 7", "4 2 3.5 8 7"), r"3\.5 is not an id"),
+    "large id": (gmsh_files.REPEATED.replace("\n10 4 1", "\n1e300 4 1"), r"1e\+300 is not an id"),
+    "no elements": (gmsh_files.PLAIN.replace(gmsh_files.ELEMENTS, ""), "the file has no elements"),
     "unknown type": (gmsh_files.PLAIN.replace("2 1 3 2", "2 1 34 2"), "cells of Gmsh's type 34"),
     "missing node": (
         gmsh_files.PLAIN.replace("4 2 3 8 7", "4 2 3 8 70"),
