@@ -23,7 +23,8 @@ from jetpy.io.weights import read_vertex_weights
 from jetpy.mapping import read_hosts
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
-from jetpy.meshes.formats import output_format
+from jetpy.meshes.formats import meshio, output_format
+from jetpy.meshes.one_number import check_room_for_parts
 from tests.graphs import from_edges
 from tests.test_remedies import LazyFrame
 
@@ -50,6 +51,7 @@ FILES = {
     "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
     "twice.txt": "0 1\n0 1\n",
     "mesh.stl": "no mesh",
+    "old.msh": "$MeshFormat\n3.0 0 8\n$EndMeshFormat\n",
     "square.graph": "0 0\n",
     "few.part": "0\n1\n",
     "perm.txt": "3\n1\n2\n",
@@ -70,6 +72,12 @@ def partition(**options: Any) -> Callable[[], object]:
 
 def update(**batch: Any) -> Callable[[], object]:
     return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="cpu").update(jetpy.Batch(**batch))
+
+
+def replace_materials(path: Path) -> None:
+    mesh = meshio().Mesh(np.zeros((4, 2)), [("triangle", [[0, 1, 2], [1, 2, 3]])])
+    mesh.cell_data["medit:ref"] = [np.array([1, 2])]
+    check_room_for_parts(path, mesh)
 
 
 def refuse_cache() -> None:
@@ -110,7 +118,15 @@ def write_without_h5py() -> None:
         output_format(Path("mesh.xdmf"))
 
 
-NO_GRAPHS = "mesh.stl", "perm.txt", "few.part", "deleted.part", "weights.txt", "square.graph"
+NO_GRAPHS = (
+    "mesh.stl",
+    "old.msh",
+    "perm.txt",
+    "few.part",
+    "deleted.part",
+    "weights.txt",
+    "square.graph",
+)
 PROVOKED: list[Callable[[], object]] = [
     *(read(name) for name in FILES if name not in NO_GRAPHS),
     read("mesh.xyz"),
@@ -129,6 +145,8 @@ PROVOKED: list[Callable[[], object]] = [
     lambda: jetpy.as_graph(PATH, n=4),
     lambda: jetpy.from_edges({"a": ["Bob"], "b": ["Cy"]}, "a", "b", nodes=["Bob"]),
     lambda: read_mesh(Path("mesh.stl")),
+    lambda: read_mesh(Path("old.msh")),
+    lambda: replace_materials(Path("labels.mesh")),
     lambda: output_format(Path("mesh.off")),
     write_without_h5py,
     lambda: type_of("hexagon"),

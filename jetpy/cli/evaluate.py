@@ -16,11 +16,12 @@ from jetpy.cli.options import (
     OUTPUT_FILE,
     base_option,
     distance_option,
-    graph_argument,
     hierarchy_option,
+    input_argument,
     json_option,
     quiet_option,
     reading_options,
+    region_option,
     symmetrize_option,
     vertex_weights_option,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from jetpy.ordering.symbolic import Symbolic
 
 OF_PARTITIONS = (
-    *("k", "hierarchy", "distance", "repair", "pattern", "scale"),
+    *("k", "hierarchy", "distance", "region", "repair", "pattern", "scale"),
     *("vertex_weights", "cut_matrix"),
 )
 """Parameters that are refused with an ordering."""
@@ -58,13 +59,14 @@ OF_ORDERINGS = ("base", "symmetrize")
         "jetpy evaluate matrix.mtx --ordering perm.txt",
     ),
 )
-@graph_argument
+@input_argument
 @click.argument("parts", type=INPUT_FILE, required=False)
 @click.option(
     "-k", type=int, metavar="K", help="Number of parts; the default is the largest part id plus 1."
 )
 @hierarchy_option
 @distance_option(required=False)
+@region_option
 @reading_options
 @vertex_weights_option
 @click.option(
@@ -92,6 +94,7 @@ def evaluate_command(
     k: int | None,
     hierarchy: str | None,
     distance: str | None,
+    region: str | None,
     repair: bool,
     pattern: bool,
     scale: bool,
@@ -105,10 +108,11 @@ def evaluate_command(
 ) -> None:
     """Measure the cut, balance, communication and connectedness of a partition from any tool.
 
-    GRAPH is a file in one of the formats of `jetpy partition`, a mesh as for `jetpy mesh`, or a
-    session of `jetpy update`. PARTS contains the part of each vertex, from 0: one id on each line,
-    or .npy, .npz, .csv or .json. PARTS is optional for a session, which contains its parts. If a
-    machine is given, the parts are its PEs, and the command also prints the cost of the mapping.
+    GRAPH is a file in one of the formats of `jetpy partition`, a mesh or an OpenFOAM case as for
+    `jetpy mesh`, or a session of `jetpy update`. PARTS contains the part of each vertex, from 0:
+    one id on each line, or .npy, .npz, .csv or .json, or a cellDecomposition of OpenFOAM. PARTS is
+    optional for a session, which contains its parts. If a machine is given, the parts are its PEs,
+    and the command also prints the cost of the mapping.
     With --ordering, GRAPH is a matrix, and the command prints the fill of its Cholesky factor.
     """
     _check_combination(ctx, parts, ordering)
@@ -133,7 +137,7 @@ def evaluate_command(
     if parts is None and not is_session_file(graph):
         raise click.UsageError("Missing argument 'PARTS', which is optional for a session only")
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
-        given = read_input(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        given = read_input(graph, bars, region, repair=repair, pattern=pattern, scale=scale)
         given = given.with_weights(vertex_weights, scale=scale)
         bars.busy("Evaluating")
         ids, count = given.partition(parts, k)

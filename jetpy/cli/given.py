@@ -39,6 +39,7 @@ class InputGraph:
     graph: Graph
     rows: int
     is_mesh: bool = False
+    is_case: bool = False
     numbers: npt.NDArray[Any] | None = None
     parts: IntArray | None = None
     k: int | None = None
@@ -88,7 +89,10 @@ class InputGraph:
     def _read_parts(self, path: Path) -> IntArray:
         from jetpy.errors import FileFormatError
         from jetpy.io import read_parts
+        from jetpy.meshes import openfoam
 
+        if self.is_case and openfoam.is_decomposition(path):
+            return self._read_decomposition(path)
         if self.numbers is None:
             return read_parts(path, self.rows)
         parts: IntArray = self.pick(
@@ -99,6 +103,18 @@ class InputGraph:
         without = (parts < 0).nonzero()[0]
         if len(without):
             raise FileFormatError(f"{path}: vertex {self.numbers[without[0]]} has no part")
+        return parts
+
+    def _read_decomposition(self, path: Path) -> IntArray:
+        """Read a file of parts in the format of OpenFOAM."""
+        from jetpy.errors import FileFormatError
+        from jetpy.meshes.openfoam import read_decomposition
+
+        parts = read_decomposition(path)
+        if len(parts) != self.rows:
+            raise FileFormatError(
+                f"{path}: the file has {len(parts)} part ids, but the mesh has {self.rows} cells"
+            )
         return parts
 
     def _read_cell_parts(self, path: Path) -> IntArray:
@@ -122,13 +138,14 @@ class InputGraph:
         return parts
 
 
-def read_input(path: Path, bars: Bars, **rules: bool) -> InputGraph:
+def read_input(path: Path, bars: Bars, region: str | None = None, **rules: bool) -> InputGraph:
     """Read a graph, with rules as for `read_graph`, a session, or the cells of a mesh.
 
     Raises
     ------
     UsageError
-        If the path is a folder without arrays of a graph that is not an OpenFOAM case.
+        If the path is a folder without arrays of a graph that is not an OpenFOAM case, or has no
+        mesh of this region; or if a region is given for another input.
     FileFormatError
         Under the conditions of `read_graph`, `read_session` and `read_mesh`; or if the suffix is
         unknown.
@@ -140,7 +157,10 @@ def read_input(path: Path, bars: Bars, **rules: bool) -> InputGraph:
     from jetpy.meshes.formats import is_mesh_name
 
     if path.is_dir() and not is_graph(path):
-        return _case(path)
+        bars.busy("Reading")
+        return read_region(path, region)
+    if region is not None:
+        raise click.UsageError(f"--region applies to OpenFOAM cases, not to {path}")
     if is_session_file(path):
         bars.busy("Reading")
         return _session(path, **rules)
@@ -171,13 +191,36 @@ def name_of(path: Path) -> str:
     return path.resolve().name if path.is_dir() else split_name(path)[0]
 
 
-def _case(path: Path) -> InputGraph:
-    from jetpy.meshes import openfoam
+def check_region(path: Path, region: str | None, remedy: str = "--region NAME") -> None:
+    """Check that a folder is an OpenFOAM case with a mesh, or with one of this region.
 
-    if not openfoam.is_case(path):
-        raise click.UsageError(f"{path} is a folder, but not an OpenFOAM case with a mesh")
-    graph = openfoam.read_case(path)
-    return InputGraph(replace(graph, name=name_of(path)), graph.n)
+    Raises
+    ------
+    UsageError
+        If it is not; `remedy` names the options for a case of regions.
+    """
+    from jetpy.errors import FileFormatError
+    from jetpy.meshes.openfoam import check_case
+
+    try:
+        check_case(path, region, remedy)
+    except FileFormatError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def read_region(path: Path, region: str | None) -> InputGraph:
+    """Read the cells of an OpenFOAM case, or of a region.
+
+    Raises
+    ------
+    UsageError
+        Under the conditions of `check_region`.
+    """
+    from jetpy.meshes.openfoam import read_case
+
+    check_region(path, region)
+    graph = read_case(path, region)
+    return InputGraph(replace(graph, name=region or name_of(path)), graph.n, is_case=True)
 
 
 def _mesh(path: Path) -> InputGraph:

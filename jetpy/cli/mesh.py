@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
-from jetpy.cli.given import name_of
+from jetpy.cli.given import check_region, name_of, read_region
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -21,16 +22,46 @@ from jetpy.cli.options import (
     json_option,
     objective_option,
     quiet_option,
+    region_option,
+    scale_option,
     seed_option,
     threads_option,
 )
-from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.results import conclude, warn_of_pieces
-from jetpy.progress import progress_bars
+from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
+from jetpy.cli.results import conclude, read_weights, warn_of_pieces
+from jetpy.errors import FileFormatError
+from jetpy.progress import Bars, progress_bars
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from jetpy.graph.csr import Graph
+    from jetpy.result.partition import Partition
 
 NO_OUTPUT = (
     "no output file; use -o out.vtu for the mesh with its parts, or -o out.part for the parts alone"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a mesh file or of an OpenFOAM region, and where their parts go.
+
+    Attributes
+    ----------
+    graph : Graph
+        The dual graph.
+    seconds : float
+        Wall seconds of reading.
+    mesh : meshio.Mesh or None
+        None for OpenFOAM.
+    region : str or None
+    """
+
+    graph: Graph
+    seconds: float
+    mesh: Any = None
+    region: str | None = None
 
 
 @click.command(
@@ -41,15 +72,32 @@ NO_OUTPUT = (
 @click.argument("mesh", type=click.Path(exists=True, path_type=Path))
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(
-    "A part may have at most (1 + imbalance) times the average number of cells; the average is "
-    "rounded up, the limit down."
+    "A part may weigh at most (1 + imbalance) times the average; the average is rounded up, the "
+    "limit down. If cells have several weights, give one number for all or one for each.",
+    several=True,
 )
+@click.option(
+    "--cell-weights",
+    multiple=True,
+    metavar="FILE|NAME",
+    help="Weights of cells, 1 by default: the name of cell data of the mesh, or a file as for "
+    "--vertex-weights of jetpy partition, with a line for each cell. Give the option, or columns, "
+    "several times to balance several weights.",
+)
+@scale_option
 @click.option(
     "--common-nodes",
     type=int,
     metavar="N",
     help="Cells are neighbours if they have at least N corners in common; by default, if they "
     "have a common facet.",
+)
+@region_option
+@click.option(
+    "--all-regions",
+    is_flag=True,
+    help="Partition each region of an OpenFOAM case into K parts, and write a cellDecomposition "
+    "into each.",
 )
 @objective_option
 @click.option(
@@ -78,6 +126,11 @@ NO_OUTPUT = (
     "only the part of each cell. For an OpenFOAM case, jetpy writes a cellDecomposition, "
     "by default into the case.",
 )
+@click.option(
+    "--ghosts",
+    is_flag=True,
+    help="Write the ghost cells of each partition, too: the neighbours of its cells. Output: .msh.",
+)
 @json_option
 @quiet_option
 @click.pass_context
@@ -85,9 +138,13 @@ def mesh_command(
     ctx: click.Context,
     mesh: Path,
     k: int,
-    imbalance: float,
+    imbalance: float | list[float],
     large_imbalance: bool,
+    cell_weights: tuple[str, ...],
+    scale: bool,
     common_nodes: int | None,
+    region: str | None,
+    all_regions: bool,
     objective: choices.Objective,
     connected: bool,
     seed: int,
@@ -96,74 +153,181 @@ def mesh_command(
     threads: int | None,
     device: int | None,
     output: Path | None,
+    ghosts: bool,
     json_file: Path | None,
     quiet: bool,
 ) -> None:
     """Partition the cells of a mesh into balanced parts with few facets between them.
 
-    MESH is a file that meshio reads (.vtu, .vtk, .msh, .inp, .xdmf, ...), or the folder of an
-    OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the part of the cell
-    that it bounds.
+    MESH is a Gmsh file (.msh), another file that meshio reads (.vtu, .vtk, .inp, .xdmf, ...), or
+    the folder of an OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the
+    part of the cell that it bounds.
     """
     from jetpy.api.partitioning import partition
     from jetpy.cli.json_summary import stats
     from jetpy.cli.tables import summary
     from jetpy.device.backends import check_backend
-    from jetpy.io.parts import is_parts_name, write_parts
+    from jetpy.io.parts import is_parts_name
     from jetpy.meshes import openfoam
-    from jetpy.meshes.dual import dual_graph, spread
-    from jetpy.meshes.files import read_mesh, write_mesh
     from jetpy.meshes.formats import check_output_name
 
-    is_case = mesh.is_dir()
-    if is_case and not openfoam.is_case(mesh):
-        raise click.UsageError(f"{mesh} is a folder, but not an OpenFOAM case with a mesh")
-    if is_case and common_nodes is not None:
-        raise click.UsageError("--common-nodes applies to mesh files, not to OpenFOAM cases")
-    written = output or (mesh / openfoam.DECOMPOSITION if is_case else None)
-    check_outputs([written], json_file, inputs=[mesh])
-    if output is not None and not is_case:
-        check_output_name(output)
+    _check_combination(ctx, mesh)
+    if output is not None and not mesh.is_dir():
+        check_output_name(output, with_ghosts=ghosts)
+    names = openfoam.regions(mesh) if all_regions else [region]
+    if not names:
+        raise click.UsageError(f"{mesh} has no regions: no constant/NAME/polyMesh")
+    default = [openfoam.decomposition(mesh, name) if mesh.is_dir() else None for name in names]
+    written = [output] if output is not None else default
+    files = [Path(given) for given in cell_weights if Path(given).is_file()]
+    check_outputs(written, json_file, inputs=[mesh, *files])
     check_backend(backend, threads, device)
 
+    concluded: list[tuple[_Cells, Partition]] = []
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
-        bars.busy("Reading")
-        started = time.perf_counter()
-        with standard_output_kept():
-            cells: Any = None if is_case else read_mesh(mesh)
-            graph = (
-                openfoam.read_case(mesh)
-                if is_case
-                else dual_graph(cells, common_nodes=common_nodes)
-            )
-            graph = replace(graph, name=name_of(mesh))
-        read_seconds = time.perf_counter() - started
-        with standard_output_kept():
-            result = partition(
-                graph,
-                k,
-                imbalance=imbalance,
-                large_imbalance=large_imbalance,
-                objective=objective,
-                connected=connected,
-                seed=seed,
-                preset=preset,
-                backend=backend,
-                threads=threads,
-                device=device,
-                progress=bars.stage,
-            )
-        bars.busy("Writing")
-        parts = result.parts if is_case or written is None else spread(cells, result.parts)
-        if output is not None and is_parts_name(output):
-            write_parts(output, parts)
-        elif is_case:
-            openfoam.write_decomposition(mesh, parts, output)
-        elif output is not None:
+        for name, target in zip(names, written, strict=True):
+            cells = _read(mesh, name, bars, common_nodes)
             with standard_output_kept():
-                write_mesh(output, cells, parts)
-        report = {} if json_file is None else stats(result, read_seconds)
-    warn_of_pieces(result.disconnected)
-    last_line = NO_OUTPUT if written is None else f"wrote {written}"
-    text = summary(result, read_seconds).append(f"\n{last_line}")
-    conclude(ctx, result, text, report, json_file, quiet, ("partition", "part"))
+                if target is not None and cells.mesh is not None and not is_parts_name(target):
+                    from jetpy.meshes.one_number import check_room_for_parts
+
+                    check_room_for_parts(target, cells.mesh)
+                result = partition(
+                    cells.graph,
+                    k,
+                    vertex_weights=_weights(cells, cell_weights, scale=scale),
+                    scale=scale,
+                    imbalance=imbalance,
+                    large_imbalance=large_imbalance,
+                    objective=objective,
+                    connected=connected,
+                    seed=seed,
+                    preset=preset,
+                    backend=backend,
+                    threads=threads,
+                    device=device,
+                    progress=bars.stage,
+                )
+            concluded.append((cells, result))
+            bars.busy("Writing")
+            if target is not None:
+                _write(mesh, target, cells, result, ghosts=ghosts)
+    if all_regions and json_file is not None:
+        reports = {str(own.region): stats(result, own.seconds) for own, result in concluded}
+        write_json(json_file, {"regions": reports})
+    code = 0
+    for (cells, result), target in zip(concluded, written, strict=True):
+        warn_of_pieces(result.disconnected)
+        last_line = NO_OUTPUT if target is None else f"wrote {target}"
+        text = summary(result, cells.seconds).append(f"\n{last_line}")
+        report = {} if json_file is None or all_regions else stats(result, cells.seconds)
+        own_file = None if all_regions else json_file
+        silent = quiet or (all_regions and json_file == STDOUT)
+        try:
+            conclude(ctx, result, text, report, own_file, silent, ("partition", "part"))
+        except click.exceptions.Exit as unbalanced:  # after all regions
+            code = unbalanced.exit_code
+    if code:
+        ctx.exit(code)
+
+
+def _check_combination(ctx: click.Context, mesh: Path) -> None:
+    """Refuse options that do not apply to this mesh, or to each other."""
+    given = ctx.params
+    if mesh.is_dir():
+        if given["common_nodes"] is not None:
+            raise click.UsageError("--common-nodes applies to mesh files, not to OpenFOAM cases")
+        if given["ghosts"]:
+            raise click.UsageError("--ghosts applies to .msh files, not to OpenFOAM cases")
+        if not given["all_regions"]:
+            check_region(mesh, given["region"], "--region NAME, or use --all-regions")
+    elif given["region"] is not None or given["all_regions"]:
+        option = "--all-regions" if given["all_regions"] else "--region"
+        raise click.UsageError(f"{option} applies to OpenFOAM cases, not to {mesh}")
+    if given["ghosts"] and given["output"] is None:
+        raise click.UsageError("--ghosts needs -o with the name of a .msh file")
+    if given["all_regions"]:
+        for name, option in (
+            ("region", "--region"),
+            ("output", "-o"),
+            ("cell_weights", "--cell-weights"),
+        ):
+            if given[name]:
+                raise click.UsageError(f"--all-regions cannot be combined with {option}")
+
+
+def _read(mesh: Path, region: str | None, bars: Bars, common_nodes: int | None) -> _Cells:
+    """Read a mesh file or a region of an OpenFOAM case."""
+    bars.busy("Reading")
+    started = time.perf_counter()
+    if mesh.is_dir():
+        graph = read_region(mesh, region).graph
+        return _Cells(graph, time.perf_counter() - started, region=region)
+    from jetpy.meshes.dual import dual_graph
+    from jetpy.meshes.files import read_mesh
+
+    with standard_output_kept():
+        cells = read_mesh(mesh)
+        graph = replace(dual_graph(cells, common_nodes=common_nodes), name=name_of(mesh))
+    return _Cells(graph, time.perf_counter() - started, mesh=cells)
+
+
+def _weights(cells: _Cells, given: Sequence[str], *, scale: bool) -> npt.NDArray[Any] | None:
+    """Return the weights of the graph's vertices, shape (n,) or (n, c); None for 1."""
+    import numpy as np
+
+    from jetpy.graph.scaling import scaled_columns
+    from jetpy.meshes.dual import cells_of_vertices
+
+    if not given:
+        return None
+    found = [_values(cells, name, scale=scale) for name in given]
+    columns = np.concatenate([own.reshape(len(own), -1) for own in found], axis=1)
+    if cells.mesh is not None:
+        columns = columns[cells_of_vertices(cells.mesh)]
+    if columns.shape[1] == 1:
+        return columns[:, 0]
+    return scaled_columns(columns) if scale else columns
+
+
+def _values(cells: _Cells, name: str, *, scale: bool) -> npt.NDArray[Any]:
+    """Return the weights of all cells in cell data or in a file, shape (cells,) or (cells, c)."""
+    from jetpy.meshes.cells import blocks_of, count_cells
+    from jetpy.meshes.files import cell_values
+
+    names = [] if cells.mesh is None else sorted(cells.mesh.cell_data)
+    if name in names:
+        return cell_values(cells.mesh, name)
+    if not Path(name).is_file():
+        known = f"cell data of the mesh ({', '.join(names)}) nor " if names else ""
+        neither = "neither " if names else "not "
+        raise click.UsageError(f"--cell-weights {name!r} is {neither}{known}a file")
+    rows = cells.graph.n if cells.mesh is None else count_cells(blocks_of(cells.mesh))
+    try:
+        weights = read_weights(Path(name), rows, scale=scale)
+    except FileFormatError as error:
+        if rows == cells.graph.n:
+            raise
+        raise FileFormatError(
+            f"{error}; there must be a weight for each of the {rows} cells, boundary cells included"
+        ) from None
+    assert weights is not None
+    return weights
+
+
+def _write(mesh: Path, target: Path, cells: _Cells, result: Partition, *, ghosts: bool) -> None:
+    """Write the parts, or the mesh with its parts."""
+    from jetpy.io.parts import is_parts_name, write_parts
+    from jetpy.meshes import openfoam
+    from jetpy.meshes.dual import ghost_cells, spread
+    from jetpy.meshes.files import write_mesh
+
+    parts = result.parts if cells.mesh is None else spread(cells.mesh, result.parts)
+    if is_parts_name(target):
+        write_parts(target, parts)
+    elif cells.mesh is None:
+        openfoam.write_decomposition(mesh, parts, target, cells.region)
+    else:
+        found = ghost_cells(cells.mesh, cells.graph, result.parts) if ghosts else None
+        with standard_output_kept():
+            write_mesh(target, cells.mesh, parts, result.k, found)

@@ -30,6 +30,8 @@ class _GraphPath(click.Path):
         return path
 
 
+input_argument = click.argument("graph", type=click.Path(exists=True, path_type=Path))
+"""A graph, a mesh or a session, for `read_input`."""
 graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=Path))
 matrix_argument = click.argument("matrix", type=_GraphPath(exists=True, path_type=Path))
 
@@ -102,6 +104,13 @@ vertex_weights_option = click.option(
     type=INPUT_FILE,
     metavar="FILE",
     help="Vertex weights, which replace those in the graph: one line for each vertex, or .npy.",
+)
+
+
+region_option = click.option(
+    "--region",
+    metavar="NAME",
+    help="Region of an OpenFOAM case, whose mesh is in constant/NAME/polyMesh.",
 )
 
 

@@ -21,10 +21,12 @@ from jetpy.cli.options import (
     backend_option,
     device_option,
     imbalance_option,
+    input_argument,
     json_option,
     objective_option,
     quiet_option,
     reading_options,
+    region_option,
     seed_option,
     threads_option,
     vertex_weights_option,
@@ -63,7 +65,7 @@ class _Report(Command):
         "jetpy report mesh.graph mesh.part -o page.html",
     ),
 )
-@click.argument("graph", type=click.Path(exists=True, path_type=Path))
+@input_argument
 @click.argument("parts", type=INPUT_FILE, required=False)
 @click.option(
     "-k",
@@ -109,6 +111,7 @@ class _Report(Command):
 @backend_option
 @threads_option
 @device_option
+@region_option
 @reading_options
 @vertex_weights_option
 @json_option
@@ -131,6 +134,7 @@ def report_command(
     backend: choices.Backend,
     threads: int | None,
     device: int | None,
+    region: str | None,
     repair: bool,
     pattern: bool,
     scale: bool,
@@ -182,7 +186,7 @@ def report_command(
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         started = time.perf_counter()
-        given = read_input(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        given = read_input(graph, bars, region, repair=repair, pattern=pattern, scale=scale)
         read_seconds = time.perf_counter() - started
         given = _completed(given, coordinates, vertex_weights, scale=scale)
         loaded = given.graph

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, IntArray
-from jetpy.graph.validate import checked_weights, number_array, or_pattern
+from jetpy.graph.validate import VERTEX_WEIGHTS, checked_weights, number_array, or_pattern
 
 LOGGER = logging.getLogger("jetpy.input")
 LARGEST = 2.0**960
@@ -89,6 +89,36 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
         _largest_change(change),
     )
     return np.asarray(found.astype(np.int32))
+
+
+def scaled_columns(weights: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Convert several weights of each vertex to integers, each weight as by `scaled`; 0 stays 0.
+
+    Parameters
+    ----------
+    weights : numbers from 0 on, shape (n, c)
+
+    Returns
+    -------
+    int32, shape (n, c)
+
+    Raises
+    ------
+    GraphError
+        If a weight is negative, too large or not a number.
+    """
+    wrong = ~((weights >= 0) & (weights < LARGEST))
+    if wrong.any():
+        v, j = (int(i) for i in np.argwhere(wrong)[0])
+        raise GraphError(
+            f"weight {j} of vertex {v} is {weights[v, j]}; it must be from 0 on and below "
+            f"{LARGEST:.0e}"
+        )
+    found = np.zeros(weights.shape, np.int32)
+    for column, own in zip(weights.T, found.T, strict=True):
+        positive = column > 0
+        own[positive] = scaled(column[positive].astype(np.float64), VERTEX_WEIGHTS)
+    return found
 
 
 def _largest_change(change: float) -> str:

@@ -90,6 +90,9 @@ def as_graph(
           `weight` and `node_weight` are keys of the mapping.
         - A `Graph`, `W` or `WSP` of libpysal. Its values are edge weights, and its ids become
           `names`.
+        - A mesh of scikit-fem or trimesh, or ``gmsh.model``, means its dual graph: the vertices are
+          the elements of the highest dimension, and those that share a facet are neighbours. The
+          tags of Gmsh's elements become `names`. For other meshes, see `jetpy.dual_graph`.
     vertex_weights : positive whole numbers, shape (n,), optional
         Replace the vertex weights of `data`.
     edge_weights : positive whole numbers, a weight for each directed edge, optional

@@ -13,13 +13,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.errors import GraphError, OptionError
+from jetpy.graph.convert.objects import is_mesh_object
 from jetpy.graph.coordinates import Coordinates, checked_coordinates
 from jetpy.graph.csr import Graph
+from jetpy.graph.facets import cells_with_facet
 from jetpy.io.graphs import as_graph
 from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
-
-MAX_CELLS = 64
-"""Maximum number of cells that share a facet; all of them become neighbours of each other."""
 
 
 def dual_graph(
@@ -35,10 +34,12 @@ def dual_graph(
 
     Parameters
     ----------
-    cells : mesh of meshio or PyVista, list of (type, array), or array of shape (cells, nodes)
-        Types have the names of meshio: triangle, quad, tetra, pyramid, wedge, hexahedron, polygon,
-        polyhedron, ..., optionally followed by a number of nodes (tetra10). Cell ids continue from
-        one array to the next; cells of PyVista keep their ids.
+    cells : mesh, list of (type, array), or array of shape (cells, nodes)
+        A mesh of meshio or PyVista; without `common_nodes` also one of scikit-fem or trimesh, or
+        ``gmsh.model``, as for `as_graph`. Types have the names of meshio: triangle, quad, tetra,
+        pyramid, wedge, hexahedron, polygon, polyhedron, ..., optionally followed by a number of
+        nodes (tetra10). Cell ids continue from one array to the next; cells of PyVista keep their
+        ids.
     cell_type : str, optional
         Type of the cells, if `cells` is one array.
     common_nodes : int, optional
@@ -59,6 +60,8 @@ def dual_graph(
     >>> dual_graph(squares, "quad").m
     1
     """
+    if common_nodes is None and is_mesh_object(cells):
+        return as_graph(cells, name="mesh")
     return _located(_dual(cells, cell_type, common_nodes), cells, _centres)
 
 
@@ -69,7 +72,7 @@ def _dual(cells: Any, cell_type: str | None, common_nodes: int | None) -> Graph:
         if common_nodes < 1:
             raise OptionError(f"common_nodes is {common_nodes}; it must be at least 1")
         return sharing_graph(_incidence(top, n), common_nodes)
-    found = [_neighbours(*facets) for facets in _facets_by_size(top)]
+    found = [cells_with_facet(*facets) for facets in _facets_by_size(top)]
     return _graph(n, *(_joined([pair[side] for pair in found]) for side in (0, 1)))
 
 
@@ -188,6 +191,25 @@ def cells_of_vertices(cells: Any) -> Ids:
     return _numbers(highest(blocks_of(cells)))
 
 
+def ghost_cells(cells: Any, graph: Graph, parts: npt.ArrayLike) -> Ids:
+    """Return pairs of a cell and another part that has a neighbour of it, int64, shape (pairs, 2).
+
+    Parameters
+    ----------
+    cells
+        As for `dual_graph`.
+    graph : Graph
+        Its dual graph.
+    parts : array of int, shape (n,)
+        Part of each vertex of the dual graph.
+    """
+    own = np.asarray(parts)
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    cut = own[sources] != own[graph.indices]
+    pairs = cells_of_vertices(cells)[sources[cut]], own[graph.indices[cut]]
+    return np.unique(np.column_stack(pairs), axis=0).astype(np.int64).reshape(-1, 2)
+
+
 def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
     """Return the part of every cell, int32, shape (cells,), given the parts of the dual graph.
 
@@ -246,27 +268,6 @@ def _facets_by_size(blocks: Sequence[Block]) -> list[tuple[Ids, Ids]]:
         (np.concatenate([nodes for nodes, _ in own]), np.concatenate([cells for _, cells in own]))
         for own in found.values()
     ]
-
-
-def _neighbours(nodes: Ids, cells: Ids) -> tuple[Ids, Ids]:
-    """Return pairs of cells that share a facet, in one direction, possibly with duplicates."""
-    order = np.lexsort(nodes.T)
-    nodes, cells = nodes[order], cells[order]
-    same = (nodes[1:] == nodes[:-1]).all(axis=1)
-    run = np.concatenate(([0], np.cumsum(~same)))
-    most = int(np.bincount(run).max(initial=0)) if len(cells) else 0
-    if most > MAX_CELLS:
-        place = int(np.searchsorted(run, np.bincount(run).argmax()))
-        raise GraphError(
-            f"{most} cells share the facet of nodes {nodes[place].tolist()}; at most {MAX_CELLS} "
-            "may share a facet"
-        )
-    u, v = [], []
-    for apart in range(1, most):
-        first = np.flatnonzero(run[apart:] == run[:-apart])
-        u.append(cells[first])
-        v.append(cells[first + apart])
-    return _joined(u), _joined(v)
 
 
 def _joined(arrays: Sequence[Ids]) -> Ids:

@@ -13,6 +13,14 @@ WITH_PARTS = ("gmsh", "vtu", "vtk", "xdmf", "med", "hmf", "avsucd", "tecplot", "
 """Formats with any number of integers per cell."""
 WITH_ONE_NUMBER = ("medit", "netgen")
 """Formats with one integer per cell."""
+PART = "part"
+"""Name of the cell data that holds the parts."""
+READ_OF_MEDIT = {
+    *("MeshVersionFormatted", "Dimension", "Vertices", "Edges", "Triangles", "Quadrilaterals"),
+    *("Tetrahedra", "Prisms", "Pyramids", "Hexahedra", "Hexaedra", "Identifier", "Geometry", "End"),
+    *("RequiredVertices", "TangentAtVertices", "Tangents", "Ridges"),
+}
+"""Sections of .mesh files that meshio reads, or warns of."""
 PACKAGES = {"xdmf": "h5py", "med": "h5py", "hmf": "h5py"}
 """Packages that meshio imports to write a format."""
 
@@ -60,14 +68,17 @@ def output_format(path: Path) -> str:
     return name
 
 
-def check_output_name(path: Path) -> None:
+def check_output_name(path: Path, *, with_ghosts: bool = False) -> None:
     """Check that `jetpy mesh` can write the mesh, or the parts alone, to a file of this name.
 
     Raises
     ------
     FileFormatError, JetpyError
-        Under the conditions of `output_format`, unless the suffix is that of a parts file.
+        Under the conditions of `output_format`, unless the suffix is that of a parts file; or if
+        the format does not hold ghost cells, but has to.
     """
+    if with_ghosts and path.suffix.lower() != ".msh":
+        raise FileFormatError(f"{path}: only .msh files have ghost cells; write .msh")
     if is_parts_name(path):
         return
     try:

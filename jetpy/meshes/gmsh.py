@@ -1,4 +1,4 @@
-"""Writer of binary Gmsh 4.1 files with a physical group for each part.
+"""Writer of binary Gmsh 4.1 files with a partition and a physical group for each part.
 
 meshio's writer allows one physical group per cell, and its reader fails on cell data in format
 2.2. Source of the format: the Gmsh reference manual, section "MSH file format".
@@ -6,7 +6,7 @@ meshio's writer allows one physical group per cell, and its reader fails on cell
 
 from __future__ import annotations
 
-import re
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,24 +18,27 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.meshes.cell_types import type_of
+from jetpy.meshes.gmsh_groups import GEOMETRICAL, PHYSICAL, Groups, Ids, Tags, groups_of
 
-Ids = npt.NDArray[np.int64]
-PHYSICAL, GEOMETRICAL = "gmsh:physical", "gmsh:geometrical"
-"""Names in meshio of a cell's physical group (0: none) and of its entity."""
-PART_GROUP = re.compile(r"part \d+")
+LOGGER = logging.getLogger("jetpy.input")
 COMPONENTS = 1, 3, 9
 """Allowed numbers of components of node and cell data."""
+Entity = tuple[int, int]
+"""Dimension and tag of an entity."""
 
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """Cells of one type in one entity.
+    """Cells of one type in one part of one entity.
 
     Attributes
     ----------
     kind : str
         Cell type in meshio.
     dimension, entity : int
+        The entity is new: it is the share of one part in the entity `parent`.
+    parent : int
+    part : int
     groups : tuple of int
         Physical groups of the entity.
     cells : int64, shape (n,)
@@ -47,17 +50,25 @@ class Elements:
     kind: str
     dimension: int
     entity: int
-    groups: tuple[int, ...]
+    parent: int
+    part: int
+    groups: Tags
     cells: Ids
     block: int
 
 
-def write_gmsh(path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]]) -> None:
-    """Write a meshio mesh in which the cells of part p are in the physical group ``part p``.
+def write_gmsh(
+    path: Path,
+    mesh: Any,
+    parts: list[npt.NDArray[np.int32]],
+    k: int | None = None,
+    ghosts: Ids | None = None,
+) -> None:
+    """Write a meshio mesh with the partition p + 1 of Gmsh, and the group ``part p``, for part p.
 
-    Cells of the highest dimension also stay in their own physical group; other cells join the group
-    of their part only if they have none. Cells are ordered by block and entity. Data whose number
-    of components is not 1, 3 or 9 are dropped.
+    Cells stay in their physical groups and entities. Cells of the highest dimension also join the
+    group of their part; other cells join it only if they have no group. Cells are ordered by block
+    and entity. Data whose number of components is not 1, 3 or 9 are dropped.
 
     Parameters
     ----------
@@ -65,24 +76,33 @@ def write_gmsh(path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]]) -> Non
     mesh : meshio.Mesh
     parts : list of int32 arrays, shape (cells of the block,)
         Part of each cell of each block.
+    k : int, optional
+        Number of parts, by default the largest part plus 1.
+    ghosts : int64, shape (ghosts, 2), optional
+        Pairs of a cell and a part in which it is a ghost cell; cells are counted over all blocks.
 
     Raises
     ------
     FileFormatError
         If Gmsh does not support a cell type.
     """
-    names, groups = _groups(mesh, parts)
-    elements = _elements(mesh, parts, groups)
+    groups = groups_of(mesh)
+    names, elements, parents = _entities(mesh, parts, groups)
+    k = k or 1 + max(int(own.max(initial=0)) for own in parts)
     with path.open("wb") as stream:
         stream.write(b"$MeshFormat\n4.1 1 8\n")
         _put(stream, np.int32, 1)
         stream.write(b"\n$EndMeshFormat\n$PhysicalNames\n%d\n" % len(names))
-        for name, (number, dimension) in sorted(names.items(), key=lambda item: item[1][::-1]):
-            stream.write(f'{dimension} {number} "{name}"\n'.encode())
+        for (dimension, tag), name in sorted(names.items()):
+            stream.write(f'{dimension} {tag} "{name}"\n'.encode())
         stream.write(b"$EndPhysicalNames\n")
-        _write_entities(stream, elements)
+        _write_entities(stream, parents)
+        _write_partitions(stream, k, elements, with_ghosts=ghosts is not None)
+        _write_entities(stream, {(e.dimension, e.entity): e.groups for e in elements})
         _write_nodes(stream, mesh.points, elements)
         _write_elements(stream, mesh, elements)
+        if ghosts is not None:
+            _write_ghosts(stream, mesh, elements, parts, ghosts)
         for name, values in mesh.point_data.items():
             _write_data(stream, "NodeData", name, np.asarray(values))
         for name, blocks in mesh.cell_data.items():
@@ -91,70 +111,124 @@ def write_gmsh(path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]]) -> Non
                 _write_data(stream, "ElementData", name, ordered)
 
 
-def _groups(
-    mesh: Any, parts: list[npt.NDArray[np.int32]]
-) -> tuple[Mapping[str, tuple[int, int]], list[Ids]]:
-    """Return id and dimension of each group by name, and the two groups of each cell, by block.
+def _entities(
+    mesh: Any, parts: list[npt.NDArray[np.int32]], groups: Groups
+) -> tuple[Mapping[Entity, str], list[Elements], dict[Entity, Tags]]:
+    """Return the names of all groups, the cells of each new entity, and the groups of the parents.
 
-    The groups have shape (cells, 2): the input's group and the group of the part; 0 means none.
-    Groups named like those of parts come from an earlier partition and are dropped.
+    Parents have the tags of the mesh where these are positive and their cells have the same groups.
     """
-    names = {
-        name: (int(number), int(dimension)) for name, (number, dimension) in mesh.field_data.items()
-    }
-    old = [names.pop(name)[0] for name in list(names) if PART_GROUP.fullmatch(name)]
-    before = mesh.cell_data.get(PHYSICAL) or [np.zeros(len(own), np.int64) for own in parts]
-    physical = [np.where(np.isin(tags, old), 0, tags).astype(np.int64) for tags in before]
-    used = [number for number, _ in names.values()]
-    first = 1 + max([0, *used, *(int(tags.max(initial=0)) for tags in physical)])
     dimensions = [type_of(block.type)[1].dimension for block in mesh.cells]
-    groups = []
-    for tags, own, dimension in zip(physical, parts, dimensions, strict=True):
-        has_both = (tags == 0) | (dimension == max(dimensions))
-        groups.append(np.column_stack([tags, np.where(has_both, first + own, 0)]))
-    for dimension, found in sorted(zip(dimensions, groups, strict=True), key=lambda pair: pair[0]):
-        for number in np.unique(found[:, 1][found[:, 1] > 0]).tolist():
-            names[f"part {number - first}"] = number, dimension
-    return names, groups
-
-
-def _elements(mesh: Any, parts: list[npt.NDArray[np.int32]], groups: list[Ids]) -> list[Elements]:
-    """Return the cells of each entity, which share dimension, tags and groups."""
     tags = mesh.cell_data.get(GEOMETRICAL) or [np.ones(len(own), np.int64) for own in parts]
-    numbers: dict[tuple[int, ...], int] = {}
-    count = dict.fromkeys(range(4), 0)
-    elements = []
-    for i, block in enumerate(mesh.cells):
-        dimension = type_of(block.type)[1].dimension
-        keys = np.column_stack([np.asarray(tags[i], np.int64), groups[i]])
+    highest = [int(np.max(own, initial=0)) for own in tags]
+    free = [
+        1 + max([0, *(own for d, own in zip(dimensions, highest, strict=True) if d == dim)])
+        for dim in range(4)
+    ]
+    parents: dict[Entity, Tags] = {}
+    parent_of: dict[tuple[int, int, Tags], int] = {}
+    found = []
+    for i, dimension in enumerate(dimensions):
+        keys = np.column_stack([np.asarray(tags[i], np.int64), groups.of_cells[i], parts[i]])
         unique, which = np.unique(keys, axis=0, return_inverse=True)
-        for j, (tag, *own) in enumerate(unique.tolist()):
-            key = (dimension, tag, *own)
-            if key not in numbers:
-                count[dimension] += 1
-                numbers[key] = count[dimension]
-            cells = np.flatnonzero(which.ravel() == j)
-            named = tuple(group for group in own if group)
-            elements.append(Elements(block.type, dimension, numbers[key], named, cells, i))
-    return elements
+        for j, (tag, group, part) in enumerate(unique.tolist()):
+            key = dimension, tag, groups.sets[group]
+            if key not in parent_of:
+                number = tag
+                if tag < 1 or (dimension, tag) in parents:
+                    number, free[dimension] = free[dimension], free[dimension] + 1
+                parent_of[key] = number
+                parents[dimension, number] = groups.sets[group]
+            found.append((i, parent_of[key], part, np.flatnonzero(which.ravel() == j)))
+    names, first = dict(groups.names), 1 + groups.largest_tag
+    children: dict[tuple[int, int, int], int] = {}
+    elements = []
+    for i, parent, part, cells in found:
+        dimension, own = dimensions[i], parents[dimensions[i], parent]
+        if not own or dimension == max(dimensions):
+            own = (*own, first + part)
+            names.setdefault((dimension, first + part), f"part {part}")
+        child = dimension, parent, part
+        if child not in children:
+            children[child], free[dimension] = free[dimension], free[dimension] + 1
+        kind = mesh.cells[i].type
+        elements.append(Elements(kind, dimension, children[child], parent, part, own, cells, i))
+    return names, elements, parents
 
 
 def _put(stream: BinaryIO, dtype: npt.DTypeLike, *values: Any) -> None:
     stream.write(np.array(values, dtype).tobytes())
 
 
-def _write_entities(stream: BinaryIO, elements: list[Elements]) -> None:
-    entities = {(e.dimension, e.entity): e.groups for e in elements}
+def _write_entities(stream: BinaryIO, entities: Mapping[Entity, Tags]) -> None:
+    """Write entities with their groups.
+
+    They are written twice: first those that are divided, then their parts, whose groups are only
+    here. Gmsh adds the groups to the entities of `_write_partitions`; programs that do not know
+    these entities, such as meshio, find the entities of all elements.
+    """
     stream.write(b"$Entities\n")
     _put(stream, np.uint64, *(sum(d == own for d, _ in entities) for own in range(4)))
-    for (dimension, number), groups in sorted(entities.items()):
-        _put(stream, np.int32, number)
-        _put(stream, np.float64, *[0.0] * (6 if dimension else 3))  # bounding box
-        _put(stream, np.uint64, len(groups))
-        _put(stream, np.int32, *groups)
-        if dimension:
-            _put(stream, np.uint64, 0)  # bounding entities
+    for (dimension, tag), groups in sorted(entities.items()):
+        _put(stream, np.int32, tag)
+        _write_box_and_groups(stream, dimension, groups)
     stream.write(b"\n$EndEntities\n")
+
+
+def _write_partitions(
+    stream: BinaryIO, k: int, elements: list[Elements], *, with_ghosts: bool
+) -> None:
+    entities = {(e.dimension, e.entity): e for e in elements}
+    stream.write(b"$PartitionedEntities\n")
+    ghosts = _ghost_entities(k, elements) if with_ghosts else range(0)
+    _put(stream, np.uint64, k, len(ghosts))
+    _put(stream, np.int32, *(n for part, tag in enumerate(ghosts) for n in (tag, part + 1)))
+    _put(stream, np.uint64, *(sum(d == own for d, _ in entities) for own in range(4)))
+    for (dimension, tag), e in sorted(entities.items()):
+        _put(stream, np.int32, tag, dimension, e.parent)
+        _put(stream, np.uint64, 1)
+        _put(stream, np.int32, e.part + 1)
+        _write_box_and_groups(stream, dimension, ())
+    stream.write(b"\n$EndPartitionedEntities\n")
+
+
+def _ghost_entities(k: int, elements: list[Elements]) -> range:
+    """Return a new tag for the ghost cells of each part."""
+    top = max(e.dimension for e in elements)
+    first = 1 + max(max(e.entity, e.parent) for e in elements if e.dimension == top)
+    return range(first, first + k)
+
+
+def _write_box_and_groups(stream: BinaryIO, dimension: int, groups: Tags) -> None:
+    _put(stream, np.float64, *[0.0] * (6 if dimension else 3))  # bounding box
+    _put(stream, np.uint64, len(groups))
+    _put(stream, np.int32, *groups)
+    if dimension:
+        _put(stream, np.uint64, 0)  # bounding entities
+
+
+def _write_ghosts(
+    stream: BinaryIO,
+    mesh: Any,
+    elements: list[Elements],
+    parts: list[npt.NDArray[np.int32]],
+    ghosts: Ids,
+) -> None:
+    starts = np.concatenate(([0], np.cumsum([len(block.data) for block in mesh.cells])))
+    cells = np.concatenate([starts[e.block] + e.cells for e in elements])
+    number = np.empty(len(cells), np.int64)
+    number[cells] = np.arange(1, len(cells) + 1)
+    owner = np.concatenate(parts)
+    order = np.lexsort(ghosts.T[::-1])
+    cell, first = np.unique(ghosts[order, 0], return_index=True)
+    stream.write(b"$GhostElements\n")
+    _put(stream, np.uint64, len(cell))
+    for one, own in zip(cell, np.split(ghosts[order, 1], first[1:]), strict=True):
+        _put(stream, np.uint64, number[one])
+        _put(stream, np.int32, owner[one] + 1)
+        _put(stream, np.uint64, len(own))
+        _put(stream, np.int32, *(own + 1))
+    stream.write(b"\n$EndGhostElements\n")
 
 
 def _write_nodes(stream: BinaryIO, points: Any, elements: list[Elements]) -> None:
@@ -193,6 +267,13 @@ def _write_data(stream: BinaryIO, section: str, name: str, values: npt.NDArray[A
     columns = values.reshape(len(values), -1)
     width = columns.shape[1]
     if width not in COMPONENTS or values.dtype.kind not in "biuf":
+        LOGGER.info(
+            "the data %s with %d components of type %s are not written: Gmsh allows 1, 3 or 9 "
+            "numbers",
+            name,
+            width,
+            values.dtype,
+        )
         return
     rows = np.empty(len(values), [("number", np.int32), ("values", np.float64, (width,))])
     rows["number"], rows["values"] = np.arange(1, len(values) + 1), columns

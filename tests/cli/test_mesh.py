@@ -15,6 +15,7 @@ import jetpy
 from jetpy.errors import FileFormatError, JetpyError
 from jetpy.meshes import files, openfoam
 from tests.cli.conftest import Run
+from tests.meshes import gmsh_files
 from tests.meshes.test_dual import hexahedra
 
 ENGINE = ("--backend", "cpu", "--threads", "2")
@@ -219,14 +220,74 @@ def test_vtk_output_keeps_materials(run: Run, tmp_path: Path, suffix: str) -> No
     assert sorted(data) == ["bottom-steel-air", "gmsh:geometrical", "gmsh:physical", "part"]
 
 
-def test_format_with_one_number_per_cell_stores_the_part(run: Run, tmp_path: Path) -> None:
+MEDIT = """MeshVersionFormatted 2
+Dimension 2
+Vertices
+6
+0 0 1
+1 0 1
+2 0 2
+0 1 3
+1 1 3
+2 1 2
+Edges
+3
+1 2 11
+2 3 12
+3 6 13
+Corners
+1
+1
+Triangles
+4
+1 2 5 7
+1 5 4 7
+2 3 6 7
+2 6 5 {}
+End
+"""
+
+
+def test_format_with_one_number_per_cell_keeps_the_labels_of_boundaries(
+    run: Run, tmp_path: Path
+) -> None:
     meshio = pytest.importorskip("meshio")
-    source, target, parts = (tmp_path / name for name in ("two.msh", "out.mesh", "out.part"))
-    source.write_text(MATERIALS)
-    for output in (target, parts):
-        run("mesh", source, "-k", "2", *ENGINE, "-o", output, "--quiet")
-    found = np.concatenate(meshio.read(target).cell_data["medit:ref"])
-    assert found.tolist() == jetpy.read_parts(parts).tolist()
+    source, target, parts = (tmp_path / name for name in ("in.mesh", "out.mesh", "out.part"))
+    source.write_text(MEDIT.format(7))
+    words = run("mesh", source, "-k", "2", *ENGINE, "-o", target).stderr
+    assert "in.mesh: the section Corners is not kept" in words
+    assert "out.mesh: the parts replace medit:ref = 7 of all cells" in words
+    run("mesh", source, "-k", "2", *ENGINE, "-o", parts, "--quiet")
+    found = meshio.read(target)
+    of_edges, of_triangles = found.cell_data["medit:ref"]
+    assert of_edges.tolist() == [11, 12, 13]
+    assert of_triangles.tolist() == jetpy.read_parts(parts)[3:].tolist()
+    assert found.point_data["medit:ref"].tolist() == [1, 1, 2, 3, 3, 2]
+
+
+def test_format_with_one_number_per_cell_without_labels_stores_parts(
+    run: Run, mesh: Any, tmp_path: Path
+) -> None:
+    meshio = pytest.importorskip("meshio")
+    mesh.write(tmp_path / "in.vtu")
+    for name in ("out.mesh", "out.part"):
+        run("mesh", "in.vtu", "-k", "2", *ENGINE, "-o", name, "--quiet")
+    found = np.concatenate(meshio.read("out.mesh").cell_data["medit:ref"])
+    assert found.tolist() == jetpy.read_parts("out.part").tolist()
+
+
+def test_parts_do_not_replace_materials(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.mesh").write_text(MEDIT.format(8))
+    (tmp_path / "in.msh").write_text(gmsh_files.PLAIN)
+    words = run("mesh", "in.mesh", "-k", "2", "-o", "out.mesh", code=1).stderr
+    assert "the parts would replace the medit:ref of the cells (7, 8); use .vtu or .msh" in words
+    words = run("mesh", "in.msh", "-k", "2", "-o", "out.vol", code=1).stderr
+    assert "out.vol: this format has one integer per cell, and cells have several" in words
+    (tmp_path / "in.msh").write_text(MATERIALS)
+    words = run("mesh", "in.msh", "-k", "2", "-o", "out.mesh", code=1).stderr
+    assert "the parts would replace the gmsh:physical of the cells (1, 2)" in words
+    for name in ("out.msh", "out.vtu", "out.part"):  # the remedies
+        run("mesh", "in.mesh", "-k", "2", *ENGINE, "-o", name, "--quiet")
 
 
 @pytest.mark.parametrize(("suffix", "package"), [(".xdmf", "h5py"), (".med", "h5py")])
@@ -243,19 +304,76 @@ def test_missing_package_is_reported_before_reading(
     assert words.endswith("without the package h5py: pip install h5py\n")
 
 
-def test_output_of_meshio_becomes_a_warning(
-    run: Run, mesh: Any, tmp_path: Path, capfd: Any
-) -> None:
-    meshio = pytest.importorskip("meshio")
-    source, target = tmp_path / "in.msh", tmp_path / "out.vtu"
-    meshio.Mesh(mesh.points, mesh.cells).write(source, file_format="gmsh22")
-    content = source.read_bytes().replace(b"$EndElements", b"$EndElement")
-    source.write_bytes(content)
+def test_output_of_meshio_becomes_a_warning(run: Run, tmp_path: Path, capfd: Any) -> None:
+    pytest.importorskip("meshio")
+    source, target = tmp_path / "in.mesh", tmp_path / "out.vtu"
+    source.write_text(MEDIT.format(7).replace("Corners", "Ridges"))
     capfd.readouterr()
     result = run("mesh", source, "-k", "2", *ENGINE, "-o", target)
-    assert f"{source}: meshio: $Elements not closed by $EndElements." in result.stderr.splitlines()
+    expected = f"{source}: meshio: Meshio doesn't know keyword Ridges. Skipping."
+    assert expected in result.stderr.splitlines()
     assert run("mesh", source, "-k", "2", *ENGINE, "-o", target, "--quiet").output == ""
     assert capfd.readouterr() == ("", "")
+
+
+def test_causes_of_meshio_are_passed_on_with_a_remedy(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("meshio")
+    (tmp_path / "in.mesh").write_text(MEDIT.format(7).replace("Corners", "Spam"))
+    words = run("mesh", "in.mesh", "-k", "2", code=1).stderr
+    expected = "Unknown keyword 'Spam'.; save the mesh as .vtu or .msh (MSH 4.1) instead\n"
+    assert words.endswith(f"in.mesh: meshio cannot read this mesh: {expected}")
+
+
+def test_med_output_joins_blocks_of_one_type(run: Run, tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    pytest.importorskip("h5py")
+    (tmp_path / "in.msh").write_text(MATERIALS)
+    for name in ("out.med", "out.part"):
+        run("mesh", "in.msh", "-k", "2", *ENGINE, "-o", name, "--quiet")
+    found = meshio.read("out.med")
+    assert sorted(block.type for block in found.cells) == ["line", "quad"]
+    quads = [block.type for block in found.cells].index("quad")
+    assert found.cell_data["part"][quads].tolist() == jetpy.read_parts("out.part")[2:].tolist()
+
+
+def test_cells_have_weights_of_the_mesh_or_of_files(run: Run, mesh: Any, tmp_path: Path) -> None:
+    heavy = np.where(np.arange(36) < 9, 5, 1)
+    more = np.stack([heavy, np.arange(36) % 4], 1)
+    none = np.ones(4, np.int64)
+    mesh.cell_data = {"work": [none, heavy], "half": [none / 2, heavy / 2], "words": [none, heavy]}
+    mesh.write("in.vtu")
+    np.savetxt("work.txt", np.concatenate([none, heavy]), fmt="%d")
+    np.savetxt("more.txt", np.concatenate([none[:, None].repeat(2, 1), more]), fmt="%d")
+    graph = jetpy.dual_graph(mesh)
+    expected = jetpy.partition(graph, 3, vertex_weights=heavy, backend="cpu", threads=2)
+    for given in (["work"], ["work.txt"], ["half", "--scale"]):
+        words = run("mesh", "in.vtu", "-k", 3, "--cell-weights", *given, *ENGINE, "--json", "-")
+        assert json.loads(words.stdout)["cut"] == expected.cut
+    expected = jetpy.partition(
+        graph, 3, vertex_weights=more, imbalance=[0.1, 0.2], backend="cpu", threads=2
+    )
+    words = run(
+        *("mesh", "in.vtu", "-k", 3, "--cell-weights", "more.txt", *ENGINE),
+        *("--imbalance", "0.1,0.2", "-o", "out.part", "--json", "-"),
+    ).stdout
+    assert jetpy.read_parts("out.part")[4:].tolist() == expected.parts.tolist()
+    columns = "--cell-weights", "work", "--cell-weights", "half"
+    run("mesh", "in.vtu", "-k", 3, *columns, *ENGINE, "--scale", "--imbalance", 0.2, "--quiet")
+    run("mesh", "in.vtu", "-k", 3, *columns, *ENGINE, code=1)
+    words = run("mesh", "in.vtu", "-k", 3, "--cell-weights", "spam", code=2).stderr
+    assert "'spam' is neither cell data of the mesh (half, words, work) nor a file" in words
+    np.savetxt("few.txt", heavy, fmt="%d")
+    words = run("mesh", "in.vtu", "-k", 3, "--cell-weights", "few.txt", code=1).stderr
+    assert "a weight for each of the 40 cells, boundary cells included" in words
+
+
+def test_ghost_cells_need_a_gmsh_file(run: Run, mesh: Any, tmp_path: Path) -> None:
+    mesh.write("in.vtu")
+    words = run("mesh", "in.vtu", "-k", 2, "--ghosts", "-o", "out.vtu", code=1).stderr
+    assert "out.vtu: only .msh files have ghost cells" in words
+    assert "--ghosts needs -o" in run("mesh", "in.vtu", "-k", 2, "--ghosts", code=2).stderr
+    run("mesh", "in.vtu", "-k", 2, "--ghosts", *ENGINE, "-o", "out.msh", "--quiet")
+    assert b"$GhostElements" in Path("out.msh").read_bytes()
 
 
 def test_missing_meshio_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -303,6 +421,91 @@ def test_openfoam_case_is_partitioned(run: Run, tmp_path: Path, form: str, bits:
     assert "object      mine;" in (folder / "mine").read_text()
     words = run("mesh", folder, "-k", "2", "--common-nodes", "2", code=2).stderr
     assert "--common-nodes applies to mesh files" in words
+
+
+def test_comments_within_openfoam_lists_are_skipped(tmp_path: Path) -> None:
+    folder = case(tmp_path, "ascii")
+    file = folder / openfoam.POLY_MESH / "owner"
+    labels = "8\n( // ( 7\n0 1 /* 9 )\n9 */ 2 3\n// 5 )\n4 0 5 // last\n5\n)\n"
+    head = HEADER.format("ascii", 32)
+    header = head.replace("{", '{\n  // format binary; }\n  note "http://(x)";', 1)
+    file.write_text(f"/* 1\n( */ // 2(\n{header}/* 3 ( */\n{labels}")
+    assert openfoam.read_case(folder).degrees.tolist() == [1, 2, 2, 2, 2, 1]
+    file.write_text(f"{head}\n8{{0}}\n")
+    assert openfoam.read_labels(folder, "owner").tolist() == [0] * 8
+    file.write_text(f"{head}\n{10**12}{{0}}\n")
+    with pytest.raises(FileFormatError, match="1000000000000 equal labels are too many"):
+        openfoam.read_case(folder)
+
+
+def test_openfoam_parts_are_evaluated(run: Run, tmp_path: Path) -> None:
+    folder = case(tmp_path / "case", "ascii")
+    run("mesh", folder, "-k", "2", *ENGINE, "--quiet")
+    Path("own.part").write_text("0\n0\n1\n1\n2\n2\n")
+    for command in ("evaluate",), ("report", "-o", "page.html"):
+        words = run(*command, folder, "own.part", "--json", "-").stdout
+        assert json.loads(words)["cut"] == 2
+        words = run(*command, folder, folder / openfoam.DECOMPOSITION, "--json", "-").stdout
+        assert json.loads(words)["cut"] == 1
+    run("mesh", folder, "-k", "2", *ENGINE, "--cell-weights", "own.part", code=1)
+    words = run("mesh", folder, "-k", "2", "--cell-weights", "own", code=2).stderr
+    assert "'own' is not a file" in words
+    shorter = (folder / openfoam.DECOMPOSITION).read_text().replace("6\n(\n0\n", "5\n(\n")
+    Path("short").write_text(shorter)
+    words = run("evaluate", folder, "short", code=1).stderr
+    assert "short: the file has 5 part ids, but the mesh has 6 cells" in words
+    Path("wrong").write_text(shorter.replace("5\n(\n0", "6\n(\n-1\n0"))
+    assert "part -1 is not in 0.." in run("evaluate", folder, "wrong", code=1).stderr
+
+
+def test_regions_of_openfoam_are_partitioned(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "case"
+    for name in ("fluid", "solid"):
+        mesh = case(tmp_path / name, "ascii") / openfoam.POLY_MESH
+        target = folder / "constant" / name / "polyMesh"
+        target.parent.mkdir(parents=True)
+        mesh.rename(target)
+    words = run("mesh", folder, "-k", "2", code=2).stderr
+    named = "an OpenFOAM case of regions only (fluid, solid); choose one by --region fluid"
+    assert f"{named}, or use --all-regions" in words
+    assert named in run("evaluate", folder, "mesh.part", code=2).stderr
+    words = run("mesh", folder, "-k", "2", "--region", "spam", code=2).stderr
+    assert "has no region spam; its regions are fluid, solid" in words
+    run("mesh", folder, "-k", "2", *ENGINE, "--region", "fluid", "--quiet")
+    decompositions = [openfoam.decomposition(folder, name) for name in ("fluid", "solid")]
+    assert [path.is_file() for path in decompositions] == [True, False]
+    first = decompositions[0].read_text()
+    assert 'location    "constant/fluid";' in first
+    report = run("mesh", folder, "-k", "2", *ENGINE, "--all-regions", "--json", "-").stdout
+    assert {name: own["cut"] for name, own in json.loads(report)["regions"].items()} == {
+        **{"fluid": 1, "solid": 1}
+    }
+    assert decompositions[0].read_text() == first
+    words = run("evaluate", folder, decompositions[1], "--region", "solid", "--json", "-").stdout
+    assert json.loads(words)["graph"] == "solid"
+    words = run("mesh", folder, "-k", "2", *ENGINE, "--all-regions").stdout
+    assert [line for line in words.splitlines() if line.startswith(("graph", "wrote"))] == [
+        line
+        for name, path in zip(("fluid", "solid"), decompositions, strict=True)
+        for line in (f"graph               {name}: 6 vertices, 5 edges", f"wrote {path}")
+    ]
+
+
+BAD_COMBINATIONS = {
+    "in.vtu -k 2 --region a": "--region applies to OpenFOAM cases, not to in.vtu",
+    "in.vtu -k 2 --all-regions": "--all-regions applies to OpenFOAM cases, not to in.vtu",
+    "case -k 2 --ghosts -o out.msh": "--ghosts applies to .msh files, not to OpenFOAM cases",
+    "case -k 2 --all-regions --region a": "--all-regions cannot be combined with --region",
+    "case -k 2 --all-regions -o x": "--all-regions cannot be combined with -o",
+    "case -k 2 --all-regions": "case has no regions: no constant/NAME/polyMesh",
+}
+
+
+@pytest.mark.parametrize("words", BAD_COMBINATIONS)
+def test_wrong_combinations_are_refused(run: Run, tmp_path: Path, words: str) -> None:
+    (tmp_path / "in.vtu").write_text("not looked at")
+    case(tmp_path / "case", "ascii")
+    assert BAD_COMBINATIONS[words] in run("mesh", *words.split(), code=2).stderr
 
 
 def with_points(folder: Path, form: str) -> Path:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy.errors import GraphError, JetpyError
 from jetpy.graph.csr import Graph
-from jetpy.graph.scaling import scaled
+from jetpy.graph.scaling import scaled, scaled_columns
 from tests.graphs import assert_same_graph, from_edges, path
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
@@ -591,3 +591,73 @@ def test_bad_weight_of_a_table_is_refused(weight: Any, message: str) -> None:
         jetpy.from_edges({"a": ["x"], "b": ["y"], "w": [weight]}, "a", "b", weight="w")
     assert str(error.value).startswith("edge ('x', 'y') ")
     assert str(error.value).endswith(message)
+
+
+def test_scikit_fem_mesh_means_its_dual_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    squares = SimpleNamespace(  # three in a row
+        f2t=np.array([[0, 0, 0, 1, 1, 2, 2, 2], [-1, 1, -1, 2, -1, -1, -1, -1]]),
+        t=np.array([[0, 1, 2], [1, 2, 3], [5, 6, 7], [4, 5, 6]]),
+        p=np.array([[0, 1, 2, 3] * 2, [0] * 4 + [1] * 4]),
+    )
+    monkeypatch.setitem(sys.modules, "skfem", SimpleNamespace(Mesh=SimpleNamespace))
+    for graph in (jetpy.as_graph(squares), jetpy.dual_graph(squares)):
+        assert graph.degrees.tolist() == [1, 2, 1]
+        assert graph.coordinates is not None
+        assert graph.coordinates.tolist() == [[0.5, 0.5], [1.5, 0.5], [2.5, 0.5]]
+
+
+def test_trimesh_means_its_dual_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    strip = SimpleNamespace(  # two of the edges are listed twice
+        face_adjacency=[[0, 1], [1, 0], [2, 1], [1, 2]],
+        faces=np.array([[0, 1, 2], [1, 3, 2], [2, 3, 4]]),
+        triangles_center=np.arange(9).reshape(3, 3),
+    )
+    monkeypatch.setitem(sys.modules, "trimesh", SimpleNamespace(Trimesh=SimpleNamespace))
+    graph = jetpy.as_graph(strip)
+    assert graph.degrees.tolist() == [1, 2, 1]
+    assert graph.coordinates is not None
+    assert graph.coordinates.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+
+
+def test_meshes_of_other_packages_are_accepted() -> None:
+    skfem = pytest.importorskip("skfem")
+    for kind, name in ((skfem.MeshTri, "triangle"), (skfem.MeshTet, "tetra")):
+        mesh = kind().refined(2)
+        assert_same_graph(jetpy.as_graph(mesh), jetpy.dual_graph(np.asarray(mesh.t.T), name))
+    trimesh = pytest.importorskip("trimesh")
+    ball = trimesh.creation.icosphere(2)
+    assert_same_graph(jetpy.as_graph(ball), jetpy.dual_graph(np.asarray(ball.faces), "triangle"))
+
+
+def test_gmsh_model_means_its_dual_graph() -> None:
+    gmsh = pytest.importorskip("gmsh")
+    gmsh.initialize(interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Terminal", 0)
+        with pytest.raises(GraphError, match=r"has no mesh; call gmsh\.model\.mesh\.generate"):
+            jetpy.as_graph(gmsh.model)
+        gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
+        gmsh.model.occ.synchronize()
+        gmsh.option.setNumber("Mesh.PartitionCreateGhostCells", 1)
+        for dimension, name in ((1, "line"), (2, "triangle"), (3, "tetra")):
+            gmsh.model.mesh.generate(dimension)
+            (tags,), (nodes,) = gmsh.model.mesh.getElements(dimension)[1:]
+            graph = jetpy.as_graph(gmsh.model)
+            cells = nodes.reshape(len(tags), -1).astype(np.int64)
+            assert_same_graph(graph, jetpy.dual_graph(cells, name))
+            assert graph.names == tuple(tags.tolist())
+            assert graph.coordinates is not None
+            assert len(graph.coordinates) == graph.n
+        gmsh.model.mesh.partition(3)
+        assert jetpy.dual_graph(gmsh.model).m == graph.m
+    finally:
+        gmsh.finalize()
+
+
+def test_columns_of_weights_are_scaled_one_by_one() -> None:
+    columns = np.array([[0.5, 3], [0, 7], [1.5, 0]])
+    assert scaled_columns(columns).tolist() == [[1, 3], [0, 7], [3, 0]]
+    with pytest.raises(GraphError, match=r"weight 1 of vertex 0 is -1\.0; it must be from 0 on"):
+        scaled_columns(np.array([[1, -1.0]]))
+    with pytest.raises(GraphError, match="weight 0 of vertex 1 is nan"):
+        scaled_columns(np.array([[1.0], [np.nan]]))

@@ -11,11 +11,14 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError
 from jetpy.graph.convert.gerrychain import unwrapped
+from jetpy.graph.convert.gmsh_model import from_gmsh, is_gmsh_model
 from jetpy.graph.convert.lazy_tables import in_memory
 from jetpy.graph.convert.libpysal import from_libpysal, is_libpysal
 from jetpy.graph.convert.matrices import from_dense, from_scipy
 from jetpy.graph.convert.networks import from_igraph, from_networkit, from_networkx, is_from
 from jetpy.graph.convert.rustworkx import from_rustworkx, is_rustworkx
+from jetpy.graph.convert.scikit_fem import from_scikit_fem
+from jetpy.graph.convert.trimesh_mesh import from_trimesh
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw
@@ -83,6 +86,13 @@ def _is_whole(array: npt.NDArray[Any]) -> bool:
     )
 
 
+def is_mesh_object(data: Any) -> bool:
+    """Return whether `raw_of` converts `data` to the dual graph of a mesh."""
+    return (
+        is_from("skfem", "Mesh", data) or is_from("trimesh", "Trimesh", data) or is_gmsh_model(data)
+    )
+
+
 def raw_of(
     data: Any,
     weight: str | None = "weight",
@@ -122,6 +132,12 @@ def raw_of(
         return from_rustworkx(data, weight, node_weight)
     if is_libpysal(data):
         return from_libpysal(data, weight)
+    if is_from("skfem", "Mesh", data):
+        return from_scikit_fem(data)
+    if is_from("trimesh", "Trimesh", data):
+        return from_trimesh(data)
+    if is_gmsh_model(data):
+        return from_gmsh(data)
     table = in_memory(data)
     if table or hasattr(data, "columns"):
         raise GraphError(
