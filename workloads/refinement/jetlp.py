@@ -234,8 +234,8 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     """Find the lowest rank that a part admits, and the admitted share of that rank.
 
     The part may exceed its limit by at most `overfill` percent if all proposed moves out of it
-    happen and the expected number of vertices of the lowest rank enters. Likewise, it may fall below
-    its lower limit by `overfill` percent if nothing enters. Resets both sums to 0.
+    happen and the expected number of vertices of the lowest rank enters. It may fall below its
+    lower limit by `overfill` percent if nothing enters. Resets both sums to 0.
     """
     if not propagates(state):
         return

@@ -20,7 +20,6 @@ from jetpy.workloads.common.groups import (
     Progress,
     Refinement,
     Weight,
-    lower_limit,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
@@ -111,7 +110,8 @@ def is_candidate(v: int, eviction: Eviction) -> bool:
 @pk.function
 def part_served(v: int, state: Progress) -> int:
     """Return the part whose need a candidate serves: the underloaded part that it is for, or the
-    overweight part that it may leave."""
+    overweight part that it may leave.
+    """
     if not fills_underloaded(state):
         return state.previous[v]
     if state.destinations[v] < NO_PART:
