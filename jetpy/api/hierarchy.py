@@ -11,6 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from jetpy import choices
+from jetpy.api.plans import Solved
 from jetpy.api.request import Request, make_request
 from jetpy.api.run import Execution, run
 from jetpy.engines.base import Backend
@@ -22,7 +23,6 @@ from jetpy.graph.levels import GraphLevel, checked_levels, contracted_levels
 from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed, using
 from jetpy.io.graphs import as_graph
 from jetpy.io.hierarchy import HierarchySettings, read_levels, write_hierarchy
-from jetpy.multilevel.outcome import Outcome
 from jetpy.multilevel.solver import HierarchySolver
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import Options
@@ -180,8 +180,8 @@ class Hierarchy:
         )
         solver = HierarchySolver(self.graph, request.problem, levels=self.levels)
 
-        def work(engine: Backend, progress: Progress) -> Outcome:
-            return solver.solve(engine, request.effort, progress)
+        def work(engine: Backend, progress: Progress) -> Solved:
+            return Solved.of(request, solver.solve(engine, request.effort, progress))
 
         return run(work, request, Execution(backend, threads, device, progress, profile))[0]
 
@@ -266,8 +266,8 @@ class Hierarchy:
         )
         solver = HierarchySolver(self.graph, request.problem, levels=self.levels[: depth + 1])
 
-        def work(engine: Backend, progress: Progress) -> Outcome:
-            return solver.refine(engine, given, progress)
+        def work(engine: Backend, progress: Progress) -> Solved:
+            return Solved.of(request, solver.refine(engine, given, progress))
 
         return run(work, request, Execution(backend, threads, device, progress, profile))[0]
 

@@ -32,19 +32,24 @@ WAKING = 0.5
 
 def partition_many(
     graphs: Iterable[Any],
-    k: int | Sequence[int],
+    k: int | Sequence[int] | None = None,
     *,
     vertex_weights: Iterable[npt.ArrayLike | None] | None = None,
     edge_weights: Iterable[npt.ArrayLike | None] | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: Iterable[int | None] | None = None,
-    imbalance: float | Sequence[float] = 0.03,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: Iterable[npt.ArrayLike | None] | None = None,
     home: Iterable[npt.ArrayLike | None] | None = None,
     migration: float = 1.0,
+    together: Iterable[npt.ArrayLike | None] | None = None,
+    within: Iterable[npt.ArrayLike | None] | None = None,
     objective: choices.Objective = "cut",
     connected: bool = False,
     seed: int | Sequence[int] = 0,
@@ -72,15 +77,15 @@ def partition_many(
     ----------
     graphs : iterable of graphs
         Each is a graph as for `partition`. All are collected in a list first.
-    k : int or sequence of int
-        Number of parts, for all graphs or for each graph.
-    vertex_weights, edge_weights, n, fixed, home : iterable, optional
+    k : int or sequence of int, optional
+        Number of parts, for all graphs or for each graph; without it, as for `partition`.
+    vertex_weights, edge_weights, n, fixed, home, together, within : iterable, optional
         As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.
-    weight, node_weight, imbalance, large_imbalance, targets, migration, objective, connected
-    preset, coarsening, refinement, options, generations, time_limit, backend, device, repair
-    pattern, scale, profile
+    weight, node_weight, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights
+    targets, migration, objective, connected, preset, coarsening, refinement, options, generations
+    time_limit, backend, device, repair, pattern, scale, profile
         As for `partition`, for all graphs.
     threads : int, optional
         Number of CPU threads of the whole call; by default all that the process may use. Each graph
@@ -126,6 +131,8 @@ def partition_many(
         vertex_weights=several,
         fixed=fixed,
         home=home,
+        together=together,
+        within=within,
     )
     side_by_side = backend in ("auto", CPU) and device is None
     callers, each = _shares(threads, count) if side_by_side else (1, threads)
@@ -160,6 +167,9 @@ def partition_many(
                 **of_runs[i],
                 imbalance=imbalance,
                 large_imbalance=large_imbalance,
+                lower_imbalance=lower_imbalance,
+                min_weights=min_weights,
+                max_weights=max_weights,
                 targets=targets,
                 migration=migration,
                 objective=objective,

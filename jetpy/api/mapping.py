@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
+from jetpy.api.plans import Solved
 from jetpy.api.request import Request
 from jetpy.api.run import Execution, run
 from jetpy.engines.base import Backend
@@ -135,5 +136,9 @@ def map_processes(
         return partition_multilevel(engine, checked, steps, tell)
 
     request = Request(checked, problem, MAPPING_METHODS[method])
-    found, cost = run(work, request, Execution(backend, threads, device, progress, profile))
+    found, cost = run(
+        lambda engine, tell: Solved.of(request, work(engine, tell)),
+        request,
+        Execution(backend, threads, device, progress, profile),
+    )
     return ProcessMapping(found, target, method, 2 * cost)

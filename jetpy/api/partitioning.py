@@ -8,9 +8,11 @@ from typing import Any
 import numpy.typing as npt
 
 from jetpy import choices
+from jetpy.api.plans import Asked, Solved
 from jetpy.api.request import make_request, split_weights
 from jetpy.api.run import Execution, run
 from jetpy.io.graphs import as_graph
+from jetpy.problem.bounds import Bounds
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import Options
 from jetpy.progress import ProgressOption
@@ -19,19 +21,24 @@ from jetpy.result.partition import Partition
 
 def partition(
     graph: Any,
-    k: int,
+    k: int | None = None,
     *,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float | Sequence[float] = 0.03,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
     home: npt.ArrayLike | None = None,
     migration: float = 1.0,
+    together: npt.ArrayLike | None = None,
+    within: npt.ArrayLike | None = None,
     objective: choices.Objective = "cut",
     connected: bool = False,
     seed: int = 0,
@@ -59,9 +66,10 @@ def partition(
     ----------
     graph : Graph, path of a file, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
-    k : int
+    k : int, optional
         Number of parts. No part is empty, unless there are fewer than k vertices (each then gets
-        a part of its own) or constraints prevent it.
+        a part of its own) or constraints prevent it. Without k, jetpy looks for the fewest parts
+        that keep `max_weights`, which must then be one number, or one for each of c weights.
     vertex_weights : array of int, shape (n,) or (n, c), optional
         Vertex weights, which replace those of the graph. With c weights per vertex, integers from
         0 on, each part gets a limit for each of the c weights. If jetpy finds no partition within
@@ -70,11 +78,18 @@ def partition(
         SC 1998.
     edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
-    imbalance : float, or sequence of c floats
+    imbalance : float, or sequence of c floats, optional
         A part may weigh at most floor((1 + imbalance) * ceil(W / k)), where W is the total vertex
-        weight. jetpy keeps this limit whenever greedy packing can (heaviest vertex first, into the
-        lightest part). Otherwise the result is the most balanced partition found, and `feasible`
-        is false. Limits are exact: 1 - 0.9 means 1/10.
+        weight; 0.03 by default. jetpy keeps this limit whenever greedy packing can (heaviest vertex
+        first, into the lightest part). Otherwise the result is the most balanced partition found,
+        and `feasible` is false. Limits are exact: 1 - 0.9 means 1/10.
+    lower_imbalance : float, optional
+        A part must weigh at least ceil((1 - lower_imbalance) * share), in 0..1, where its share is
+        W / k, or what targets give it. By default, parts have no minimum weight.
+    min_weights, max_weights : int, or array of int, shape (k,) or (k, c), optional
+        Minimum and maximum weight of each part, absolute, one number for all parts or one for each;
+        shape (k, c) for c weights per vertex. They replace the limit of the default imbalance. If
+        `imbalance`, `targets` or `lower_imbalance` are given, too, the tighter limit holds.
     targets : array of numbers, shape (k,), optional
         Relative weights of the parts: with [2, 1, 1, 1], the first part is twice as heavy as each
         of the others. The share of each part in W, rounded up, then replaces ceil(W / k), and
@@ -88,6 +103,12 @@ def partition(
     migration : float
         Cost of moving a unit of vertex weight, in units of edge weight, at least 0. Used only with
         `home`.
+    together : array of int, shape (n,), optional
+        Group of each vertex, -1 for none. All vertices of a group get the same part.
+    within : array of int, shape (n,), optional
+        A partition that no new part may cross. `k` and all limits then apply within each of its
+        parts: part p is divided into the parts p * k to p * k + k - 1. Without `k`, the ids of the
+        new parts follow each other in the order of the given parts.
     objective : {'cut', 'volume'}
         Quantity to minimise: the weight of the cut edges, or the communication volume. The volume
         is the sum, over all vertices, of the number of other parts in which a vertex has
@@ -155,7 +176,7 @@ def partition(
     GraphError
         If `graph` is not a valid graph.
     OptionError
-        If an option is out of range or unknown.
+        If an option is out of range or unknown, or no weights of parts can keep the limits.
     BackendError
         If the back end does not work on this machine. If the memory of the GPU is full, this is an
         `OutOfMemoryError`.
@@ -169,42 +190,43 @@ def partition(
     (True, np.int64(400))
     """
     own_weights, several_weights = split_weights(vertex_weights)
-    request = make_request(
-        as_graph(
-            graph,
-            vertex_weights=own_weights,
-            edge_weights=edge_weights,
-            weight=weight,
-            node_weight=node_weight,
-            n=n,
-            repair=repair,
-            pattern=pattern,
-            scale=scale,
-        ),
-        k,
-        several_weights=several_weights,
-        imbalance=imbalance,
-        large_imbalance=large_imbalance,
-        targets=targets,
-        fixed=fixed,
-        home=home,
-        migration=migration,
-        objective=objective,
-        connected=connected,
-        seed=seed,
-        preset=preset,
-        coarsening=coarsening,
-        refinement=refinement,
-        options=options,
-        generations=generations,
-        time_limit=time_limit,
-        fill=True,
+    checked = as_graph(
+        graph,
+        vertex_weights=own_weights,
+        edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
+        n=n,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
     )
-    solver = request.solver
+    options_of_all = {
+        "imbalance": imbalance,
+        "large_imbalance": large_imbalance,
+        "targets": targets,
+        "migration": migration,
+        "objective": objective,
+        "connected": connected,
+        "seed": seed,
+        "preset": preset,
+        "coarsening": coarsening,
+        "refinement": refinement,
+        "options": options,
+        "generations": generations,
+        "time_limit": time_limit,
+        "fill": True,
+    }
+    rows = {
+        "several_weights": several_weights,
+        "fixed": fixed,
+        "home": home,
+        "together": together,
+    }
+    asked = Asked(k, Bounds(min_weights, max_weights, lower_imbalance), options_of_all, rows)
+    plan = asked.plan(checked) if within is None else asked.within(checked, within)
     result, _ = run(
-        lambda engine, tell: solver.solve(engine, request.effort, tell),
-        request,
-        Execution(backend, threads, device, progress, profile),
+        plan.solve, plan.request, Execution(backend, threads, device, progress, profile)
     )
     return result
 
@@ -219,10 +241,14 @@ def refine(
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
+    together: npt.ArrayLike | None = None,
     objective: choices.Objective = "cut",
     connected: bool = False,
     seed: int = 0,
@@ -246,13 +272,17 @@ def refine(
 
     Parameters
     ----------
-    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, targets, objective
+    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, lower_imbalance
+    min_weights, max_weights, targets, objective
     seed, preset, options, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     vertex_weights : array of int, shape (n,), optional
         Weights of the vertices, instead of the graph's.
     fixed : array of int, shape (n,), optional
         As for `partition`. It overrides `parts`.
+    together : array of int, shape (n,), optional
+        As for `partition`. A group that `parts` splits first goes to the part with most of its
+        weight, so the cut may grow.
     connected : bool
         As for `partition`. If the given parts are not connected, the cut may grow.
     parts : array of int, shape (n,)
@@ -285,8 +315,10 @@ def refine(
         int(given.max(initial=0)) + 1 if k is None else k,
         imbalance=imbalance,
         large_imbalance=large_imbalance,
+        bounds=Bounds(min_weights, max_weights, lower_imbalance),
         targets=targets,
         fixed=fixed,
+        together=together,
         objective=objective,
         connected=connected,
         seed=seed,
@@ -297,7 +329,7 @@ def refine(
     )
     solver = request.refining_solver
     result, _ = run(
-        lambda engine, tell: solver.refine(engine, given, tell),
+        lambda engine, tell: Solved.of(request, solver.refine(engine, given, tell)),
         request,
         Execution(backend, threads, device, progress, profile),
     )

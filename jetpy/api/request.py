@@ -13,15 +13,19 @@ from jetpy import choices
 from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.levels import contract
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
+from jetpy.problem.bounds import DEFAULT_IMBALANCE, NO_BOUNDS, Bounds, bounded
 from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, Options, choose_effort
 from jetpy.problem.presets import choose, name_of
 from jetpy.problem.problem import Problem, RunOptions, checked_imbalances, divided
+from jetpy.problem.together import Groups, check_together
 
 if TYPE_CHECKING:
+    from jetpy.constraints.together import TogetherSolver
     from jetpy.problem.multiconstraint import MultiConstraint
 
 
@@ -43,6 +47,8 @@ class Request:
         Fixed vertices and homes, if there are any.
     several : MultiConstraint or None
         The weights, if each vertex has several; `graph` then has a combined weight.
+    groups : Groups or None
+        Groups of vertices that must share a part, if there are any.
     """
 
     graph: Graph
@@ -53,10 +59,13 @@ class Request:
     connected: bool = False
     places: FixedVertices | None = None
     several: MultiConstraint | None = None
+    groups: Groups | None = None
 
     @property
     def solver(self) -> Solver:
         """The solver that partitions the graph."""
+        if self.groups is not None:
+            return self._together(self.groups, self._contracted.solver)
         if self.several is None or not 1 < self.problem.k < self.graph.n:
             return self.refining_solver
         from jetpy.constraints.multiconstraint import MultiConstraintSolver
@@ -70,6 +79,8 @@ class Request:
 
         Constraints work on the host, which divides the weights by their common divisor first.
         """
+        if self.groups is not None:
+            return self._together(self.groups, self._contracted.refining_solver)
         graph, problem = self.graph, self.problem
         places = None if problem.k == 1 else self.places
         if self.several is None and (
@@ -88,18 +99,38 @@ class Request:
             )
         return _cut_solver(graph, problem, places)
 
+    @cached_property
+    def _contracted(self) -> Request:
+        """The request for the graph in which each group is one vertex."""
+        groups, places, several = self.groups, self.places, self.several
+        assert groups is not None
+        if places is not None:
+            places = groups.of_places(places, self.graph.vertex_weights)
+        if several is not None:
+            several = several.coarsened(groups.coarse_of, groups.n)
+        graph = contract(self.graph, groups.coarse_of, groups.n, self.graph.name)
+        return replace(self, graph=graph, places=places, several=several, groups=None)
+
+    def _together(self, groups: Groups, solver: Any) -> TogetherSolver:
+        from jetpy.constraints.together import TogetherSolver
+
+        k, connected = self.problem.k, self.connected
+        return TogetherSolver(self.graph, groups, solver, k, connected=connected)
+
 
 def make_request(
     graph: Graph,
     k: int,
     *,
     several_weights: npt.ArrayLike | None = None,
-    imbalance: float | Sequence[float],
+    imbalance: float | Sequence[float] | None,
     large_imbalance: bool,
+    bounds: Bounds = NO_BOUNDS,
     targets: npt.ArrayLike | None,
     fixed: npt.ArrayLike | None,
     home: npt.ArrayLike | None = None,
     migration: float = 0.0,
+    together: npt.ArrayLike | None = None,
     objective: str,
     connected: bool,
     seed: int,
@@ -116,9 +147,11 @@ def make_request(
     Parameters
     ----------
     graph : Graph
-    k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
-    preset, coarsening, refinement, options, generations, time_limit
+    k, imbalance, large_imbalance, targets, fixed, home, migration, together, objective, connected
+    seed, preset, coarsening, refinement, options, generations, time_limit
         As for `jetpy.partition`.
+    bounds : Bounds
+        The options min_weights, max_weights and lower_imbalance of `jetpy.partition`.
     several_weights : array of int, shape (n, c), optional
         Several weights per vertex, instead of the weights of `graph`.
     fill : bool
@@ -136,23 +169,31 @@ def make_request(
         weights = checked_weights(several_weights, graph.n)
         graph = replace(graph, vertex_weights=in_one(weights))
     kinds = 1 if weights is None else weights.shape[1]
-    imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
+    usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
+    imbalances = checked_imbalances(usual, kinds, large=large_imbalance)
     shared = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
     chosen = choose(preset, coarsening, refinement, options)
     effort = choose_effort(chosen, generations, time_limit)
     problem = shared.problem(graph.total_vertex_weight, targets, fill=fill)
     problem = replace(problem, options=chosen)
+    keeps_imbalance = imbalance is not None or targets is not None
     several = None
     if weights is not None:
         check_small(graph, "partition with several vertex weights")
         several = pose_several(weights, imbalances, problem.shares)
+    else:
+        problem = bounded(problem, bounds, keeps_imbalance=keeps_imbalance)
     one_of(get_args(choices.Objective), "objective", objective)
     _check_combination(
         graph, objective, several=several is not None, home=home is not None, connected=connected
     )
     places = check_fixed(graph.n, problem.k, fixed, home, migration)
+    groups = check_together(together, graph.n)
+    if groups is not None:
+        limited = (graph.vertex_weights, problem) if several is None else (several.weights, several)
+        groups.check_weights(limited[0], limited[1].limits, places)
     name = name_of(preset, options)
-    return Request(graph, problem, name, effort, objective, connected, places, several)
+    return Request(graph, problem, name, effort, objective, connected, places, several, groups)
 
 
 def split_weights(

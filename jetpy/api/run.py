@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
+from jetpy.api.plans import Solved
 from jetpy.api.request import Request
 from jetpy.device.backends import CPU, device_of, is_for_cpu, lease
 from jetpy.device.device_graph import with_required_width
@@ -13,12 +14,12 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
 from jetpy.multilevel.execution import execute
-from jetpy.multilevel.outcome import LevelTable, Outcome, cpu_threads
+from jetpy.multilevel.outcome import LevelTable, cpu_threads
 from jetpy.problem.options import ONCE, Effort
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
 
-Work = Callable[[Backend, Progress], Outcome]
+Work = Callable[[Backend, Progress], Solved]
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
     work : callable
         Called with the back end and a progress function.
     request : Request
-        Describes the problem; the result repeats it.
+        Describes the problem; the result repeats it, but for the number of parts and their limits.
     execution : Execution
 
     Raises
@@ -53,22 +54,24 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
     with lease(chosen, execution.threads, device_of(graph, chosen, device)) as leased:
         engine = with_required_width(leased, graph)
 
-        def work_on_device(backend: Backend, tell: Progress) -> tuple[Outcome, Array | None]:
-            outcome = work(backend, tell)
-            return outcome, engine.from_host(outcome.parts) if device is True else None
+        def work_on_device(backend: Backend, tell: Progress) -> tuple[Solved, Array | None]:
+            found = work(backend, tell)
+            parts = found.outcome.parts
+            return found, engine.from_host(parts) if device is True else None
 
         title = f"{graph.name}, k = {problem.k}, {engine.name}" if execution.profile else None
-        (outcome, device_parts), cost = execute(
+        (solved, device_parts), cost = execute(
             work_on_device, engine, execution.progress, (graph.n, graph.m), title
         )
-    limits = request.several or problem
+    outcome = solved.outcome
     partition = Partition(
         graph=graph,
         parts=outcome.parts,
-        k=problem.k,
+        k=solved.k,
         cut=outcome.cut,
-        ideals=limits.ideals,
-        limits=limits.limits,
+        ideals=solved.ideals,
+        limits=solved.limits,
+        lower_limits=solved.lower_limits,
         seed=problem.seed,
         preset=request.preset,
         options=problem.options,

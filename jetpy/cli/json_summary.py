@@ -126,6 +126,7 @@ def _balance(partition: Partition) -> dict[str, Any]:
         "imbalance": partition.imbalance,
         "limit": partition.limit,
         "limits": partition.limits.tolist(),
+        "lower_limits": partition.lower_limits.tolist(),
         "feasible": partition.feasible,
         "part_weights": partition.part_weights.tolist(),
     }

@@ -127,6 +127,44 @@ targets_option = click.option(
     "number on each line, or .npy.",
 )
 
+lower_imbalance_option = click.option(
+    "--lower-imbalance",
+    type=float,
+    metavar="E",
+    help="A part must weigh at least (1 - E) times its share, rounded up; by default, parts have "
+    "no minimum weight.",
+)
+
+
+def weights_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for the minimum and maximum weights of parts."""
+    for bound, use in (("max", "most"), ("min", "least")):
+        command = click.option(
+            f"--{bound}-weights",
+            metavar="WEIGHTS",
+            help=f"A part must weigh at {use} this, instead of the limit of the default "
+            "imbalance: one number, one for each part as in 100:50:50, or a file with one line "
+            "for each part, or .npy.",
+        )(command)
+    return command
+
+
+together_option = click.option(
+    "--together",
+    type=INPUT_FILE,
+    metavar="GROUPS",
+    help="Group of each vertex, -1 for none, in the format of --fixed; all vertices of a group get "
+    "the same part.",
+)
+
+within_option = click.option(
+    "--within",
+    type=INPUT_FILE,
+    metavar="PARTS",
+    help="A partition that no new part may cross, in a format of --output; -k is then the number "
+    "of parts within each of its parts.",
+)
+
 seed_option = click.option(
     "--seed",
     type=int,
@@ -211,13 +249,13 @@ def _numbers(text: str) -> float | list[float]:
 
 
 def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
-    """Return the options for the imbalance; `several` allows a list of numbers."""
+    """Return the options for the imbalance; `several` allows a list of numbers, and None."""
     imbalance = click.option(
         "--imbalance",
         type=_numbers if several else float,
         metavar="E1,E2,..." if several else None,
-        default=0.03,
-        show_default=True,
+        default=None if several else 0.03,
+        show_default="0.03" if several else True,
         help=meaning,
     )
     large = click.option(

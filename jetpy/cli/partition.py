@@ -21,6 +21,7 @@ from jetpy.cli.options import (
     home_option,
     imbalance_option,
     json_option,
+    lower_imbalance_option,
     migration_option,
     objective_option,
     parts_option,
@@ -30,7 +31,10 @@ from jetpy.cli.options import (
     seed_option,
     targets_option,
     threads_option,
+    together_option,
     vertex_weights_option,
+    weights_options,
+    within_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.processes import partition_together
@@ -67,16 +71,25 @@ def _options(settings: dict[str, Any], **chosen: Any) -> Options:
     ),
 )
 @graph_argument
-@click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
+@click.option(
+    "-k",
+    type=int,
+    metavar="K",
+    help="Number of parts; without it, the fewest parts found that keep --max-weights.",
+)
 @imbalance_option(
     "A part may weigh at most (1 + imbalance) times the average; the average is rounded up, the "
     "limit down. If vertices have several weights, give one number for all or one for each.",
     several=True,
 )
+@lower_imbalance_option
+@weights_options
 @targets_option
 @fixed_option
 @home_option
 @migration_option
+@together_option
+@within_option
 @objective_option
 @click.option(
     "--connected",
@@ -140,13 +153,18 @@ def _options(settings: dict[str, Any], **chosen: Any) -> Options:
 def partition_command(
     ctx: click.Context,
     graph: Path,
-    k: int,
-    imbalance: float | list[float],
+    k: int | None,
+    imbalance: float | list[float] | None,
     large_imbalance: bool,
+    lower_imbalance: float | None,
+    max_weights: str | None,
+    min_weights: str | None,
     targets: str | None,
     fixed: Path | None,
     home: Path | None,
     migration: float,
+    together: Path | None,
+    within: Path | None,
     objective: choices.Objective,
     connected: bool,
     seed: int,
@@ -179,12 +197,19 @@ def partition_command(
     if are_several():
         partition_together(**{"ctx": ctx, **ctx.params})
         return
-    inputs = [graph, fixed, home, vertex_weights]
+    inputs = [graph, fixed, home, together, within, vertex_weights]
     check_outputs([session, trace_file], json_file, inputs=inputs, parts=output)
+    if k is None and max_weights is None:
+        raise click.UsageError(
+            "-k is missing; give the number of parts, or --max-weights without it"
+        )
     if session is not None and any(given is not None for given in (targets, *inputs[1:])):
         raise click.UsageError(
-            "--session cannot be combined with --targets, --fixed, --home or --vertex-weights"
+            "--session cannot be combined with --targets, --fixed, --home, --together, --within "
+            "or --vertex-weights"
         )
+    if session is not None and k is None:
+        raise click.UsageError("--session needs -k, the number of parts")
     if session is not None and connected:
         raise click.UsageError(
             "--session cannot be combined with --connected: updates do not keep parts connected"
@@ -200,21 +225,25 @@ def partition_command(
     from jetpy.cli.json_summary import stats
     from jetpy.cli.tables import summary
     from jetpy.device.backends import check_backend
+    from jetpy.io.weights import read_of_parts, read_targets
+    from jetpy.problem.bounds import DEFAULT_IMBALANCE
     from jetpy.problem.options import choose_effort
     from jetpy.problem.presets import choose
     from jetpy.problem.problem import RunOptions, checked_imbalance
 
     # refuse wrong numbers before reading
-    each = imbalance if isinstance(imbalance, list) else [imbalance]
+    usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
+    each = usual if isinstance(usual, list) else [usual]
     largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
     if session is not None and len(each) > 1:
         raise click.UsageError("--session cannot be combined with several imbalances")
-    shares = None
-    if targets is not None:
-        from jetpy.io.weights import read_targets
-
-        shares = read_targets(targets)
-    RunOptions(k, largest, True, seed, preset, coarsening, refinement).problem(0, shares)
+    shares = None if targets is None else read_targets(targets)
+    bounds: dict[str, Any] = {
+        name: None if text is None else read_of_parts(text, name)
+        for name, text in (("min_weights", min_weights), ("max_weights", max_weights))
+    }
+    shared = RunOptions(k or 1, largest, True, seed, preset, coarsening, refinement)
+    shared.problem(0, None if k is None else shares)
     options = choose(preset, coarsening, refinement, settings)
     choose_effort(options, generations, time_limit)
     check_backend(backend, threads, device)
@@ -223,7 +252,11 @@ def partition_command(
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
         weights = read_weights(vertex_weights, loaded.n, scale=scale)
         places: dict[str, Any] = {
-            name: read_places(file, loaded.n) for name, file in (("fixed", fixed), ("home", home))
+            name: read_places(file, loaded.n)
+            for name, file in (
+                *(("fixed", fixed), ("home", home)),
+                *(("together", together), ("within", within)),
+            )
         }
         bars.busy("Preparing")
         asked: dict[str, Any] = {
@@ -243,6 +276,8 @@ def partition_command(
                 k,
                 **asked,
                 **places,
+                **bounds,
+                lower_imbalance=lower_imbalance,
                 targets=shares,
                 migration=migration,
                 objective=objective,
@@ -257,10 +292,10 @@ def partition_command(
             )
         bars.busy("Writing")
         write_files(result, output, trace_file)
-        if session is not None:
+        if session is not None and k is not None:
             from jetpy.incremental.partitioner import IncrementalPartitioner
 
-            asked["backend"] = result.backend
+            asked.update(backend=result.backend, imbalance=usual)
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = (
     *("targets", "fixed", "home", "connected", "coarsening", "refinement", "settings"),
+    *("lower_imbalance", "min_weights", "max_weights", "together", "within"),
     *("generations", "time_limit", "repair", "pattern", "scale", "vertex_weights", "session"),
     "trace_file",
     "objective",
@@ -34,11 +35,14 @@ REPAIR = (
 )
 
 
-def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) -> None:
+def partition_together(ctx: click.Context, graph: Path, k: int | None, **options: Any) -> None:
     """Partition a graph that is distributed over processes; rank 0 prints the result.
 
     All processes exit with the same code. Collective.
     """
+    if k is None:
+        raise click.UsageError("-k is missing; a run with several processes needs it")
+
     from jetpy.distributed.mpi import world
 
     comm = world()
@@ -135,6 +139,8 @@ def _refuse_unknown(options: dict[str, Any]) -> None:
             option = {"trace_file": "profile", "settings": "set"}.get(name, name.replace("_", "-"))
             raise click.UsageError(f"--{option} needs a run with one process")
     options.pop("migration")
+    if options["imbalance"] is None:
+        del options["imbalance"]
 
 
 @contextmanager

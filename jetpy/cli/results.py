@@ -16,6 +16,7 @@ MAX_LISTED = 8
 """Maximum number of parts that a warning names."""
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
     from rich.text import Text
 
@@ -86,11 +87,7 @@ def conclude(
         console.print(summary)
         if partition.profile is not None:
             console.print(steps(partition.profile), kernels(partition.profile))
-    worst = int((partition.part_weights - partition.limits).argmax())
-    heaviest, limit = (
-        int(numbers.flat[worst]) for numbers in (partition.part_weights, partition.limits)
-    )
-    exit_unless_balanced(ctx, heaviest, limit, names)
+    exit_unless_within(ctx, partition.part_weights, partition.limits, partition.lower_limits, names)
 
 
 def warn_of_pieces(disconnected: Mapping[int, str]) -> None:
@@ -100,6 +97,28 @@ def warn_of_pieces(disconnected: Mapping[int, str]) -> None:
         listed = ", ".join(own[:MAX_LISTED]) + (", …" if len(own) > MAX_LISTED else "")
         noun = "part is" if len(own) == 1 else "parts are"
         notify("warning", f"{len(own):,} {noun} not connected ({listed}): {reason}")
+
+
+def exit_unless_within(
+    ctx: click.Context,
+    weights: npt.NDArray[np.int64],
+    limits: npt.NDArray[np.int64],
+    lower_limits: npt.NDArray[np.int64],
+    names: tuple[str, str],
+) -> None:
+    """Warn and exit with code 3 if a part is outside its limits; `names` as for `conclude`."""
+    worst = int((weights - limits).argmax())
+    exit_unless_balanced(ctx, int(weights.flat[worst]), int(limits.flat[worst]), names)
+    lightest = int((weights - lower_limits).argmin())
+    weight, least = int(weights.flat[lightest]), int(lower_limits.flat[lightest])
+    if weight < least:
+        result, part = names
+        notify(
+            "warning",
+            f"no balanced {result} was found: the lightest {part} weighs {weight:,}, "
+            f"less than its lower limit of {least:,}",
+        )
+        ctx.exit(INFEASIBLE)
 
 
 def exit_unless_balanced(

@@ -10,20 +10,20 @@ from jetpy.problem.fixed import NO_PART, FixedVertices
 
 
 def keep_numbers(
-    parts: IntArray, places: FixedVertices, weights: IntArray, ideals: npt.NDArray[np.int64]
+    parts: IntArray, places: FixedVertices, weights: IntArray, kinds: npt.NDArray[np.int64]
 ) -> IntArray:
     """Renumber parts to reduce the vertex weight away from home.
 
     The part and the home with most common weight get the same number, then the next pair, and so
-    on. A pair is skipped if one of them has fixed vertices, or their ideal weights differ.
+    on. A pair is skipped if one of them has fixed vertices, or their kinds differ.
 
     Parameters
     ----------
     parts, weights : int32, shape (n,)
         Part and weight of each vertex.
     places : FixedVertices
-    ideals : int64, shape (k,)
-        Ideal weight of each part.
+    kinds : int64, shape (k,)
+        Equal for parts that may exchange their numbers: see `Problem.kinds`.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def keep_numbers(
     """
     if places.home is None:
         return parts
-    k, home = len(ideals), places.home
+    k, home = len(kinds), places.home
     at_home = home != NO_PART
     pairs, place = np.unique(
         home[at_home].astype(np.int64) * k + parts[at_home], return_inverse=True
@@ -44,12 +44,12 @@ def keep_numbers(
     taken = bound.copy()
     heaviest_first = np.lexsort((pairs, -common))
     for old, new in zip(*np.divmod(pairs[heaviest_first], k), strict=True):
-        if number[new] == NO_PART and not taken[old] and ideals[old] == ideals[new]:
+        if number[new] == NO_PART and not taken[old] and kinds[old] == kinds[new]:
             number[new] = old
             taken[old] = True
-    for ideal in np.unique(ideals[number == NO_PART]):
-        left = (ideals == ideal) & (number == NO_PART)
-        number[left] = np.flatnonzero((ideals == ideal) & ~taken)
+    for kind in np.unique(kinds[number == NO_PART]):
+        left = (kinds == kind) & (number == NO_PART)
+        number[left] = np.flatnonzero((kinds == kind) & ~taken)
     renumbered = number[parts]
     before, after = (weights[at_home & (p != home)].sum() for p in (parts, renumbered))
     return renumbered if after < before else parts

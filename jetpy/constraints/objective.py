@@ -89,14 +89,14 @@ class VolumeSolver:
 
 
 def of_less_volume(graph: Graph, problem: Problem, found: Sequence[Outcome]) -> Outcome:
-    """Return the outcome with the least excess above the limits, then the least volume."""
+    """Return the outcome with the least weight outside the limits, then the least volume."""
     return min(found, key=lambda one: _quality(graph, problem, one.parts))
 
 
 def _quality(graph: Graph, problem: Problem, parts: IntArray) -> tuple[int, int]:
-    """Return the excess above the limits, and the volume; smaller is better."""
-    above = part_weights(graph, parts, problem.k) - problem.limits
-    return int(np.maximum(above, 0).sum()), communication_volume(graph, parts)
+    """Return the weight outside the limits, and the volume; smaller is better."""
+    outside = problem.excess_of(part_weights(graph, parts, problem.k))
+    return int(outside.sum()), communication_volume(graph, parts)
 
 
 def _pinned(graph: Graph, places: FixedVertices | None, parts: IntArray) -> IntArray:

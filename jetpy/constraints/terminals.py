@@ -29,6 +29,8 @@ from jetpy.problem.options import Effort
 from jetpy.problem.problem import Problem
 from jetpy.progress import Progress
 
+Weights = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class TerminalGraph:
@@ -47,6 +49,8 @@ class TerminalGraph:
         Parts of the terminals; -1 for other vertices.
     numbers : int32, shape (origin.n,)
         Vertex of `graph` for each original vertex.
+    kinds : int64, shape (k,)
+        `Problem.kinds` of the original problem.
     """
 
     origin: Graph
@@ -55,6 +59,7 @@ class TerminalGraph:
     problem: Problem
     pinned: IntArray
     numbers: IntArray
+    kinds: Weights
 
     @property
     def home(self) -> IntArray | None:
@@ -71,7 +76,7 @@ class TerminalGraph:
     def without(self, outcome: Outcome) -> Outcome:
         """Return the outcome for the original graph; parts keep their numbers if possible."""
         parts = outcome.parts[self.numbers]
-        parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
+        parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.kinds)
         return outcome.with_parts(self.origin, parts)
 
 
@@ -134,9 +139,24 @@ def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> Ter
         graph,
         places,
         Graph(rows.indptr, rows.indices, rows.data, _compact(weights), graph.name),
-        replace(problem, part_limits=np.maximum(problem.limits, held) + bare),
+        _with_terminals_in(problem, held, bare),
         pinned,
         numbers,
+        problem.kinds,
+    )
+
+
+def _with_terminals_in(problem: Problem, held: Weights, bare: Weights) -> Problem:
+    """Return the problem for the graph with terminals.
+
+    `held` (int64, shape (k,)) is the fixed weight of each part, `bare` the weight of its terminal
+    beyond that.
+    """
+    lower = problem.part_lower_limits
+    return replace(
+        problem,
+        part_limits=np.maximum(problem.limits, held) + bare,
+        part_lower_limits=None if lower is None else lower + bare,
     )
 
 

@@ -101,8 +101,8 @@ def _refine_levels(
 
     def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
         backend, start = level.backend, level.backend.to_host(parts)
-        given = nets.pop(), weights.pop(), start, problem.limits, stay.pop()
-        return backend.from_host(shrink_volume(backend, *given, problem.seed))
+        given = nets.pop(), weights.pop(), start, problem, stay.pop()
+        return backend.from_host(shrink_volume(backend, *given))
 
     found, _ = uncoarsen(hierarchy, current, refine)
     return finest.to_host(found)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from jetpy.constraints.nets import Nets
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
+from jetpy.problem.problem import Problem
 from jetpy.workloads.common.groups import NO_PART, Connectivity
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import volume as kernels
@@ -41,16 +42,15 @@ def shrink_volume(
     nets: Nets,
     vertex_weights: IntArray,
     parts: IntArray,
-    limits: npt.NDArray[np.int64],
+    problem: Problem,
     pinned: npt.NDArray[np.bool_],
-    seed: int,
 ) -> npt.NDArray[np.int32]:
     """Return a partition (int32, shape (n,)) of at most the same volume, computed on the host.
 
-    Parts that keep their limits (int64, shape (k,)) still do, and none becomes empty. Vertices that
-    are `pinned` (bool, shape (n,)) stay. The cut may grow.
+    Parts that keep the limits of the problem still do, and none becomes empty. Vertices that are
+    `pinned` (bool, shape (n,)) stay. The cut may grow.
     """
-    host, n, k = backend.host, nets.n, len(limits)
+    host, n, k = backend.host, nets.n, problem.k
     slots = np.concatenate([[0], np.minimum(np.diff(nets.starts), k).cumsum()])
     size = int(slots[-1])
     table = Connectivity(
@@ -65,7 +65,7 @@ def shrink_volume(
     found = host.from_host(parts.copy())
     state = State(
         parts=found,
-        loads=host.from_host(np.concatenate([loads, limits])),
+        loads=host.from_host(np.concatenate([loads, problem.limits, problem.lower_limits])),
         benefits=host.full(size, 0),
         leaves=host.empty(n),
         stamps=host.empty(n),
@@ -81,7 +81,7 @@ def shrink_volume(
         1,
         kernels.shrink,
         passes=PASSES,
-        seed=seed,
+        seed=problem.seed,
         nets=_upload(host, nets, vertex_weights),
         table=table,
         state=state,

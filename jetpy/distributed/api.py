@@ -107,6 +107,11 @@ class DistributedPartition:
         return bool((self.part_weights <= self.limits).all())
 
     @property
+    def lower_limits(self) -> npt.NDArray[np.int64]:
+        """Minimum weight of each part, int64, shape (k,), which is 0 in several processes."""
+        return np.zeros(self.k, np.int64)
+
+    @property
     def limit(self) -> int:
         """Maximum of `limits`."""
         return int(self.limits.max())

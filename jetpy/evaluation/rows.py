@@ -260,6 +260,7 @@ def _balance(partition: Partition | DistributedPartition, noun: str) -> Rows:
     return [
         ("imbalance", f"{partition.imbalance:.4f}"),
         *rows,
+        *_lower_limits(partition, noun),
         ("feasible", "yes" if partition.feasible else "NO"),
     ]
 
@@ -268,6 +269,25 @@ def _limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: 
     p = int((weights / limits.clip(1)).argmax())
     if (limits == limits[0]).all():
         return f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
+    range_of = f"{limits.min():,} to {limits.max():,}"
+    return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
+
+
+def _lower_limits(partition: Partition | DistributedPartition, noun: str) -> Rows:
+    """Return a row for the lower limits of each weight that has any."""
+    if not partition.lower_limits.any():
+        return []
+    weights, limits = partition.part_weights, partition.lower_limits
+    if weights.ndim == 1:
+        return [("lower limit", _lower_limit(weights, limits, noun))]
+    columns = enumerate(zip(weights.T, limits.T, strict=True))
+    return [(f"lower limit, weight {j}", _lower_limit(*both, noun)) for j, both in columns]
+
+
+def _lower_limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: str) -> str:
+    p = int((weights - limits).argmin())
+    if (limits == limits[0]).all():
+        return f"{limits[p]:,}; the lightest {noun} weighs {weights[p]:,}"
     range_of = f"{limits.min():,} to {limits.max():,}"
     return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
 

@@ -147,6 +147,7 @@ def plant(
         backend.from_host(np.tile(places, partitions)),
         shares=backend.from_host(_sums(roots, [root.shares for root in roots])),
         rooms=backend.from_host(_sums(roots, [root.limits for root in roots])),
+        floors=backend.from_host(_sums(roots, [root.lower_limits for root in roots])),
         pinned=backend.full(graph.n, NO_PART) if pinned is None else backend.from_host(pinned),
     )
 

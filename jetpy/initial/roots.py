@@ -23,8 +23,8 @@ Numbers = npt.NDArray[np.int64]
 class Root:
     """Vertices (ascending) to be divided into `parts` parts, numbered from `first`.
 
-    `shares` and `limits` (int64, shape (parts,)) are the relative target weights and the maximum
-    weights of the parts.
+    `shares`, `limits` and `lower_limits` (int64, shape (parts,)) are the relative target weights,
+    and the maximum and minimum weights of the parts.
     """
 
     members: Vertices
@@ -32,6 +32,7 @@ class Root:
     parts: int
     shares: Numbers
     limits: Numbers
+    lower_limits: Numbers
 
 
 def find_roots(
@@ -87,7 +88,7 @@ def _root(graph: Graph, members: Vertices, first: int, k: int, problem: Problem)
     shares, limits = problem.shares[own], problem.limits[own]
     weight = int(graph.vertex_weights[members].sum(dtype=np.int64))
     most = ((1 + MAX_IMBALANCE) * weight * shares / shares.sum()).astype(np.int64) + 1
-    return Root(members, first, k, shares, np.minimum(limits, most))
+    return Root(members, first, k, shares, np.minimum(limits, most), problem.lower_limits[own])
 
 
 def _without_heavy(
@@ -104,5 +105,5 @@ def _packed(graph: Graph, problem: Problem, pinned: IntArray | None) -> npt.NDAr
     parts = np.full(graph.n, NO_PART, np.int32) if pinned is None else pinned.copy()
     free, weights = parts == NO_PART, graph.vertex_weights
     held = np.bincount(parts[~free], weights[~free], problem.k).astype(np.int64)
-    parts[free] = pack(weights[free], problem.limits - held)
+    parts[free] = pack(weights[free], problem.limits - held, problem.lower_limits - held)
     return parts

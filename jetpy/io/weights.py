@@ -92,9 +92,16 @@ def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArra
 
 
 def read_targets(text: str) -> npt.NDArray[np.float64]:
-    """Return targets from text such as ``2:1:1:1``, or from the file that it names.
+    """Return targets from text such as ``2:1:1:1``, or from a file: see `read_of_parts`."""
+    return np.atleast_1d(read_of_parts(text, "targets"))
 
-    The file has one number per line, or is a ``.npy`` array.
+
+def read_of_parts(text: str, what: str) -> npt.NDArray[np.float64]:
+    """Return numbers, one for each part, from text such as ``2:1:1:1``, or from a file.
+
+    The text names the file, which has one line per part, with one or several numbers, or is a
+    ``.npy`` array. `what` names the numbers in messages. One number has shape (), several shape
+    (k,) or (k, c).
 
     Raises
     ------
@@ -106,13 +113,16 @@ def read_targets(text: str) -> npt.NDArray[np.float64]:
     path = Path(text)
     try:
         if not path.is_file():
-            return np.array([float(number) for number in text.split(":")])
+            numbers = [float(number) for number in text.split(":")]
+            return np.array(numbers if len(numbers) > 1 else numbers[0])
         if path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False), np.float64)
-        return np.array([float(line) for line in path.read_text().split()])
+        rows = [line.split() for line in path.read_text().splitlines() if line.strip()]
+        table = np.array(rows, np.float64)
+        return table[:, 0] if table.shape[1:] == (1,) else table
     except (ValueError, OSError) as error:
         is_name = bool(text) and not path.is_file() and ":" not in text
         kind = MissingFileError if is_name else OptionError
         raise kind(
-            f"targets is {text!r}, which is neither a file nor numbers such as 2:1:1:1: {error}"
+            f"{what} is {text!r}, which is neither a file nor numbers such as 2:1:1:1: {error}"
         ) from None

@@ -137,7 +137,7 @@ def evolve_uploaded(
         pace.end(new)
         if pace.effort.generations != 1:
             progress("evolve", round(STEPS * pace.share(generation + 1)), STEPS)
-    best = min(population, key=lambda member: member.refined.measures.quality(problem))
+    best = min(population, key=lambda member: member.refined.measures.quality_and_evenness(problem))
     return replace(best, seconds=all_seconds(spent)), generation
 
 

@@ -87,7 +87,8 @@ class CutSolver:
             return outcome
         from jetpy.refinement.packing import one_each
 
-        parts = one_each(graph.vertex_weights, problem.targets, problem.limits)
+        bounds = problem.limits, problem.lower_limits
+        parts = one_each(graph.vertex_weights, problem.targets, *bounds)
         return outcome.with_parts(graph, parts)
 
 

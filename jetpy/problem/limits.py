@@ -41,6 +41,21 @@ def limits_of(
     return np.asarray(np.minimum(limits, most, dtype=object), np.int64)
 
 
+def lower_limits_of(
+    total: int, shares: npt.NDArray[np.int64], lower_imbalance: float
+) -> npt.NDArray[np.int64]:
+    """Return ceil((1 - lower_imbalance) * share) for each part's exact share of the total weight.
+
+    `shares` (int64, shape (k,)) are relative to each other; the result has the same shape.
+
+    >>> lower_limits_of(10, np.array([1, 2, 1]), 0.1).tolist()
+    [3, 5, 3]
+    """
+    kept, parts = 2 - growth(lower_imbalance), int(shares.sum())
+    dividends = shares.astype(object) * (total * kept.numerator)
+    return np.asarray(-(-dividends // (parts * kept.denominator)), np.int64)
+
+
 def limit_of_pes(total: int, k: int, imbalance: float) -> int:
     """Return the weight limit of a PE: min(ceil((1 + imbalance) * total / k), 2**31 - 1)."""
     return min(math.ceil(growth(imbalance) * total / k), INT32_MAX)

@@ -39,6 +39,11 @@ class MultiConstraint:
     limits: npt.NDArray[np.int64]
 
     @property
+    def lower_limits(self) -> npt.NDArray[np.int64]:
+        """Minimum weight of each part, int64, shape (k, c)."""
+        return np.zeros_like(self.limits)
+
+    @property
     def totals(self) -> npt.NDArray[np.int64]:
         """Total of each weight over all vertices, int64, shape (c,)."""
         return np.asarray(self.weights.sum(axis=0, dtype=np.int64))

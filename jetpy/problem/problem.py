@@ -72,6 +72,8 @@ class Problem:
         Number of groups of k / groups consecutive parts. A vertex stays in its group.
     part_limits : int64, shape (k,), or None
         Maximum weight of each part; None: `limit` for all.
+    part_lower_limits : int64, shape (k,), or None
+        Minimum weight of each part, in units; None: no minimum. Only with `targets`.
     targets : int64, shape (k,), or None
         Relative ideal weights of the parts; None: all equal. With targets, there is one group.
     metric : Metric
@@ -90,6 +92,7 @@ class Problem:
     options: Options
     groups: int = 1
     part_limits: npt.NDArray[np.int64] | None = None
+    part_lower_limits: npt.NDArray[np.int64] | None = None
     targets: npt.NDArray[np.int64] | None = None
     metric: Metric = EDGE_CUT
     fill: bool = False
@@ -118,6 +121,18 @@ class Problem:
         return self.part_limits
 
     @cached_property
+    def lower_limits(self) -> npt.NDArray[np.int64]:
+        """Minimum weight of each part, in units, int64, shape (k,)."""
+        if self.part_lower_limits is None:
+            return np.zeros(self.k, np.int64)
+        return self.part_lower_limits
+
+    def excess_of(self, part_weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return by how much each part is outside its limits, int64, shape (k,), from 0 on."""
+        above, below = part_weights - self.limits, self.lower_limits - part_weights
+        return np.asarray(np.maximum(np.maximum(above, below), 0), np.int64)
+
+    @cached_property
     def shares(self) -> npt.NDArray[np.int64]:
         """Relative ideal weight of each part within its group, int64, shape (k,)."""
         return np.ones(self.k, np.int64) if self.targets is None else self.targets
@@ -134,6 +149,12 @@ class Problem:
         from jetpy.problem.targets import ideals
 
         return ideals(self.total, self.targets)
+
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """A number for each part, int64, shape (k,), equal for parts of equal ideals and limits."""
+        columns = np.stack([self.ideals, self.limits, self.lower_limits])
+        return np.unique(columns, axis=1, return_inverse=True)[1].reshape(self.k).astype(np.int64)
 
 
 def checked_imbalance(imbalance: Any, *, large: bool) -> float:
@@ -246,9 +267,14 @@ def in_units(problem: Problem, unit: int) -> Problem:
     Graphs whose weights differ by a factor then get the same parts, and the room below a limit is
     not smaller than the lightest vertex.
     """
-    part_limits = None if problem.part_limits is None else problem.part_limits // unit
-    limit, all_units = problem.limit // unit, problem.unit * unit
-    return replace(problem, limit=limit, part_limits=part_limits, unit=all_units)
+    upper, lower = problem.part_limits, problem.part_lower_limits
+    return replace(
+        problem,
+        limit=problem.limit // unit,
+        part_limits=None if upper is None else upper // unit,
+        part_lower_limits=None if lower is None else -(-lower // unit),
+        unit=problem.unit * unit,
+    )
 
 
 def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
@@ -265,16 +291,21 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
 
 
 def loosened(problem: Problem, n: int) -> Problem:
-    """Return the problem on a coarse level of n vertices, where limits are higher.
+    """Return the problem on a coarse level of n vertices, where limits are wider.
 
-    The increase is a fraction of an average vertex, because coarse vertices are too heavy to fill
+    They are wider by a fraction of an average vertex, because coarse vertices are too heavy to fill
     parts exactly. Repairing the balance on finer levels costs less than a strict limit on coarse
     levels.
     """
     average = problem.ideal_in_units * problem.k / n
     more = int(problem.options.refine.coarse_slack * average)
-    limits = None if problem.part_limits is None else problem.part_limits + more
-    return replace(problem, limit=problem.limit + more, part_limits=limits)
+    upper, lower = problem.part_limits, problem.part_lower_limits
+    return replace(
+        problem,
+        limit=problem.limit + more,
+        part_limits=None if upper is None else upper + more,
+        part_lower_limits=None if lower is None else (lower - more).clip(0),
+    )
 
 
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:

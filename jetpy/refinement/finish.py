@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import download
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.problem.problem import Problem
 from jetpy.refinement.filling import fill, internal_weights
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
-from jetpy.refinement.packing import fit
+from jetpy.refinement.packing import fit, pack
+from jetpy.refinement.raising import raise_to_lower_limits
 from jetpy.workloads.common.groups import NO_PART
 
 
@@ -38,13 +42,33 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
     parts = backend.to_host(refined.parts)
     internal = backend.to_host(internal_weights(backend, device, refined.parts))
     pinned = refinement.pinned
-    free = None if pinned is None else backend.to_host(pinned) == NO_PART
+    free = np.ones(graph.n, np.bool_) if pinned is None else backend.to_host(pinned) == NO_PART
     fitted = fit(graph, parts, internal, problem.limits, free)
+    if problem.part_lower_limits is not None:
+        fitted = _raised(graph, fitted, problem, free)
     if np.array_equal(fitted, parts):
         return refined
     again = refinement.refine(backend.from_host(fitted), finest=True)
     iterations = refined.iterations + again.iterations
     return replace(again, cut_before=refined.cut_before, iterations=iterations)
+
+
+def _raised(
+    graph: Graph, parts: IntArray, problem: Problem, free: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int32]:
+    """Return parts that keep the lower limits, too: raised ones, or if that fails, packed ones."""
+    raised = raise_to_lower_limits(graph, parts, problem, free)
+    weights, k = graph.vertex_weights, problem.k
+    if not problem.excess_of(np.bincount(raised, weights, k).astype(np.int64)).any():
+        return raised
+    packed = raised.copy()
+    held = np.bincount(raised[~free], weights[~free], k).astype(np.int64)
+    packed[free] = pack(weights[free], problem.limits - held, problem.lower_limits - held)
+
+    def excess(own: IntArray) -> int:
+        return int(problem.excess_of(np.bincount(own, weights, k).astype(np.int64)).sum())
+
+    return min(raised, packed, key=excess)
 
 
 def _fill(refinement: Refinement, refined: Refined) -> Refined:

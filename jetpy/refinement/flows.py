@@ -204,7 +204,7 @@ class Flows:
             wanted &= np.diff(edges.starts) <= max(MAX_EDGES // k, MIN_EDGES)
         chosen = np.flatnonzero(wanted)
         for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
-            rows = region_rows(edges, chosen[turn], sizes, weights, self.problem.limits)
+            rows = region_rows(edges, chosen[turn], sizes, weights, self.problem)
             pairs = Pairs(backend.from_host(rows.ravel()), tails, heads, order, hops, places)
             rows = self.improve_pairs(pairs, parts)
             first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
@@ -296,9 +296,12 @@ def region_rows(
     chosen: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int64],
     weights: npt.NDArray[np.int64],
-    limits: npt.NDArray[np.int64],
+    problem: Problem,
 ) -> npt.NDArray[np.int64]:
-    """Return the `Pair` rows of chosen pairs, given the parts' sizes, weights and limits."""
+    """Return the `Pair` rows of chosen pairs, given the parts' sizes and weights.
+
+    Both parts together keep their weight, so the lower limit of one is an upper limit of the other.
+    """
     pairs = edges.pairs[chosen]
     rows = np.zeros((len(chosen), Pair.COUNT), np.int64)
     rows[:, Pair.PARTS : Pair.PARTS + 2] = pairs
@@ -310,5 +313,9 @@ def region_rows(
     rows[:, Pair.MAX_EDGES] = both
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]
-    rows[:, Pair.LIMITS : Pair.LIMITS + 2] = limits[pairs]
+    limits = problem.limits[pairs]
+    if problem.part_lower_limits is not None:
+        in_both = weights[pairs].sum(axis=1, keepdims=True)
+        limits = np.minimum(limits, in_both - problem.lower_limits[pairs[:, ::-1]])
+    rows[:, Pair.LIMITS : Pair.LIMITS + 2] = limits
     return rows

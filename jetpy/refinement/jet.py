@@ -139,6 +139,7 @@ class Refinement:
             Control.GHOSTS: state.graph.n_owned,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.MAX_MOVED: state.graph.n // MAX_MOVED,
+            Control.HAS_LOWER_LIMITS: int(self.problem.part_lower_limits is not None),
             Control.ENDS_WITHOUT_GAIN: int(self.refiner.is_monotone),
         }.items():
             control[place] = value

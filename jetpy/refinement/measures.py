@@ -34,12 +34,20 @@ class Measures:
         return int(self.part_weights.max())
 
     def overload(self, problem: Problem) -> int:
-        """Return the largest part weight above its limit; negative if all parts weigh less."""
-        return int((self.part_weights - problem.limits).max())
+        """Return the largest weight of a part outside its limits; at most 0 if all keep them."""
+        above = int((self.part_weights - problem.limits).max())
+        if problem.part_lower_limits is None:
+            return above
+        return max(above, int((problem.lower_limits - self.part_weights).max()))
 
     def quality(self, problem: Problem) -> tuple[int, int]:
-        """Return a sort key, smaller for better partitions: weight above a limit, then the cut."""
+        """Return a sort key, smaller for better partitions: weight outside a limit, then cut."""
         return max(self.overload(problem), 0), self.cut
+
+    def quality_and_evenness(self, problem: Problem) -> tuple[int, int, float, int]:
+        """Return `quality`, then the largest weight over its limit, then minus the least weight."""
+        fullest = float((self.part_weights / problem.limits.clip(1)).max())
+        return *self.quality(problem), fullest, -int(self.part_weights.min())
 
 
 def upload_metric(backend: Backend, graph: DeviceGraph, metric: Metric, k: int) -> DeviceMetric:

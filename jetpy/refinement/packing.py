@@ -14,17 +14,38 @@ Weights = npt.NDArray[np.int64]
 Vertices = npt.NDArray[np.intp]
 
 
-def pack(weights: IntArray | Weights, limits: Weights) -> npt.NDArray[np.int32]:
+def pack(
+    weights: IntArray | Weights, limits: Weights, lower_limits: Weights | None = None
+) -> npt.NDArray[np.int32]:
     """Return parts (int32, shape (n,)): heaviest vertex first, each into the part with most room.
 
-    `limits` (int64, shape (k,)) are the maximum part weights. If they are equal, the part with most
-    room is the lightest part.
+    `limits` and `lower_limits` (int64, shape (k,)) are the maximum and minimum part weights. If the
+    limits are equal, the part with most room is the lightest part. If a part then weighs less than
+    its minimum, two other rules are tried: the part that lacks most of its minimum comes first, or
+    the part furthest below the middle of its limits.
 
     Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
     Mathematics 17 (1969), longest processing time first.
     """
+    parts = _greedily(weights, limits)
+    if lower_limits is None or not (lower_limits > 0).any():
+        return parts
+    lower = lower_limits.clip(0)
+    lacking = _greedily(weights, lower)
+    tries = [parts, lacking, _greedily(weights, (lower + limits) // 2)]
+    return min(tries, key=lambda own: _excess(weights, own, limits, lower))
+
+
+def _excess(weights: IntArray | Weights, parts: IntArray, limits: Weights, lower: Weights) -> float:
+    """Return the total weight of parts outside their limits."""
+    loads = np.bincount(parts, weights, len(limits))
+    return float((np.maximum(loads - limits, 0) + np.maximum(lower - loads, 0)).sum())
+
+
+def _greedily(weights: IntArray | Weights, rooms: Weights) -> npt.NDArray[np.int32]:
+    """Return parts: heaviest vertex first, each into the part with most of its room left."""
     parts = np.empty(len(weights), np.int32)
-    heap = [(-limit, p) for p, limit in enumerate(limits.tolist())]
+    heap = [(-room, p) for p, room in enumerate(rooms.tolist())]
     heapq.heapify(heap)
     for v in _heaviest_first(weights):
         excess, p = heap[0]
@@ -33,20 +54,24 @@ def pack(weights: IntArray | Weights, limits: Weights) -> npt.NDArray[np.int32]:
     return parts
 
 
-def one_each(weights: IntArray, shares: Weights, limits: Weights) -> npt.NDArray[np.int32]:
+def one_each(
+    weights: IntArray, shares: Weights, limits: Weights, lower_limits: Weights
+) -> npt.NDArray[np.int32]:
     """Return a separate part (int32, shape (n,)) for each vertex; n is at most k.
 
-    The heaviest vertex gets the part of the largest share. If that exceeds a limit (int64, shape
+    The heaviest vertex gets the part of the largest share. If that breaks a limit (int64, shape
     (k,)) and `pack` does not, return the packed parts, in which vertices may share a part.
     """
     parts = np.empty(len(weights), np.int32)
     heaviest_first = np.argsort(-weights.astype(np.int64), kind="stable")
     parts[heaviest_first] = np.argsort(-shares, kind="stable")[: len(weights)]
-    packed = pack(weights, limits)
-    loads = np.bincount(packed, weights, len(limits))
-    if (weights > limits[parts]).any() and (loads <= limits).all():
-        return packed
-    return parts
+    packed = pack(weights, limits, lower_limits)
+
+    def keeps(own: IntArray) -> bool:
+        loads = np.bincount(own, weights, len(limits))
+        return bool(((lower_limits <= loads) & (loads <= limits)).all())
+
+    return packed if keeps(packed) and not keeps(parts) else parts
 
 
 def fit(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from jetpy.engines.base import Count
@@ -49,7 +51,7 @@ class Rebalancing:
         self._evicted.sums.fill(0)
 
     def launch(self) -> None:
-        """Move vertices out of overweight parts.
+        """Move vertices out of overweight parts, or into underloaded parts.
 
         If too few active vertices may leave a part, a counter is set and no vertex moves. In weak
         rebalancing, each vertex goes to its best open part. In strong rebalancing, the vertices
@@ -77,16 +79,17 @@ class Rebalancing:
     def _rate(self) -> None:
         """Sort the vertices that may leave into buckets by loss."""
         state = self._state
-        state.backend.parallel_for(
-            state.rebalancing,
-            kernels.rate_losses,
-            graph=state.graph,
-            table=state.table,
-            plan=self.plan,
-            eviction=self._eviction,
-            evicted=self._evicted,
-            state=state,
-        )
+        rating = {
+            "graph": state.graph,
+            "table": state.table,
+            "plan": self.plan,
+            "eviction": self._eviction,
+            "state": state,
+        }
+        launch = partial(state.backend.parallel_for, state.rebalancing)
+        launch(kernels.rate_losses, evicted=self._evicted, **rating)
+        if state.problem.part_lower_limits is not None:
+            launch(kernels.rate_fillers, **rating)
         state.graph.halo.allreduce(self._eviction.histogram, stripes=self._eviction.stripes)
 
     def _evict(self) -> int | Count:

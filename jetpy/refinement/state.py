@@ -84,7 +84,7 @@ class RefinementState:
         dual = DualViews(*map(backend.dual_view, sizes))
         dual.control.host[[Control.CHANGE_STRIPES, Control.CHANGE_GAP]] = self._stripes, gap
         self.dual, self.iteration = dual, Iteration(dual.control.device, dual.counters.device)
-        parts, limits = (backend.empty(n) for _ in range(4)), backend.empty(k, np.int64)
+        parts, limits = (backend.empty(n) for _ in range(4)), backend.empty(2 * k, np.int64)
         self.partition = Partition(*parts, dual.part_weights.device, limits, k)
         self.vertices = Vertices(
             active=backend.full(max(n, 1), NO_VERTEX),
@@ -112,7 +112,8 @@ class RefinementState:
         self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
 
     def _set_limits(self) -> None:
-        self.partition.limits[:] = self.backend.from_host(self.problem.limits)
+        limits = np.concatenate([self.problem.limits, self.problem.lower_limits])
+        self.partition.limits[:] = self.backend.from_host(limits)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Start with a copy of `parts` (int32, shape (n,)).

@@ -53,8 +53,10 @@ class Partition:
         Ideal weight of each part: ceil(W / k), where W is the total vertex weight, or its share
         of W by the targets, rounded up. One column for each of several vertex weights.
     limits : int64, shape (k,) or (k, c)
-        Maximum weight of each part: floor((1 + imbalance option) * ideal); for a mapping
-        ceil((1 + imbalance option) * W / k).
+        Maximum weight of each part: floor((1 + imbalance option) * ideal), or by the option
+        max_weights; for a mapping ceil((1 + imbalance option) * W / k).
+    lower_limits : int64, shape (k,) or (k, c)
+        Minimum weight of each part, by the options lower_imbalance and min_weights; otherwise 0.
     preset : str
         Name of the preset; 'custom' for other options.
     options : Options
@@ -99,6 +101,7 @@ class Partition:
     cut: int
     ideals: npt.NDArray[np.int64]
     limits: npt.NDArray[np.int64]
+    lower_limits: npt.NDArray[np.int64]
     seed: int
     preset: str
     options: Options
@@ -150,8 +153,9 @@ class Partition:
 
     @property
     def feasible(self) -> bool:
-        """Whether no part exceeds its limit."""
-        return bool((self.part_weights <= self.limits).all())
+        """Whether no part exceeds its limit, and none is below its lower limit."""
+        weights = self.part_weights
+        return bool(((self.lower_limits <= weights) & (weights <= self.limits)).all())
 
     @cached_property
     def moved(self) -> npt.NDArray[np.int32]:

@@ -18,6 +18,8 @@ from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import communication_volume, edge_cut
+from jetpy.problem.options import Options
+from jetpy.problem.problem import Problem
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
@@ -28,7 +30,13 @@ def shrunk(
     graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray, seed: int
 ) -> np.ndarray:
     backend, nets = get_backend("cpu", 1), neighbourhoods(graph)
-    return shrink_volume(backend, nets, graph.vertex_weights, parts, limits, pinned, seed)
+    problem = problem_of(graph, limits, seed)
+    return shrink_volume(backend, nets, graph.vertex_weights, parts, problem, pinned)
+
+
+def problem_of(graph: Graph, limits: np.ndarray, seed: int) -> Problem:
+    total, own = graph.total_vertex_weight, Options()
+    return Problem(len(limits), 0.0, total, int(limits.max()), seed, own, part_limits=limits)
 
 
 def volume_by_nets(nets: Nets, parts: np.ndarray) -> int:
@@ -76,11 +84,10 @@ def test_volume_of_coarse_nets_equals_that_of_the_graph(
         nets = contract(nets, numbers, level)
         parts = rng.integers(0, k, level.n).astype(np.int32)
         assert volume_by_nets(nets, parts) == volume_of(graph, parts[coarse_of])
-        limits = np.full(k, graph.total_vertex_weight)
+        problem = problem_of(graph, np.full(k, graph.total_vertex_weight), seed)
         pinned = np.zeros(level.n, np.bool_)
-        found = shrink_volume(
-            get_backend("cpu", 1), nets, level.vertex_weights, parts, limits, pinned, seed
-        )
+        backend = get_backend("cpu", 1)
+        found = shrink_volume(backend, nets, level.vertex_weights, parts, problem, pinned)
         assert volume_of(graph, found[coarse_of]) <= volume_of(graph, parts[coarse_of])
 
 

@@ -177,7 +177,7 @@ def test_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     backend = get_backend("cpu", 1)
     graph = path(4)
-    root = Root(np.arange(4), 0, 2, np.ones(2, np.int64), np.full(2, 4))
+    root = Root(np.arange(4), 0, 2, np.ones(2, np.int64), np.full(2, 4), np.zeros(2, np.int64))
     tree = plant(backend, upload(backend, graph), np.zeros(4, np.int32), [root], count)
     nodes = tree.nodes.reshape(count, Node.COUNT)
     nodes[:, Node.PARTS] = rng.integers(0, 4, count)

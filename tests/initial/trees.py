@@ -16,7 +16,8 @@ from jetpy.workloads.initial.bisection import VERTEX_ROOM
 def one_node(backend: Backend, graph: Graph, parts: int, limit: int) -> tuple[Tree, Levels]:
     """Return a tree whose only node has all vertices, in the order of their ids."""
     device = upload(backend, graph)
-    root = Root(np.arange(graph.n), 0, parts, np.ones(parts, np.int64), np.full(parts, limit))
+    none, shares = np.zeros(parts, np.int64), np.ones(parts, np.int64)
+    root = Root(np.arange(graph.n), 0, parts, shares, np.full(parts, limit), none)
     tree = plant(backend, device, np.zeros(graph.n, np.int32), [root], 1)
     nnz = len(graph.indices)
     levels = Levels.with_room(backend, VERTEX_ROOM * graph.n, ENTRY_ROOM * nnz, 1)

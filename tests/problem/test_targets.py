@@ -122,9 +122,10 @@ def test_shares_are_proportional_to_targets(targets: list[float], total: int) ->
 def test_heaviest_vertex_gets_the_largest_part() -> None:
     weights = np.array([3, 9, 1], np.int32)
     shares = np.array([1, 5, 7, 2])
-    assert one_each(weights, shares, np.full(4, 9)).tolist() == [1, 2, 3]
-    assert one_each(weights, shares, np.array([0, 2, 13, 0])).tolist() == [2, 2, 1]
-    assert one_each(weights, shares, np.array([0, 2, 9, 0])).tolist() == [1, 2, 3]
+    none = np.zeros(4, np.int64)
+    assert one_each(weights, shares, np.full(4, 9), none).tolist() == [1, 2, 3]
+    assert one_each(weights, shares, np.array([0, 2, 13, 0]), none).tolist() == [2, 2, 1]
+    assert one_each(weights, shares, np.array([0, 2, 9, 0]), none).tolist() == [1, 2, 3]
     graph = from_edges(3, [(0, 1), (1, 2)], None, weights.tolist())
     result = jetpy.partition(graph, 4, targets=[1, 5, 7, 2], **ENGINE)
     assert result.parts.tolist() == [1, 2, 3]

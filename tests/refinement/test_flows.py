@@ -404,7 +404,7 @@ def test_hubs_with_edges_to_other_parts_are_in_no_region() -> None:
     flows, _ = flows_on(backend, graph, 7)
     edges = find_cut_edges(backend, upload(backend, graph), parts, 7)
     sizes = np.bincount(parts)
-    rows = region_rows(edges, np.arange(1), sizes, sizes, flows.problem.limits)
+    rows = region_rows(edges, np.arange(1), sizes, sizes, flows.problem)
     order, hops, places = (backend.full(graph.n, OUTSIDE) for _ in range(3))
     pairs = Pairs(rows.ravel(), edges.tails, edges.heads, order, hops, places)
     assert flows.improve_pairs(pairs, parts)[0, Pair.SIZE] == 10 // REGION_SHARE

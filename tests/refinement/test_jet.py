@@ -233,14 +233,19 @@ def test_overfill_limits_the_inflow_of_parts(backend: Backend, overfill: int) ->
     assert graph.edge_weights[graph.indptr[stayed]].max() == 5
 
 
+@pytest.mark.parametrize("has_lower_limits", [False, True])
 @pytest.mark.parametrize(("stripes", "outgoing_stripes"), [(1, 1), (3, 3), (1, 4)])
 def test_inflow_cap_equals_the_oracle(
-    backend: Backend, stripes: int, outgoing_stripes: int
+    backend: Backend, stripes: int, outgoing_stripes: int, has_lower_limits: bool
 ) -> None:
-    """A part admits the best gains that fit if all its moves happen, a full part none."""
+    """A part admits the best gains that fit if all its moves happen, a full part none.
+
+    With lower limits, a part allows as much to leave as keeps it near its own.
+    """
     random = np.random.default_rng(stripes)
     k, overfill = 40, 10
     limits, weights = random.integers(1, 1000, k), random.integers(1, 1200, k)
+    lower_limits = random.integers(0, 2, k) * random.integers(1, 1200, k)
     incoming = random.integers(0, 30, (stripes, k, BUCKETS)) * random.integers(0, 2, (k, BUCKETS))
     outgoing = random.integers(0, 100, (outgoing_stripes, k + APART))
     rooms = limits * (100 + overfill) // 100 - weights + outgoing[:, :k].sum(0)
@@ -251,14 +256,18 @@ def test_inflow_cap_equals_the_oracle(
         outgoing=backend.from_host(outgoing.ravel().astype(np.int32)),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
+        leaving=backend.full(k, ALL, np.int64),
         stripes=stripes,
         outgoing_stripes=outgoing_stripes,
         overfill=overfill,
     )
     control = np.zeros(len(Control), np.int64)
     control[Control.TASK] = Task.PROPAGATE
+    control[Control.HAS_LOWER_LIMITS] = has_lower_limits
     partition = SimpleNamespace(
-        limits=backend.from_host(limits), part_weights=backend.from_host(weights), k=k
+        limits=backend.from_host(np.concatenate([limits, lower_limits])),
+        part_weights=backend.from_host(weights),
+        k=k,
     )
     iteration = SimpleNamespace(control=backend.from_host(control))
     state = SimpleNamespace(partition=partition, iteration=iteration)
@@ -272,6 +281,12 @@ def test_inflow_cap_equals_the_oracle(
             lowest = np.flatnonzero(better > room)[-1]
             share = (room - better[lowest] + wanted[p, lowest]) * ALL // wanted[p, lowest]
         assert (lowest_ranks[p], shares[p]) == (lowest, share)
+    left = outgoing[:, :k].sum(0)
+    spare = weights - lower_limits * (100 - overfill) // 100
+    allowed = np.where(left > spare, spare.clip(0) * ALL // left.clip(1), ALL)
+    if not has_lower_limits:
+        allowed[:] = ALL
+    assert np.array_equal(backend.to_host(cap.leaving), np.where(lower_limits > 0, allowed, ALL))
     assert not np.any(backend.to_host(cap.incoming))
     assert not np.any(backend.to_host(cap.outgoing).reshape(outgoing_stripes, -1)[:, :k])
 

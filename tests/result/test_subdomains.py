@@ -31,6 +31,7 @@ def as_partition(graph: Graph, parts: Any, k: int) -> Partition:
         cut=0,
         ideals=shares,
         limits=shares,
+        lower_limits=0 * shares,
         seed=0,
         preset="default",
         options=jetpy.Options(),

@@ -40,7 +40,8 @@ class Control(IntEnum):
     CUT = 9
     BEST_CUT = 10
     BEST_OVERLOAD = 11
-    """Largest excess of a part of the best partition over its limit; negative if all are below."""
+    """Largest weight of a part of the best partition outside its limits; at most 0 if all are
+    within."""
     SINCE_BEST = 12
     """Iterations since the best partition."""
     WEAK_ITERATIONS = 13
@@ -99,6 +100,8 @@ class Control(IntEnum):
     changes the part weights at once."""
     CHANGE_GAP = 39
     """Number of counters from one of these stripes to the next."""
+    HAS_LOWER_LIMITS = 40
+    """Whether a part has a lower limit."""
 
 
 class Task(IntEnum):
@@ -113,6 +116,8 @@ class Task(IntEnum):
     """Move nothing, but store the weights of the best partition."""
     REPEAT = 5
     """Rebalance again by the same plan."""
+    FILL_UNDERLOADED = 6
+    """Move vertices into parts below their lower limits."""
 
 
 class Request(IntEnum):

@@ -106,8 +106,14 @@ class Partition:
     destinations: pk.View1D[pk.int32]  # of candidates and evicted vertices (`rebalance`); NO_PART
     best_parts: pk.View1D[pk.int32]  # parts of the best partition so far
     part_weights: pk.View1D[pk.int64]
-    limits: pk.View1D[pk.int64]  # largest part weights
+    limits: pk.View1D[pk.int64]  # largest part weights, then the smallest
     k: int
+
+
+@pk.function
+def lower_limit(p: int, partition: Partition) -> pk.int64:
+    """Return the smallest weight of a part."""
+    return partition.limits[partition.k + p]
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,7 @@ class Volume(Moves):
     """A partition, and the gains and the log of its moves."""
 
     parts: pk.View1D[pk.int32]
-    loads: pk.View1D[pk.int64]  # weights of the parts, then their limits
+    loads: pk.View1D[pk.int64]  # weights of the parts, then their upper, then their lower limits
     benefits: pk.View1D[pk.int32]  # by slot of the table
     leaves: pk.View1D[pk.int32]  # minus the weight of nets with another vertex in the same part
     stamps: pk.View1D[pk.int32]  # index of the move after which a vertex was last queued
@@ -121,7 +121,8 @@ def leave_of(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
 def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
     """Find the best target of a vertex, or `NO_PART`, and return the gain of the move.
 
-    Ties go to the lowest part. The last vertex of a part does not move.
+    Ties go to the lowest part. The last vertex of a part does not move, nor one without which it
+    would be below its lower limit.
     """
     own: int = state.parts[v]
     weight: pk.int64 = nets.weights[v]
@@ -141,7 +142,7 @@ def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
             if state.loads[p] + weight <= state.loads[table.k + p]:
                 best = p
                 most = benefit
-    if state.loads[own] == weight:
+    if state.loads[own] == weight or state.loads[own] - weight < state.loads[2 * table.k + own]:
         best = NO_PART
     state.targets[v] = best
     return state.leaves[v] + most

@@ -67,6 +67,7 @@ class Tree:
     places: pk.View1D[pk.int32]  # index of each vertex in its node
     shares: pk.View1D[pk.int64]  # exclusive prefix sums of the parts' target weights, relative
     rooms: pk.View1D[pk.int64]  # exclusive prefix sums of the parts' largest weights
+    floors: pk.View1D[pk.int64]  # exclusive prefix sums of the parts' smallest weights
     pinned: pk.View1D[pk.int32]  # the part that a vertex must be in, or -1
 
 
@@ -188,8 +189,12 @@ def extract(
     depth: int = halvings(parts)
     for side in range(2):
         slack: pk.int64 = tree.rooms[middle] - tree.rooms[own] - share
+        floor: pk.int64 = tree.floors[own + parts] - tree.floors[middle]
         if side == 1:
             slack = tree.rooms[own + parts] - tree.rooms[middle] - share
+            floor = tree.floors[middle] - tree.floors[own]
+        if floor > 0 and total - share - floor < slack:
+            slack = total - share - floor
         if slack < 0:
             slack = 0
         slack //= depth

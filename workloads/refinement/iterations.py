@@ -16,7 +16,13 @@ from jetpy.workloads.common.control_block import (
     Task,
     Tasks,
 )
-from jetpy.workloads.common.groups import INT32_MAX, Iteration, Partition, Progress
+from jetpy.workloads.common.groups import (
+    INT32_MAX,
+    Iteration,
+    Partition,
+    Progress,
+    lower_limit,
+)
 from jetpy.workloads.common.striped_counters import copy_of
 
 
@@ -28,11 +34,18 @@ def propagates(iteration: Iteration) -> bool:
 
 @pk.function
 def rebalances(iteration: Iteration) -> bool:
-    """Whether the iteration moves vertices out of overweight parts."""
+    """Whether the iteration moves vertices out of overweight parts or into underloaded ones."""
     return (
         iteration.control[Control.TASK] == Task.REBALANCE_WEAKLY
         or iteration.control[Control.TASK] == Task.REBALANCE_STRONGLY
+        or iteration.control[Control.TASK] == Task.FILL_UNDERLOADED
     )
+
+
+@pk.function
+def fills_underloaded(iteration: Iteration) -> bool:
+    """Whether the iteration moves vertices into parts below their lower limits."""
+    return iteration.control[Control.TASK] == Task.FILL_UNDERLOADED
 
 
 @pk.function
@@ -46,11 +59,23 @@ def largest_overload(partition: Partition) -> pk.int64:
 
 
 @pk.function
+def largest_underload(state: Progress) -> pk.int64:
+    """Return the largest lack of a part below its lower limit; 0 if all keep theirs."""
+    underload: pk.int64 = 0
+    if state.control[Control.HAS_LOWER_LIMITS] == 1:
+        for p in range(state.k):
+            if lower_limit(p, state) - state.part_weights[p] > underload:
+                underload = lower_limit(p, state) - state.part_weights[p]
+    return underload
+
+
+@pk.function
 def is_better(cut: pk.int64, overload: pk.int64, iteration: Iteration) -> bool:
     """Whether a partition is better than the best one so far.
 
     A balanced partition is better than an unbalanced one. Between balanced partitions the smaller
-    cut is better, between unbalanced ones the smaller overload.
+    cut is better, between unbalanced ones the smaller overload, which counts weight below a lower
+    limit, too.
     """
     if overload > 0:
         return overload < iteration.control[Control.BEST_OVERLOAD]
@@ -76,7 +101,10 @@ def is_clearly_better(cut: pk.int64, iteration: Iteration) -> bool:
 
 @pk.function
 def take_results(overload: pk.int64, iteration: Iteration):
-    """Update the cut, and find out whether the partition is the best so far."""
+    """Update the cut, and find out whether the partition is the best so far.
+
+    If underloaded parts found no vertices, none will come, and refinement ends.
+    """
     iteration.control[Control.IS_PENDING] = 0
     if iteration.control[Control.LAST_TASK] != Task.NOTHING:
         iteration.control[Control.IS_BEST] = 0
@@ -86,6 +114,8 @@ def take_results(overload: pk.int64, iteration: Iteration):
         changes += iteration.counters[copy_of(Counter.CUT_CHANGE, stripe)]
         moved += iteration.counters[copy_of(Counter.MOVED, stripe)]
     if moved == 0:
+        if iteration.control[Control.LAST_TASK] == Task.FILL_UNDERLOADED:
+            iteration.control[Control.SINCE_BEST] = 2 * iteration.control[Control.PATIENCE]
         return
     cut: pk.int64 = changes >> 1
     if iteration.counters[Counter.REBUILD] == 0:
@@ -100,9 +130,11 @@ def take_results(overload: pk.int64, iteration: Iteration):
 
 
 @pk.function
-def task_of(overload: pk.int64, iteration: Iteration) -> int:
+def task_of(overload: pk.int64, underload: pk.int64, iteration: Iteration) -> int:
     """Return the task of the next iteration."""
     if overload <= 0:
+        if underload > 0:
+            return Task.FILL_UNDERLOADED
         return Task.PROPAGATE
     if iteration.control[Control.WEAK_ITERATIONS] < iteration.control[Control.MAX_WEAK_ITERATIONS]:
         return Task.REBALANCE_WEAKLY
@@ -142,7 +174,7 @@ def count_iteration(task: int, iteration: Iteration):
         iteration.control[Control.WEAK_ITERATIONS] = 0
         if iteration.control[Control.ENDS_WITHOUT_GAIN] == 1:
             iteration.control[Control.SINCE_BEST] = iteration.control[Control.PATIENCE]
-    elif task == Task.REBALANCE_WEAKLY:
+    elif task != Task.REBALANCE_STRONGLY:
         iteration.control[Control.WEAK_ITERATIONS] += 1
 
 
@@ -187,13 +219,17 @@ def begin_iteration(i: int, tasks: int, state: Progress):
         state.control[Control.REQUEST] = Request.ROOM
         return
     overload: pk.int64 = largest_overload(state)
+    underload: pk.int64 = largest_underload(state)
+    outside: pk.int64 = overload
+    if underload > 0 and underload > overload:
+        outside = underload
     if state.control[Control.IS_PENDING] == 1:
-        take_results(overload, state)
-    if state.control[Control.SINCE_BEST] >= patience_with(overload, state):
+        take_results(outside, state)
+    if state.control[Control.SINCE_BEST] >= patience_with(outside, state):
         state.control[Control.REQUEST] = Request.END
         state.control[Control.NEXT_TASK] = Task.FINISH
         return
-    task: int = task_of(overload, state)
+    task: int = task_of(overload, underload, state)
     if task == Task.PROPAGATE and tasks == Tasks.REBALANCING:
         return
     if task != Task.PROPAGATE and tasks == Tasks.PROPAGATION:

@@ -18,6 +18,7 @@ from jetpy.workloads.common.groups import (
     Progress,
     Refinement,
     Weight,
+    lower_limit,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.long_rows import (
@@ -50,13 +51,14 @@ class Proposals:
 
 @dataclass(frozen=True, eq=False)
 class Inflow:
-    """The caps on the weight that enters each part."""
+    """The caps on the weight that enters each part, or leaves it below its lower limit."""
 
     ranks: pk.View1D[pk.int32]  # rank of each vertex by gain per weight; NO_RANK if it stays
     incoming: pk.View1D[Weight]  # weight by stripe, destination and rank
     outgoing: pk.View1D[Weight]  # weight by stripe and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that each part admits
     shares: pk.View1D[pk.int64]  # share of that rank that it admits
+    leaving: pk.View1D[pk.int64]  # share of the proposals to leave each part that it allows
     stripes: int  # of `incoming`
     outgoing_stripes: int
     overfill: int  # percentage by which a part may exceed its limit
@@ -232,14 +234,24 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     """Find the lowest rank that a part admits, and the admitted share of that rank.
 
     The part may exceed its limit by at most `overfill` percent if all proposed moves out of it
-    happen and the expected number of vertices of the lowest rank enters. Resets both sums to 0.
+    happen and the expected number of vertices of the lowest rank enters. Likewise, it may fall below
+    its lower limit by `overfill` percent if nothing enters. Resets both sums to 0.
     """
     if not propagates(state):
         return
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
+    outgoing: pk.int64 = 0
     for stripe in range(cap.outgoing_stripes):
-        room += cap.outgoing[stripe_index(stripe, p, state.k)]
+        outgoing += cap.outgoing[stripe_index(stripe, p, state.k)]
+    room += outgoing
+    if state.control[Control.HAS_LOWER_LIMITS] == 1:
+        least: pk.int64 = lower_limit(p, state) * (PERCENT - cap.overfill) // PERCENT
+        cap.leaving[p] = ALL
+        if least > 0 and state.part_weights[p] - outgoing < least:
+            cap.leaving[p] = 0
+            if state.part_weights[p] > least:
+                cap.leaving[p] = (state.part_weights[p] - least) * ALL // outgoing
     if room < 0:
         room = 0
     lowest: int = 0
@@ -283,5 +295,10 @@ def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: In
     if rank == cap.lowest_ranks[p]:
         seed: int = state.control[Control.ITERATION_SEED]
         if index_of_hash(mix(owned_global_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
+            return
+    if state.control[Control.HAS_LOWER_LIMITS] == 1:
+        other_seed: int = state.control[Control.ITERATION_SEED] + 1
+        h: pk.uint32 = mix(mix(owned_global_id(v, graph) ^ other_seed))
+        if index_of_hash(h, ALL) >= cap.leaving[state.parts[v]]:
             return
     accept(v, graph, state)

@@ -11,7 +11,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
-from jetpy.workloads.common.groups import Iteration, Partition, Progress
+from jetpy.workloads.common.groups import Iteration, Partition, Progress, lower_limit
 from jetpy.workloads.common.striped_counters import copy_of
 from jetpy.workloads.refinement.iterations import begin_task
 
@@ -248,6 +248,19 @@ def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, partition: Par
 
 
 @pk.function
+def plan_underloaded(p: int, plan: Plan, state: Progress):
+    """Write the entries of the plan for a part that may need weight: such parts are open.
+
+    `Row.EXCESS` is the weight that it needs, or minus its spare weight above the lower limit.
+    """
+    needed: pk.int64 = lower_limit(p, state) - state.part_weights[p]
+    plan.numbers[Row.HEAVIEST * state.k + p] = 0
+    plan.numbers[Row.EXCESS * state.k + p] = needed
+    if needed > 0:
+        plan.numbers[Row.HEAVIEST * state.k + p] = state.part_weights[p] - limit_of(p, plan, state)
+
+
+@pk.function
 def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Progress):
     """Write the entries of the plan for a part, and for its position if it is open."""
     first: int = p // plan.group_size * plan.group_size
@@ -349,4 +362,7 @@ def draw_up_plan(
         begin_task(task, state)
         state.control[Control.LAST_TASK] = task
     if i < state.k and task != Task.PROPAGATE:
-        plan_part(i, plan, blocks, groups, state)
+        if task == Task.FILL_UNDERLOADED:
+            plan_underloaded(i, plan, state)
+        else:
+            plan_part(i, plan, blocks, groups, state)

@@ -15,16 +15,18 @@ from jetpy.workloads.common.groups import (
     NO_PART,
     Connectivity,
     Graph,
+    Iteration,
     Partition,
     Progress,
     Refinement,
     Weight,
+    lower_limit,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
-from jetpy.workloads.refinement.iterations import rebalances
+from jetpy.workloads.refinement.iterations import fills_underloaded, rebalances
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
 from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row, is_open
@@ -107,6 +109,17 @@ def is_candidate(v: int, eviction: Eviction) -> bool:
 
 
 @pk.function
+def part_served(v: int, state: Progress) -> int:
+    """Return the part whose need a candidate serves: the underloaded part that it is for, or the
+    overweight part that it may leave."""
+    if not fills_underloaded(state):
+        return state.previous[v]
+    if state.destinations[v] < NO_PART:
+        return part_of_candidate(state.destinations[v])
+    return state.destinations[v]
+
+
+@pk.function
 def mean_connection(
     v: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
 ) -> int:
@@ -149,6 +162,19 @@ def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction,
 
 
 @pk.function
+def lose_to(
+    v: int, q: int, weight: int, graph: Graph, table: Connectivity, state: Refinement
+) -> pk.int64:
+    """Make a vertex a candidate for part q, to which it has this edge weight; return its loss."""
+    state.destinations[v] = candidate_for(q)
+    if rebalances_by_cut(state):
+        return state.internal[v] - weight
+    size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    loss: pk.int64 = connection_to(v, state.parts[v], state.internal[v], size, table, state)
+    return loss - connection_to(v, q, weight, size, table, state)
+
+
+@pk.function
 def lose_weakly(
     v: int, found: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
 ) -> pk.int64:
@@ -168,12 +194,7 @@ def lose_weakly(
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
         index: int = first + index_of_hash(mix(owned_global_id(v, graph) ^ seed), count)
         q = plan.numbers[Row.OPEN_PART * state.k + index]
-    state.destinations[v] = candidate_for(q)
-    if rebalances_by_cut(state):
-        return state.internal[v] - weight
-    size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
-    loss: pk.int64 = connection_to(v, p, state.internal[v], size, table, state)
-    return loss - connection_to(v, q, weight, size, table, state)
+    return lose_to(v, q, weight, graph, table, state)
 
 
 @pk.workunit
@@ -194,7 +215,7 @@ def rate_losses(
     chooses the destination. The loss is then in edge weight, whatever the metric (equation 4.10).
     Resets the destinations and sums of the last iteration.
     """
-    if not rebalances(state):
+    if not rebalances(state) or fills_underloaded(state):
         return
     v: int = state.active[i]
     if v < 0:
@@ -240,6 +261,59 @@ def rate_losses(
     tally(i, v, p, bucket, graph, eviction, state)
 
 
+@pk.function
+def filled_lock(iteration: Iteration) -> int:
+    """Return the lock of a vertex that has filled a part since the last propagation."""
+    lock: int = iteration.control[Control.LOCK]
+    return -1 - lock
+
+
+@pk.function
+def may_fill(v: int, q: int, graph: Graph, plan: Plan, state: Refinement) -> bool:
+    """Whether a vertex may leave its part for underloaded part q.
+
+    Its own part may fall below its lower limit, but then lacks at most half as much as q did, so
+    that the lack moves on to parts with spare weight. A vertex moves once between propagations.
+    """
+    lacks: pk.int64 = plan.numbers[Row.EXCESS * state.k + state.parts[v]] + graph.vertex_weights[v]
+    needed: pk.int64 = plan.numbers[Row.EXCESS * state.k + q]
+    return lacks <= needed // 2 and state.locks[v] != filled_lock(state)
+
+
+@pk.workunit
+def rate_fillers(
+    i: int, graph: Graph, table: Connectivity, plan: Plan, eviction: Eviction, state: Refinement
+):
+    """Sort the candidates for underloaded parts into loss buckets, and choose their destinations.
+
+    A vertex is a candidate if it is adjacent to an underloaded part that has room for it, and is in
+    no such part itself. Its destination is the one where its edges cost least. Resets the
+    destinations of the last iteration.
+    """
+    if not fills_underloaded(state):
+        return
+    v: int = state.active[i]
+    if v < 0:
+        return
+    begin_vertex(v, state)
+    state.destinations[v] = NO_PART
+    eviction.buckets[v] = NO_BUCKET
+    if graph.vertex_weights[v] == 0 or is_open(state.parts[v], plan, state):
+        return
+    found: int = NOT_ADJACENT
+    if state.targets[v] != NO_PART:
+        found = best_slot(v, Wanted.OPEN, graph, table, state, plan.numbers, plan.numbers)
+    if found < 0:
+        return
+    q: int = table.parts[found]
+    if not may_fill(v, q, graph, plan, state):
+        return
+    loss: pk.int64 = lose_to(v, q, table.weights[found], graph, table, state)
+    bucket: int = loss_bucket(loss, graph.vertex_weights[v], state.scale)
+    eviction.buckets[v] = bucket
+    tally(i, v, q, bucket, graph, eviction, state)
+
+
 @pk.workunit
 def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
     """Activate all vertices that may leave a part whose tie limit has been removed."""
@@ -279,7 +353,11 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Progress):
     for stripe in range(eviction.stripes):
         for bucket in range(BUCKETS):
             eviction.histogram[tally_index(stripe, p, bucket, state.k)] = 0
-    if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
+    if (
+        needed > 0
+        and not fills_underloaded(state)
+        and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT
+    ):
         plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
         state.counters[Counter.TOO_FEW] = 1
 
@@ -296,12 +374,11 @@ def list_candidates(
     """List the candidates up to the last bucket of their part."""
     v: int = state.active[i]
     if v >= 0:
-        if is_candidate(v, eviction) and (
-            eviction.buckets[v] <= eviction.last_buckets[state.parts[v]]
-        ):
-            if last_pass:
-                vertices[acc] = v
-            acc += 1
+        if is_candidate(v, eviction):
+            if eviction.buckets[v] <= eviction.last_buckets[part_served(v, state)]:
+                if last_pass:
+                    vertices[acc] = v
+                acc += 1
 
 
 @pk.workunit
@@ -325,7 +402,7 @@ def tally_digits(
         return
     if not is_candidate(v, eviction):
         return
-    p: int = state.parts[v]
+    p: int = part_served(v, state)
     v_id: pk.int64 = owned_global_id(v, graph)
     v_id = v_id >> shift
     if eviction.buckets[v] == eviction.last_buckets[p] and (
@@ -395,9 +472,9 @@ def is_evicted(
     before: pk.int64 = 0
     for u in range(v - (owned_global_id(v, graph) & (1 << shift) - 1), v):
         if (
-            state.previous[u] == p
+            state.destinations[u] != NO_PART
             and eviction.buckets[u] == last
-            and state.destinations[u] != NO_PART
+            and part_served(u, state) == p
         ):
             before += graph.vertex_weights[u]
     return before < eviction.needed[p]
@@ -424,13 +501,17 @@ def evict(
     v: int = vertices[i]
     if v < 0:
         return
-    p: int = state.parts[v]
-    if not is_candidate(v, eviction) or eviction.last_buckets[p] == NO_BUCKET:
+    if not is_candidate(v, eviction):
+        return
+    p: int = part_served(v, state)
+    if eviction.last_buckets[p] == NO_BUCKET:
         return
     if not is_evicted(v, p, shift, graph, eviction, state):
         return
     state.destinations[v] = part_of_candidate(state.destinations[v])
-    if state.control[Control.TASK] == Task.REBALANCE_WEAKLY:
+    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
+        if fills_underloaded(state):
+            state.locks[v] = filled_lock(state)
         move(v, state.destinations[v], graph, state)
     else:
         group: int = p // plan.group_size

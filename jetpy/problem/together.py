@@ -1,0 +1,149 @@
+"""Groups of vertices that must share a part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import OptionError
+from jetpy.graph.csr import IntArray
+from jetpy.graph.dlpack import on_host
+from jetpy.problem.fixed import NO_PART, FixedVertices
+
+NO_GROUP = -1
+MAX_NAMED = 4
+"""Maximum number of groups that a message names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of vertices, each contracted to a coarse vertex; other vertices are alone.
+
+    Attributes
+    ----------
+    names : int, shape (n,)
+        Group of each vertex as the caller numbers it, -1 for none.
+    coarse_of : int32, shape (n,)
+        Coarse vertex of each vertex, in the order of their first vertices.
+    firsts : int, shape (coarse_n,)
+        First vertex of each coarse vertex.
+    """
+
+    names: npt.NDArray[Any]
+    coarse_of: IntArray
+    firsts: npt.NDArray[np.intp]
+
+    @property
+    def n(self) -> int:
+        """Number of coarse vertices."""
+        return len(self.firsts)
+
+    def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the sums over coarse vertices of values, shape (n,) or (n, c), int64."""
+        found = np.zeros((self.n, *values.shape[1:]), np.int64)
+        np.add.at(found, self.coarse_of, values)
+        return found
+
+    def common_parts(self, parts: IntArray, weights: IntArray) -> npt.NDArray[np.int32]:
+        """Return the part that has most of each coarse vertex's weight, int32, shape (coarse_n,).
+
+        `parts` and `weights` have shape (n,); part -1 counts for none. Ties go to the lowest part.
+        """
+        found = np.full(self.n, NO_PART, np.int32)
+        placed = np.flatnonzero(parts != NO_PART)
+        keys = self.coarse_of[placed].astype(np.int64) << 32 | parts[placed]
+        pairs, which = np.unique(keys, return_inverse=True)
+        held = np.zeros(len(pairs), np.int64)
+        np.add.at(held, which, weights[placed])
+        order = np.lexsort((-pairs, held))  # the last entry of each coarse vertex counts
+        found[pairs[order] >> 32] = pairs[order] & 0xFFFFFFFF
+        return found
+
+    def named(self, coarse: npt.NDArray[np.intp]) -> str:
+        """Return text that names the groups of coarse vertices."""
+        listed = [str(self.names[self.firsts[v]]) for v in coarse[:MAX_NAMED].tolist()]
+        more = ", …" if len(coarse) > MAX_NAMED else ""
+        return f"group{'s' if len(coarse) > 1 else ''} {', '.join(listed)}{more}"
+
+    def of_places(self, places: FixedVertices, weights: IntArray) -> FixedVertices:
+        """Return the fixed and home parts of coarse vertices.
+
+        The home of a group is the home of most of its weight.
+
+        Raises
+        ------
+        OptionError
+            If members of a group are fixed in different parts.
+        """
+        fixed = self.common_parts(places.fixed, weights)
+        apart = (places.fixed != NO_PART) & (places.fixed != fixed[self.coarse_of])
+        if apart.any():
+            v = int(apart.argmax())
+            raise OptionError(
+                f"group {self.names[v]} of together has vertices fixed in parts "
+                f"{fixed[self.coarse_of[v]]} and {places.fixed[v]}; fix all in one part"
+            )
+        home = None if places.home is None else self.common_parts(places.home, weights)
+        return FixedVertices(fixed, home, places.migration)
+
+    def check_weights(
+        self, weights: npt.NDArray[Any], limits: npt.NDArray[np.int64], places: FixedVertices | None
+    ) -> None:
+        """Refuse groups that weigh more than every part may; fixed groups may.
+
+        `weights` have shape (n,) or (n, c), `limits` (k,) or (k, c).
+
+        Raises
+        ------
+        OptionError
+            If there is such a group.
+        """
+        sums, most = self.sums(weights), limits.max(axis=0)
+        heavy = sums > most
+        if heavy.ndim == 2:
+            heavy = heavy.any(axis=1)
+        heavy &= np.bincount(self.coarse_of, minlength=self.n) > 1
+        if places is not None:
+            heavy[self.coarse_of[places.fixed != NO_PART]] = False
+        found = np.flatnonzero(heavy)
+        if len(found):
+            raise OptionError(
+                f"{self.named(found)} of together weigh{'s' if len(found) == 1 else ''} more than "
+                f"a part may: {sums[found[0]]} instead of {most}; raise the limits of the parts, "
+                "or split the group"
+            )
+
+
+def check_together(together: npt.ArrayLike | None, n: int) -> Groups | None:
+    """Return the groups of n vertices; None if no group has two vertices.
+
+    Raises
+    ------
+    OptionError
+        If `together` is not n integers from -1 on.
+    """
+    if together is None:
+        return None
+    names = on_host(together)
+    if names.shape != (n,):
+        raise OptionError(
+            f"together has shape {names.shape}; it must have one group for each of {n} vertices "
+            "(-1 for none)"
+        )
+    if n and names.dtype.kind not in "iu":
+        raise OptionError(f"together must contain integers, not {names.dtype}")
+    if (names < NO_GROUP).any():
+        v = int((names < NO_GROUP).argmax())
+        raise OptionError(
+            f"together has group {names[v]} for vertex {v}; groups must be integers from 0 on, or "
+            "-1 for none"
+        )
+    firsts, numbers = np.unique(names, return_index=True, return_inverse=True)[1:]
+    own = np.where(names == NO_GROUP, np.arange(n), firsts[numbers])
+    found, coarse_of = np.unique(own, return_inverse=True)
+    if len(found) == n:
+        return None
+    return Groups(names, coarse_of.astype(np.int32), found)
