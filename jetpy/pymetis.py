@@ -111,8 +111,8 @@ MIN_THREADS_WORK = 100_000
 Below this size, waking threads takes longer than they save. `bench/NOTES.md` describes the
 measurement.
 """
-OWN = "part_graph", "part_mesh", "nested_dissection", "zero_copy_dtype"
-"""Functions that call jetpy, or describe it."""
+OWN = "part_graph", "part_mesh", "nested_dissection"
+"""Functions that call jetpy."""
 
 
 def install() -> None:

@@ -540,7 +540,7 @@ def test_install_serves_imports_before_and_after(in_place: None) -> None:
     assert importlib.import_module("pymetis") is pymetis
     assert nested_dissection is pymetis.nested_dissection
     assert (_internal, version_tuple) == (original._internal, pymetis.version_tuple)
-    for name in ("part_graph", "part_mesh", "nested_dissection", "zero_copy_dtype"):
+    for name in ("part_graph", "part_mesh", "nested_dissection"):
         assert getattr(original, name) is getattr(pymetis, name)
     for name in ("Options", "CSRAdjacency", "GraphPartition", "verify_nd", "version", "__path__"):
         assert getattr(pymetis, name) is getattr(original, name)

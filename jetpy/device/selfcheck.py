@@ -27,7 +27,7 @@ SIZES = (1, 33, 2049, 1_000_003)
 BUCKETS = 7
 REPETITIONS = 3
 PATIENCE = 900
-"""Seconds after which a self-check counts as hung; compiling its kernels may take a minute."""
+"""Seconds after which a self-check counts as hung; compiling its kernels may take minutes."""
 
 
 @dataclass(frozen=True)
