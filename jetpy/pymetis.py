@@ -575,11 +575,12 @@ def _targets(tpwgts: Targets, nparts: int) -> Targets:
             f"tpwgts has length {len(tpwgts)}, which mismatches the {nparts} parts; give one "
             "number for each part"
         )
-    for p, weight in enumerate(tpwgts):
-        if weight < 0:
-            raise OptionError(
-                f"tpwgts[{p}] is {weight}; METIS needs non-negative numbers, jetpy positive ones"
-            )
+    values = np.asarray(tpwgts)
+    if values.shape == (nparts,) and values.dtype.kind in "if" and values.min() < 0:
+        p = int(values.argmin())
+        raise OptionError(
+            f"tpwgts[{p}] is {values[p]}; METIS needs non-negative numbers, jetpy positive ones"
+        )
     return tpwgts
 
 

@@ -284,6 +284,8 @@ EDGE = [[1], [0]]
         ({"adjacency": EDGE, "eweights": [1, 0.5]}, GraphError, "not a whole number"),
         ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "^tpwgts has length 1, .*mismatches"),
         ({"adjacency": EDGE, "tpwgts": [1.0, -1.0]}, OptionError, r"^tpwgts\[1\] is -1.0; "),
+        ({"adjacency": EDGE, "tpwgts": ["a", "b"]}, OptionError, "targets must be numbers"),
+        ({"adjacency": EDGE, "tpwgts": [[1], [2]]}, OptionError, "targets has shape"),
         ({"adjacency": EDGE, "tpwgts": [1.0, 0.0]}, OptionError, "the target of part 1 is 0"),
         ({"adjacency": EDGE, "options": {"numbering": 1}}, OptionError, "numbering is 1"),
         ({"adjacency": EDGE, "options": {"ufactor": -5}}, OptionError, "imbalance is -0.005"),
