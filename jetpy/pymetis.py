@@ -50,6 +50,7 @@ from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.meshes.dual import sharing_graph
+from jetpy.problem.targets import checked_targets
 
 Integers = Sequence[int] | npt.NDArray[Any]
 Ids = npt.NDArray[np.int64]
@@ -226,7 +227,7 @@ def part_graph(
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous:
         arguments["connected"] = True
-    arguments |= _balance(graph, _targets(tpwgts, nparts), arguments["imbalance"])
+    arguments |= _balance(graph, nparts, _targets(tpwgts, nparts), arguments["imbalance"])
     result = jetpy.partition(graph, nparts, threads=_threads(graph), **arguments)
     return GraphPartition(_reduced(result), _sequence_type(nparts == 1)(result.parts.tolist()))
 
@@ -298,7 +299,7 @@ def part_mesh(
     else:
         graph = sharing_graph(incidence.T)
     arguments = _arguments(settings, settings.ptype == int(PType.RB))
-    arguments |= _balance(graph, targets, arguments["imbalance"])
+    arguments |= _balance(graph, n_parts, targets, arguments["imbalance"])
     result = jetpy.partition(graph, n_parts, threads=_threads(graph), **arguments)
     rows = incidence.T.tocsr() if is_dual else incidence
     weights = np.ones(n_parts) if targets is None else np.asarray(targets, np.float64)
@@ -584,11 +585,12 @@ def _targets(tpwgts: Targets, nparts: int) -> Targets:
     return tpwgts
 
 
-def _balance(graph: Graph, targets: Targets, imbalance: float) -> dict[str, Any]:
+def _balance(graph: Graph, k: int, targets: Targets, imbalance: float) -> dict[str, Any]:
     """Return targets with the minimum weights that METIS keeps: ideal / (1 + imbalance)."""
-    if targets is None:
+    shares = checked_targets(targets, k)
+    if shares is None:
         return {}
-    ideals = graph.total_vertex_weight * np.asarray(targets, np.float64) / np.sum(targets)
+    ideals = graph.total_vertex_weight * (shares / shares.sum())
     return {"targets": targets, "min_weights": (ideals / (1 + imbalance)).astype(np.int64)}
 
 
