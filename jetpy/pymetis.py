@@ -50,6 +50,7 @@ from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.meshes.dual import sharing_graph
+from jetpy.problem.targets import checked_targets
 
 Integers = Sequence[int] | npt.NDArray[Any]
 Ids = npt.NDArray[np.int64]
@@ -170,7 +171,8 @@ def part_graph(
     eweights : positive integers, shape (2 m,), optional
         In the order of the neighbours.
     tpwgts : positive numbers, shape (nparts,), optional
-        Relative ideal weights of the parts: `targets` of `jetpy.partition`.
+        Relative ideal weights of the parts: `targets` of `jetpy.partition`. As in METIS, no part
+        is then lighter than its ideal weight divided by (1 + imbalance), if that is possible.
     recursive : bool, optional
         Only selects the default imbalance: 0.001 if true, otherwise 0.03, as in METIS. By default
         true if there are at most 8 parts.
@@ -225,8 +227,8 @@ def part_graph(
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous:
         arguments["connected"] = True
-    arguments |= {"targets": _targets(tpwgts, nparts), "threads": _threads(graph)}
-    result = jetpy.partition(graph, nparts, **arguments)
+    arguments |= _balance(graph, nparts, _targets(tpwgts, nparts), arguments["imbalance"])
+    result = jetpy.partition(graph, nparts, threads=_threads(graph), **arguments)
     return GraphPartition(_reduced(result), _sequence_type(nparts == 1)(result.parts.tolist()))
 
 
@@ -249,7 +251,7 @@ def part_mesh(
     options : Options, optional
         As for `part_graph`. The default imbalance is 0.03, or 0.001 if `ptype` is ``PType.RB``.
     tpwgts : positive numbers, shape (n_parts,), optional
-        Relative ideal weights of the parts.
+        Relative ideal weights of the parts, as for `part_graph`.
     gtype : GType, optional
         With ``GType.NODAL``, the default, partition the nodes: nodes of the same element are
         neighbours. With ``GType.DUAL``, partition the elements.
@@ -297,8 +299,8 @@ def part_mesh(
     else:
         graph = sharing_graph(incidence.T)
     arguments = _arguments(settings, settings.ptype == int(PType.RB))
-    arguments |= {"targets": targets, "threads": _threads(graph)}
-    result = jetpy.partition(graph, n_parts, **arguments)
+    arguments |= _balance(graph, n_parts, targets, arguments["imbalance"])
+    result = jetpy.partition(graph, n_parts, threads=_threads(graph), **arguments)
     rows = incidence.T.tocsr() if is_dual else incidence
     weights = np.ones(n_parts) if targets is None else np.asarray(targets, np.float64)
     others = _induced_parts(rows, result.parts, rows.shape[0] * weights / weights.sum())
@@ -581,6 +583,15 @@ def _targets(tpwgts: Targets, nparts: int) -> Targets:
             f"tpwgts[{p}] is {values[p]}; METIS needs non-negative numbers, jetpy positive ones"
         )
     return tpwgts
+
+
+def _balance(graph: Graph, k: int, targets: Targets, imbalance: float) -> dict[str, Any]:
+    """Return targets with the minimum weights that METIS keeps: ideal / (1 + imbalance)."""
+    shares = checked_targets(targets, k)
+    if shares is None:
+        return {}
+    ideals = graph.total_vertex_weight * (shares / shares.sum())
+    return {"targets": targets, "min_weights": (ideals / (1 + imbalance)).astype(np.int64)}
 
 
 def _threads(graph: Graph) -> int | None:

@@ -59,6 +59,12 @@ def rows(graph: Graph) -> list[list[int]]:
 
 # on jetpy
 
+SHARED = {
+    "imbalance": 0.001,
+    "targets": [5, 3, 2],
+    "min_weights": [GRAPH.total_vertex_weight * share // 10_010 for share in (5000, 3000, 2000)],
+}
+
 
 @pytest.mark.parametrize(
     ("nparts", "asked", "stands_for"),
@@ -72,8 +78,8 @@ def rows(graph: Graph) -> list[list[int]]:
         (4, {"options": {"seed": 5}}, {"imbalance": 0.001, "seed": 5}),
         (4, {"options": {"seed": -2}}, {"imbalance": 0.001, "seed": 2**31 - 2}),
         (4, {"options": {"ncuts": 3}}, {"imbalance": 0.001, "generations": 3}),
-        (3, {"tpwgts": [0.5, 0.3, 0.2]}, {"imbalance": 0.001, "targets": [0.5, 0.3, 0.2]}),
-        (3, {"tpwgts": np.array([5, 3, 2])}, {"imbalance": 0.001, "targets": [5, 3, 2]}),
+        (3, {"tpwgts": np.array([0.5, 0.3, 0.2])}, SHARED),
+        (3, {"tpwgts": [5, 3, 2]}, SHARED),
         (3, {"tpwgts": []}, {"imbalance": 0.001}),
     ],
 )
@@ -373,7 +379,7 @@ def test_mesh_parts_equal_those_of_jetpy() -> None:
         2, triangles, options, [0.6, 0.4], gtype=pymetis.GType.DUAL, ncommon=2
     )
     expected = jetpy.partition(
-        dual, 2, targets=[0.6, 0.4], imbalance=0.5, large_imbalance=True, seed=3
+        dual, 2, targets=[3, 2], min_weights=[2, 1], imbalance=0.5, large_imbalance=True, seed=3
     )
     assert list(found.element_part) == expected.parts.tolist()
     nodal = jetpy.node_graph(np.array(triangles), "triangle")
@@ -424,6 +430,20 @@ def test_bad_meshes_are_refused(
 ) -> None:
     with pytest.raises(kind, match=message):
         pymetis.part_mesh(**{"n_parts": 2, "connectivity": TRIANGLES, **arguments})
+
+
+def test_targets_hold_on_both_sides() -> None:
+    targets = np.array([0.1, 0.2, 0.3, 0.4])
+    lattice = grid(70, 50)
+    _, parts = pymetis.part_graph(4, csr(lattice), tpwgts=targets, recursive=False)
+    squares = [[v, v + 1, v + 51, v + 52] for v in range(70 * 51) if v % 51 < 50]
+    dual = pymetis.part_mesh(4, squares, tpwgts=targets, gtype=pymetis.GType.DUAL).element_part
+    for found in (parts, dual):
+        sizes = np.bincount(found)
+        assert (sizes >= np.floor(targets * 3500 / 1.03)).all()
+        assert (sizes <= np.ceil(targets * 3500) * 1.03).all()
+    _, few = pymetis.part_graph(3, rows(path(4)), tpwgts=[0.3, 0.3, 0.4])
+    assert np.bincount(few).sum() == 4
 
 
 # orderings
