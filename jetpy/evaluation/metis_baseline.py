@@ -83,7 +83,7 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Baseline:
     """
     import pymetis
 
-    thousandths = math.floor(1000 * (limit * k / graph.total_vertex_weight - 1) + 1e-9)
+    thousandths = math.floor(1000 * (limit * k / max(graph.total_vertex_weight, 1) - 1) + 1e-9)
     options = pymetis.Options(seed=seed + 1, ufactor=min(max(1, thousandths), MAX_THOUSANDTHS))
     indptr, indices, edge_weights, vertex_weights = (
         array.astype(np.int64)

@@ -60,9 +60,9 @@ class Graph:
     indices : int32, shape (2 m,)
         Neighbours, 0-based.
     edge_weights : int32, shape (2 m,)
-        Positive weight of each directed edge; their sum is at most 2**46.
+        Weight of each directed edge, from 0 on; their sum is at most 2**46.
     vertex_weights : int32, shape (n,)
-        Positive weight of each vertex; their sum is at most 2**46.
+        Weight of each vertex, from 0 on; their sum is at most 2**46.
     names : tuple or None
         Names of the vertices, indexed by vertex id.
     locate : function without arguments, or None

@@ -25,7 +25,7 @@ from jetpy.graph.build import graph_from_csr, graph_from_pairs
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.raw import Rules
 from jetpy.graph.scaling import LOGGER, weights_of
-from jetpy.graph.validate import EDGE_WEIGHTS, check_order
+from jetpy.graph.validate import EDGE_WEIGHTS, check_order, keys_of
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import WordError, first_line, format_rows
@@ -81,14 +81,14 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     )
     listed = sp.coo_array((weights, (u, v)), shape=(n, n)).tocsr()  # adds duplicates
     reverse = listed.T.tocsr()
-    missing = reverse - reverse.multiply(listed.astype(bool))
-    if listed.nnz < len(u):  # duplicates: to be refused, or merged
-        more = missing.tocoo()
-        u, v = np.concatenate((u, more.row)), np.concatenate((v, more.col))
-        weights = np.concatenate((weights, more.data))
+    if listed.nnz < len(u) or not weights.all():  # duplicates, or entries that sums would drop
+        missing = ~np.isin(keys_of(reverse), keys_of(listed), assume_unique=True)
+        more = reverse.tocoo()
+        u, v = np.concatenate((u, more.row[missing])), np.concatenate((v, more.col[missing]))
+        weights = np.concatenate((weights, more.data[missing]))
         return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
-    matrix = listed + missing
-    del weights, listed, reverse, missing
+    matrix = listed + (reverse - reverse.multiply(listed.astype(bool)))
+    del weights, listed, reverse
     return graph_from_csr(
         matrix.indptr, matrix.indices, matrix.data, rules=rules, name=name, naming=naming
     )

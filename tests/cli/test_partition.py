@@ -258,7 +258,7 @@ def test_fractional_matrix_needs_pattern_or_scale(run: Run) -> None:
     assert json.loads(scaled.stdout)["m"] == 3
     repair, scale = scaled.stderr.splitlines()[-2:]
     assert repair == "jetpy repairs the graph: 1 self-loop dropped"
-    assert scale.startswith("jetpy multiplies the edge weights by 2 and rounds them")
+    assert scale.startswith("jetpy multiplies the edge weights by 2; it reports")
     quiet = run("partition", "a.mtx", "-k", 2, "--quiet", *options, *ENGINE)
     assert quiet.stderr.splitlines() == [scale]
 

@@ -184,12 +184,11 @@ LEFT_TO_THE_HOST: dict[str, tuple[Any, ...]] = {
     "fractions above 1": (P, np.array([1.5, 1.5, 1, 1]), None),
     "minus one": (P, np.array([-1.0, -1.0, 1, 1]), None),
     "not a number": (P, np.array([np.nan, np.nan, 1, 1]), None),
-    "zero": (P, np.array([0, 0, 1, 1]), None),
     "words": (P, ["a", "b", "c", "d"], None),
     "complex": (P, np.ones(4, complex), None),
     "too few weights": (P, np.array([1, 1, 1]), None),
     "a table of weights": (P, np.ones((2, 2)), None),
-    "vertex weight zero": (P, None, np.array([1, 0, 1])),
+    "vertex weight minus one": (P, None, np.array([1, -1, 1])),
     "too few vertex weights": (P, None, np.array([1, 1])),
     "too heavy together": (P, None, np.array([2**30, 2**30, 1])),
 }

@@ -61,7 +61,7 @@ class Volume(Moves):
     """A partition, and the gains and the log of its moves."""
 
     parts: pk.View1D[pk.int32]
-    loads: pk.View1D[pk.int64]  # weights of the parts, then their limits
+    loads: pk.View1D[pk.int64]  # weights of the parts, their limits, and numbers of vertices
     benefits: pk.View1D[pk.int32]  # by slot of the table
     leaves: pk.View1D[pk.int32]  # minus the weight of nets with another vertex in the same part
     stamps: pk.View1D[pk.int32]  # index of the move after which a vertex was last queued
@@ -141,7 +141,7 @@ def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
             if state.loads[p] + weight <= state.loads[table.k + p]:
                 best = p
                 most = benefit
-    if state.loads[own] == weight:
+    if state.loads[2 * table.k + own] == 1:
         best = NO_PART
     state.targets[v] = best
     return state.leaves[v] + most
@@ -195,6 +195,8 @@ def move(v: int, nets: Nets, table: Connectivity, state: Volume):
     end: int = nets.indptr[v + 1]
     state.loads[p] -= nets.weights[v]
     state.loads[q] += nets.weights[v]
+    state.loads[2 * table.k + p] -= 1
+    state.loads[2 * table.k + q] += 1
     state.parts[v] = q
     state.targets[v] = p
     for i in range(begin, end):
