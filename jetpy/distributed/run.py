@@ -20,7 +20,7 @@ from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.outcome import Solution, stage_seconds, trivial_partition
 from jetpy.problem.options import Effort
-from jetpy.problem.problem import EDGE_CUT, Problem, in_units
+from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.jet import Refined
@@ -54,14 +54,14 @@ def partition_piece(
     if trivial is not None:
         own = trivial.parts[piece.blocks.first : piece.blocks.end]
         return measure_piece(backend, piece, problem, own)
-    own, problem, unit = _in_units(backend, piece, problem)
-    finest = _finest(backend, own, problem, small)
+    reduced, problem, unit = _in_units(backend, piece, problem)
+    finest = _finest(backend, reduced, problem, small)
     if problem.options.generations > 1:
         assert isinstance(finest, GatheredLevel)
         solution = _evolve(finest, problem, progress)
     else:
         solution = solve_level(finest, [problem], progress)
-    return _found(backend, own, unit, solution)
+    return _found(backend, reduced, unit, solution)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
@@ -86,6 +86,8 @@ def refine_piece(
     own = _checked_parts(piece, parts, problem.k)
     if problem.k == 1 or piece.global_n == 0:
         return measure_piece(backend, piece, problem, own)
+    sizes = count_vertices(backend, piece, backend.from_host(own), problem.k)
+    problem = as_even_as(problem, backend.to_host(sizes))
     reduced, problem, unit = _in_units(backend, piece, problem)
     finest = _finest(backend, reduced, problem, small)
     start = finest.taken(backend.from_host(own))

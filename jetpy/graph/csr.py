@@ -150,5 +150,15 @@ def named_arrays(graph: Graph) -> dict[str, IntArray]:
     return {name: getattr(graph, name) for name in ARRAYS}
 
 
+def without_free_edges(graph: Graph) -> Graph:
+    """Return the graph without edges of weight 0, with which METIS may crash."""
+    kept = graph.edge_weights > 0
+    if kept.all():
+        return graph
+    places = np.concatenate([[0], np.cumsum(kept)]).astype(graph.indptr.dtype)
+    rows = places[graph.indptr], graph.indices[kept], graph.edge_weights[kept]
+    return Graph(*rows, graph.vertex_weights)
+
+
 def _known(coordinates: Coordinates) -> Coordinates:
     return coordinates

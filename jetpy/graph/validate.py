@@ -364,7 +364,7 @@ def with_data(matrix: Matrix, data: Any) -> Matrix:
 def keys_of(matrix: Matrix) -> npt.NDArray[np.int64]:
     """Return the row and column of each entry of a CSR matrix in one integer, int64."""
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    return (rows << 32) + matrix.indices
+    return np.asarray((rows << 32) + matrix.indices)
 
 
 def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matrix:

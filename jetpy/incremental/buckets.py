@@ -84,7 +84,7 @@ class BucketList:
     @property
     def is_present(self) -> npt.NDArray[np.bool_]:
         """Whether each vertex exists, bool, shape (ids,); deleted vertices do not."""
-        return self.parts.host != NO_PART
+        return np.asarray(self.parts.host != NO_PART)
 
     @property
     def device(self) -> DeviceBuckets:

@@ -22,7 +22,7 @@ def split_blocks(
     rooms = problem.limits.reshape(problem.groups, arity).sum(1)
     parts = np.zeros(graph.n, np.int32)
     for block, members, subgraph in subgraphs(graph, blocks, problem.groups):
-        imbalance = rooms[block] / max(subgraph.total_vertex_weight, 1) - 1
+        imbalance = rooms[block] / subgraph.total_vertex_weight - 1
         parts[members] = block * arity + bisect_recursively(
             subgraph, arity, imbalance, seed + block
         )

@@ -81,13 +81,9 @@ def heaviest_vertices(weights: IntArray, k: int) -> npt.NDArray[np.intp]:
 def apportion(k: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Distribute k parts in proportion to weights (int64); the rest goes to the largest remainders.
 
-    Weights that are all 0 count as equal.
-
     >>> apportion(5, np.array([10, 20, 30]))
     array([1, 2, 2])
     """
-    if not weights.any():
-        weights = np.ones_like(weights)
     total = int(weights.sum())
     shares, remainders = np.divmod(weights * k, total)
     shares[np.argsort(-remainders, kind="stable")[: k - int(shares.sum())]] += 1

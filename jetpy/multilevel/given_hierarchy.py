@@ -161,9 +161,7 @@ def _extended(
     return hierarchy
 
 
-def _divided(
-    finer: HierarchyLevel, coarse_of: Array, graph: DeviceGraph, unit: int
-) -> DeviceGraph:
+def _divided(finer: HierarchyLevel, coarse_of: Array, graph: DeviceGraph, unit: int) -> DeviceGraph:
     """Divide the vertex weights of the graph below a level by a unit.
 
     If the unit is 0, all weights are 0, and become sums of those on the finer level.

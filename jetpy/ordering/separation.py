@@ -160,7 +160,7 @@ def _with_narrow_weights(graph: Graph) -> Graph:
     vertices of weight 0 are better than many, but lighter separators are better than both.
     """
     weights, total = graph.vertex_weights, graph.total_vertex_weight
-    free, most = graph.n - np.count_nonzero(weights), INT32_MAX - graph.n
+    free, most = int((weights == 0).sum()), INT32_MAX - graph.n
     if not free and total <= INT32_MAX:
         return graph
     if total <= most:
@@ -208,7 +208,7 @@ def _share(limit: int, total: int) -> int:
     If rounding up exceeds the limit, it is rounded down.
     """
     if total <= limit:
-        return THOUSAND
+        return int(THOUSAND)
     share: int = min(THOUSAND, -(-THOUSAND * limit // total))
     if share < THOUSAND and total * share // THOUSAND > limit:
         share -= 1

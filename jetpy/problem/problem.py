@@ -254,6 +254,20 @@ def in_units(problem: Problem, unit: int, n: int) -> Problem:
     return replace(problem, limit=limit, part_limits=part_limits, unit=all_units)
 
 
+def as_even_as(problem: Problem, sizes: npt.NDArray[np.integer[Any]]) -> Problem:
+    """Return the problem of refining parts of these numbers of vertices, shape (k,).
+
+    If all weights are 0, `in_units` limits the numbers of vertices. As every partition is balanced
+    then, the imbalance is at least that of the given parts, so that refinement leaves them alone.
+    """
+    n = int(sizes.sum())
+    if problem.total or not n:
+        return problem
+    even = _of_equal_weights(problem, n)
+    imbalance = float(((sizes + 0.5) / even.ideals).max()) - 1
+    return replace(problem, imbalance=max(problem.imbalance, imbalance))
+
+
 def _of_equal_weights(problem: Problem, n: int) -> Problem:
     most = max(INT32_MAX, n)
     ideal = np.array(-(-n // problem.k), np.int64)

@@ -110,7 +110,8 @@ def _degrees(graph: Graph) -> Weights:
 def _lightest(parts: IntArray, weights: IntArray, losses: Weights, amounts: Weights) -> Vertices:
     """Return the lightest vertices of each part, ties by least loss, up to a total weight per part.
 
-    Vertices of weight 0 are not among them, because a part without them is no lighter. `amounts` (int64, shape (n,)) has this weight for each vertex's part; 0 for vertices that stay.
+    Vertices of weight 0 are not among them, because a part without them is no lighter. `amounts`
+    (int64, shape (n,)) has this weight for each vertex's part; 0 for vertices that stay.
     """
     inside = np.flatnonzero((amounts > 0) & (weights > 0))
     ordered = inside[np.lexsort((losses[inside], weights[inside], parts[inside]))]

@@ -126,7 +126,7 @@ def is_graph(indptr: Any, indices: Any, edge_weights: Any, vertex_weights: Any) 
                 return False
             edges[v, indices[e]] = edge_weights[e]
     for weights in (edge_weights, vertex_weights):
-        if any(w != w or w < 1 or w != int(w) for w in weights) or sum(weights) > INT32_MAX:
+        if any(w != w or w < 0 or w != int(w) for w in weights) or sum(weights) > INT32_MAX:
             return False
     return bool(edges) and all(u != v and edges.get((u, v)) == w for (v, u), w in edges.items())
 

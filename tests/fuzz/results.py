@@ -138,7 +138,7 @@ def evaluated(graph: Graph, result: jetpy.Partition) -> Iterator[Finding]:
     for name, number in numbers.items():
         yield same("evaluated", (name, getattr(found, name)), (name, number))
     ideal = max(-(-graph.total_vertex_weight // k), 1)
-    imbalance = int(weights.max()) / ideal - 1 if graph.n else 0.0
+    imbalance = int(weights.max()) / ideal - 1 if weights.any() else 0.0
     close = math.isclose(found.imbalance, imbalance, rel_tol=1e-12, abs_tol=1e-12)
     yield ensure("evaluated", close, f"imbalance {found.imbalance} is {imbalance}")
 

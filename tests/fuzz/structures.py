@@ -160,7 +160,7 @@ def full(rng: Random, count: int, most: int) -> Ints:
 
 
 def with_zeros(rng: Random, count: int, most: int) -> Ints:
-    """Return weights of which some, half or nearly all are 0."""
+    """Return weights; some, half or nearly all of them are 0."""
     return rng.integers(1, 101, count) * (rng.random(count) < rng.choice([0.05, 0.5, 0.9]))
 
 

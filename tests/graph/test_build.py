@@ -226,7 +226,10 @@ BAD = {
     "matrix with a loop": (coo((2, 2, 1)), r"edge \(2, 2\) is a self-loop"),
     "loop of weight 0": (coo((2, 2, 0)), r"edge \(2, 2\) is a self-loop"),
     "duplicate of weight 0": (coo((0, 1, 0), (0, 1, 0), (1, 0, 0)), "more than once"),
-    "no reverse of weight 0": (coo((0, 1, 0), (1, 2, 1), (2, 1, 1)), r"not its reverse, edge \(1, 0"),
+    "no reverse of weight 0": (
+        coo((0, 1, 0), (1, 2, 1), (2, 1, 1)),
+        r"not its reverse, edge \(1, 0",
+    ),
     "reverse of weight 0": (coo((0, 1, 1), (1, 0, 0)), "weight 1, but its reverse, .* weight 0"),
     "networkx loop": (loop_at_b(), r"edge \('b', 'b'\) is a self-loop"),
     "networkx weight negative": (weight_of_b(-1), "node 'b' has weight -1"),

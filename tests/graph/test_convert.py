@@ -432,7 +432,11 @@ def test_weights_override_those_of_the_graph() -> None:
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
         (np.array([[0, 9], [9, 0]]), {}, "is ambiguous: for two edges, also give n="),
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
-        (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "weights must be numbers from 0 on to be scaled"),
+        (
+            np.array([[0, -2], [-2, 0.5]]),
+            {"scale": True},
+            "weights must be numbers from 0 on to be scaled",
+        ),
         (
             np.array([[0, 1e300], [1e300, 0]]),
             {"scale": True},

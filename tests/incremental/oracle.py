@@ -104,7 +104,7 @@ def placed(
                 continue
             pulls: dict[int, int] = defaultdict(int)
             for u in model[v]:
-                if u in parts:
+                if u in parts and model[v][u]["weight"]:
                     pulls[parts[u]] += model[v][u]["weight"]
             roomy = [p for p in pulls if weights[p] + weight[v] <= limit]
             target = min(

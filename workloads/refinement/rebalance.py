@@ -189,9 +189,10 @@ def rate_losses(
     """Sort the candidates into loss buckets, and choose a destination for each.
 
     A vertex of an overweight part is a candidate if it weighs anything, is not too heavy for the
-    plan, and has an adjacent part or little internal weight. Weak: the destination is the adjacent open part where
-    its edges cost least, otherwise an open part of its group by hash. Strong: `deal_evicted`
-    chooses the destination. The loss is then in edge weight, whatever the metric (equation 4.10).
+    plan, and has an adjacent part or little internal weight. Weak: the destination is the adjacent
+    open part where its edges cost least, otherwise an open part of its group by hash. Strong:
+    `deal_evicted` chooses the destination. The loss is then in edge weight, whatever the metric
+    (equation 4.10).
     Resets the destinations and sums of the last iteration.
     """
     if not rebalances(state):
