@@ -167,8 +167,8 @@ def part_graph(
         missing reverse edges are repaired, with a warning.
     xadj, adjncy : integers, shapes (n + 1,) and (2 m,), optional
         The adjacency in compressed sparse row form, instead of `adjacency`.
-    vweights : positive integers, shape (n,), optional
-    eweights : positive integers, shape (2 m,), optional
+    vweights : integers from 0 on, shape (n,), optional
+    eweights : integers from 0 on, shape (2 m,), optional
         In the order of the neighbours.
     tpwgts : positive numbers, shape (nparts,), optional
         Relative ideal weights of the parts: `targets` of `jetpy.partition`. As in METIS, no part
@@ -199,7 +199,7 @@ def part_graph(
         If the graph is given twice or not at all.
     GraphError
         If the graph breaks a rule that cannot be repaired: a neighbour is not an integer or not a
-        vertex, or a weight is not positive.
+        vertex, or a weight is negative.
     OptionError
         If a value is out of range, or `nparts` is not an integer.
 

@@ -15,6 +15,7 @@ from hypothesis import settings
 from jetpy.device.backends import BACKENDS, get_backend, kernel_modules
 from jetpy.engines.base import Backend
 from jetpy.errors import BackendError
+from jetpy.graph import scaling
 from jetpy.graph.csr import INT32_MAX
 from tests.device_backend import DeviceBackend
 
@@ -74,6 +75,12 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def unscaled() -> None:
+    """Let the first scaling of each test be reported."""
+    scaling.SCALED_ONCE.clear()
 
 
 @pytest.fixture

@@ -33,7 +33,6 @@ PATH = from_edges(3, [(0, 1), (1, 2)])
 FILES = {
     "loop.mtx": "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n1 2\n",
     "oneway.graph": "3 1\n2 3\n\n\n",
-    "zero.graph": "2 1 1\n2 0\n1 0\n",
     "short.graph": "3 2\n2\n1 3\n",
     "header.graph": "three vertices\n",
     "count.graph": "2 2\n2\n1\n",

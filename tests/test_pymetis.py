@@ -279,7 +279,11 @@ EDGE = [[1], [0]]
         ({"nparts": None, "adjacency": EDGE}, OptionError, "^nparts is None;"),
         ({"nparts": 0, "adjacency": EDGE}, OptionError, "^k is 0;"),
         ({"xadj": [0, 2], "adjncy": [0]}, GraphError, "indptr ends with 2"),
-        ({"adjacency": EDGE, "vweights": [1, 0]}, GraphError, "weights must be positive"),
+        (
+            {"adjacency": EDGE, "vweights": [1, -1]},
+            GraphError,
+            "weights must be integers from 0 on",
+        ),
         ({"adjacency": EDGE, "vweights": [1]}, GraphError, "there must be 2 of them"),
         ({"adjacency": EDGE, "eweights": [1, 0.5]}, GraphError, "not a whole number"),
         ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "^tpwgts has length 1, .*mismatches"),

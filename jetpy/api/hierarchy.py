@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
@@ -19,6 +20,7 @@ from jetpy.errors import GraphError, OptionError
 from jetpy.evaluation.rows import text_table
 from jetpy.graph.checks import integer, one_of
 from jetpy.graph.csr import Graph
+from jetpy.graph.dlpack import on_host
 from jetpy.graph.levels import GraphLevel, checked_levels, contracted_levels
 from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed, using
 from jetpy.io.graphs import as_graph, without_options
@@ -27,6 +29,7 @@ from jetpy.multilevel.solver import HierarchySolver
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import Options
 from jetpy.problem.presets import choose, name_of
+from jetpy.problem.problem import as_even_as
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
 
@@ -264,6 +267,10 @@ class Hierarchy:
             options,
             fill=fill_empty,
         )
+        if not request.problem.total:
+            finest = on_host(self.project(given, depth))
+            sizes = np.bincount(finest, minlength=request.problem.k)
+            request = replace(request, problem=as_even_as(request.problem, sizes))
         solver = HierarchySolver(self.graph, request.problem, levels=self.levels[: depth + 1])
 
         def work(engine: Backend, progress: Progress) -> Solved:

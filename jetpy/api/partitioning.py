@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
@@ -15,6 +17,7 @@ from jetpy.io.graphs import as_graph
 from jetpy.problem.bounds import Bounds
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import Options
+from jetpy.problem.problem import as_even_as
 from jetpy.progress import ProgressOption
 from jetpy.result.partition import Partition
 
@@ -327,6 +330,8 @@ def refine(
         generations=1,
         fill=fill_empty,
     )
+    sizes = np.bincount(given, minlength=request.problem.k)
+    request = replace(request, problem=as_even_as(request.problem, sizes))
     solver = request.refining_solver
     result, _ = run(
         lambda engine, tell: Solved.of(request, solver.refine(engine, given, tell)),

@@ -82,7 +82,7 @@ pattern_option = click.option(
 scale_option = click.option(
     "--scale",
     is_flag=True,
-    help="Scale positive weights that are not integers, or are too large, to integers.",
+    help="Scale weights that are not integers, or are too large, to integers; 0 stays 0.",
 )
 
 symmetrize_option = click.option(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from jetpy.coarsening.contraction import contract, contract_groups
 from jetpy.coarsening.matching import match_vertices
 from jetpy.coarsening.union_find import group_vertices
@@ -46,9 +48,21 @@ def by_subsets(
     limited: bool,
 ) -> tuple[DeviceGraph, Array]:
     """Coarsen by subsets of any size (G-kway, 3.1) or of limited size (iG-kway, section IV)."""
-    most = options.group_size if limited else graph.n
+    most = options.group_size if limited else _most_vertices(graph, heaviest)
     groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
     return contract_groups(backend, graph, groups)
+
+
+def _most_vertices(graph: DeviceGraph, heaviest: int) -> int:
+    """Return the maximum number of vertices of a subset, given its maximum weight.
+
+    The weight does not limit subsets of vertices of weight 0. If there are such vertices, no subset
+    has more than those of average weight that weigh `heaviest` together.
+    """
+    weights = graph.vertex_weights
+    if not graph.n or weights.all():
+        return graph.n
+    return max(2, graph.n * heaviest // max(1, int(weights.sum(dtype=np.int64))))
 
 
 COARSENINGS: dict[str, Coarsening] = {

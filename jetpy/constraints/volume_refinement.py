@@ -60,12 +60,13 @@ def shrink_volume(
         k=k,
     )
     loads = np.bincount(parts, vertex_weights, k).astype(np.int64)
+    sizes = np.bincount(parts, minlength=k)
     numbers = np.zeros(Field.COUNT, np.int64)
     numbers[Field.END] = n
     found = host.from_host(parts.copy())
     state = State(
         parts=found,
-        loads=host.from_host(np.concatenate([loads, problem.limits, problem.lower_limits])),
+        loads=host.from_host(np.concatenate([loads, problem.limits, problem.lower_limits, sizes])),
         benefits=host.full(size, 0),
         leaves=host.empty(n),
         stamps=host.empty(n),

@@ -48,7 +48,7 @@ def check(
     BackendError
         If the kernels cannot be compiled.
     """
-    weights = None if edges is None else _whole_numbers(backend, edges, "biuf", 1, MAX_NARROW)
+    weights = None if edges is None else _whole_numbers(backend, edges, "biuf", 0, MAX_NARROW)
     if edges is not None and weights is None:
         return None
     rows = make(backend, *given, weights)
@@ -57,7 +57,7 @@ def check(
     if vertices is None:
         own: Array | None = _ones(backend, rows.n)
     else:
-        own = _whole_numbers(backend, vertices, "biuf", 1, MAX_NARROW)
+        own = _whole_numbers(backend, vertices, "biuf", 0, MAX_NARROW)
     if own is None or len(own) != rows.n or rows.digest % HASHES:
         return None
     arrays = rows.edge_weights, own

@@ -96,7 +96,7 @@ class DeviceGraph:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether any edge of the whole graph weighs more than 1."""
+        """Whether the edges of the whole graph have another average weight than 1."""
         return self.edge_weight != self.global_nnz
 
     @property
@@ -135,7 +135,7 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
     kind = backend.sum_type
 
     def weights(values: npt.NDArray[np.int32], total: int) -> Array:
-        if backend.copies and total == len(values):
+        if backend.copies and total == len(values) and values.all():
             return backend.full(len(values), 1, kind)
         return backend.from_host(values.astype(kind, copy=False))
 
@@ -151,10 +151,16 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
 
 
 def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, int]:
-    """Divide the vertex weights by their greatest common divisor; return the graph and divisor."""
+    """Divide the vertex weights by their greatest common divisor; return the graph and divisor.
+
+    If all weights are 0, they become 1 instead, and the divisor is 0 (`in_units`).
+    """
     weights = graph.vertex_weights
     if not len(weights) or int(weights.min()) == 1:
         return graph, 1
+    if not weights.any():
+        ones = backend.full(len(weights), 1, backend.sum_type)
+        return replace(graph, vertex_weights=ones), 0
     unit = common_divisor(backend.to_host(weights))
     return (graph if unit == 1 else replace(graph, vertex_weights=weights // unit)), unit
 
@@ -188,7 +194,7 @@ def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceG
         carry(array, source, target)
         for array in (graph.indptr, graph.indices, graph.vertex_weights)
     )
-    if graph.is_weighted:
+    if graph.is_weighted or not graph.edge_weights.all():
         edge_weights = carry(graph.edge_weights, source, target)
     else:
         edge_weights = target.full(graph.nnz, 1, target.sum_type)

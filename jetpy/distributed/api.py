@@ -63,6 +63,8 @@ class DistributedPartition:
         Weight and maximum weight of each part.
     imbalance : float
         Weight of the heaviest part / ceil(W / k) - 1, where W is the total vertex weight.
+    empty_parts : int
+        Number of parts without a vertex.
     seed : int
     preset, backend : str
     threads, processes : int
@@ -89,6 +91,7 @@ class DistributedPartition:
     part_weights: npt.NDArray[np.int64]
     limits: npt.NDArray[np.int64]
     imbalance: float
+    empty_parts: int
     seed: int
     preset: str
     backend: str
@@ -115,11 +118,6 @@ class DistributedPartition:
     def limit(self) -> int:
         """Maximum of `limits`."""
         return int(self.limits.max())
-
-    @property
-    def empty_parts(self) -> int:
-        """Number of parts without a vertex (every vertex weighs at least 1)."""
-        return int((self.part_weights == 0).sum())
 
     def stats(self) -> dict[str, Any]:
         """Return a dictionary for JSON of all attributes except the parts and levels."""
@@ -309,6 +307,7 @@ def _run(
         part_weights=weights,
         limits=problem.limits,
         imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
+        empty_parts=found.empty_parts,
         seed=problem.seed,
         preset=arguments.preset,
         backend=engine.name,

@@ -103,8 +103,8 @@ def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
     array = _integers(values, what)
     if len(array) != count:
         raise GraphError(f"{what} has {len(array)} entries; it must have {count}")
-    if count and not (array.min() >= 1 and array.max() <= INT32_MAX):
-        raise GraphError(f"{what} must be in 1..2**31 - 1")
+    if count and not (array.min() >= 0 and array.max() <= INT32_MAX):
+        raise GraphError(f"{what} must be in 0..2**31 - 1")
     return array.astype(np.int32)
 
 

@@ -22,6 +22,7 @@ from jetpy.kernel_language import Width
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.options import CoarsenOptions, Options
 from jetpy.problem.problem import Problem
+from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.finish import finish
 from jetpy.refinement.jet import Refined, Refinement
 
@@ -135,13 +136,20 @@ class PieceLevel(HierarchyLevel):
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Finish after the refinement of the finest level, on the whole graph if necessary."""
         own = self.refinement(problem).problem
-        is_full = refined.measures.part_weights.all() or not own.fill
-        if refined.measures.overload(own) <= 0 and is_full:
+        if refined.measures.overload(own) <= 0 and not (own.fill and self._has_empty(refined)):
             return refined
         graph = gather_graph(self.backend, self.graph)
         parts = gather_values(self.backend, self.graph, refined.parts)
         whole = finish(Refinement(self.backend, graph, own), replace(refined, parts=parts))
         return replace(whole, parts=owned_values(self.graph, whole.parts))
+
+    def _has_empty(self, refined: Refined) -> bool:
+        """Return whether a part has no vertex. Collective."""
+        weights = refined.measures.part_weights
+        if weights.all():
+            return False
+        sizes = count_vertices(self.backend, self.graph, refined.parts, len(weights))
+        return not sizes.all()
 
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
         """Return the piece of the coarse graph, and the coarse vertex of each owned vertex."""

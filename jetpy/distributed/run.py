@@ -20,18 +20,22 @@ from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.outcome import Solution, stage_seconds, trivial_partition
 from jetpy.problem.options import Effort
-from jetpy.problem.problem import EDGE_CUT, Problem, in_units
+from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
+from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 
 
 class Found(NamedTuple):
-    """Parts of owned vertices (int32), the solution, and the weights of all parts (int64)."""
+    """Parts of owned vertices (int32), the solution, the weights of all parts (int64), and how many
+    parts have no vertex.
+    """
 
     parts: npt.NDArray[np.int32]
     solution: Solution
     part_weights: npt.NDArray[np.int64]
+    empty_parts: int
 
 
 def partition_piece(
@@ -50,14 +54,14 @@ def partition_piece(
     if trivial is not None:
         own = trivial.parts[piece.blocks.first : piece.blocks.end]
         return measure_piece(backend, piece, problem, own)
-    piece, problem = _in_units(backend, piece, problem)
-    finest = _finest(backend, piece, problem, small)
+    reduced, problem, unit = _in_units(backend, piece, problem)
+    finest = _finest(backend, reduced, problem, small)
     if problem.options.generations > 1:
         assert isinstance(finest, GatheredLevel)
         solution = _evolve(finest, problem, progress)
     else:
         solution = solve_level(finest, [problem], progress)
-    return _found(backend, piece, problem, solution)
+    return _found(backend, reduced, unit, solution)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
@@ -82,10 +86,12 @@ def refine_piece(
     own = _checked_parts(piece, parts, problem.k)
     if problem.k == 1 or piece.global_n == 0:
         return measure_piece(backend, piece, problem, own)
-    piece, problem = _in_units(backend, piece, problem)
-    finest = _finest(backend, piece, problem, small)
+    sizes = count_vertices(backend, piece, backend.from_host(own), problem.k)
+    problem = as_even_as(problem, backend.to_host(sizes))
+    reduced, problem, unit = _in_units(backend, piece, problem)
+    finest = _finest(backend, reduced, problem, small)
     start = finest.taken(backend.from_host(own))
-    return _found(backend, piece, problem, improve_level(finest, start, problem, progress))
+    return _found(backend, reduced, unit, improve_level(finest, start, problem, progress))
 
 
 def measure_piece(backend: Backend, piece: Piece, problem: Problem, parts: npt.ArrayLike) -> Found:
@@ -97,7 +103,7 @@ def measure_piece(backend: Backend, piece: Piece, problem: Problem, parts: npt.A
     metric = upload_metric(backend, piece, EDGE_CUT, problem.k)
     measures = measure(backend, piece, everywhere, metric)
     refined = Refined(everywhere, measures, measures.cut, 0)
-    return Found(own, Solution(refined, [], stage_seconds()), measures.part_weights)
+    return _found(backend, piece, 1, Solution(refined, [], stage_seconds()))
 
 
 def _checked_parts(piece: Piece, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
@@ -114,14 +120,19 @@ def _checked_parts(piece: Piece, parts: npt.ArrayLike, k: int) -> npt.NDArray[np
     return run_collectively(piece.blocks.comm, check)
 
 
-def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem]:
-    """Divide vertex weights and limits by the greatest common divisor of the weights."""
+def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem, int]:
+    """Divide vertex weights and limits by the greatest common divisor of the weights; return it.
+
+    If all weights are 0, they become 1 instead (`in_units`).
+    """
     weights = piece.vertex_weights[: piece.n_owned]
     own = int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
     unit = gcd(*piece.blocks.comm.allgather_objects(own))
-    if unit > 1:
-        piece = replace(piece, vertex_weights=piece.vertex_weights // unit)
-    return piece, in_units(problem, unit)
+    if unit != 1:
+        weights = piece.vertex_weights
+        equal = backend.full(len(weights), 1, weights.dtype)
+        piece = replace(piece, vertex_weights=weights // unit if unit else equal)
+    return piece, in_units(problem, unit, piece.global_n), unit
 
 
 def _finest(backend: Backend, piece: Piece, problem: Problem, small: int | None) -> HierarchyLevel:
@@ -130,6 +141,11 @@ def _finest(backend: Backend, piece: Piece, problem: Problem, small: int | None)
     return PieceLevel(backend, piece, None, watch, gathering=gathering).gathered_if_due()
 
 
-def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:
-    parts = backend.to_host(solution.refined.parts)[: piece.n_owned].copy()
-    return Found(parts, solution, solution.refined.measures.part_weights * problem.unit)
+def _found(backend: Backend, piece: Piece, unit: int, solution: Solution) -> Found:
+    """Return a solution whose vertex weights were divided by `unit`. Collective."""
+    refined = solution.refined
+    weights, parts = refined.measures.part_weights, refined.parts
+    sizes = count_vertices(backend, piece, parts, len(weights))
+    empty = int((backend.to_host(sizes) == 0).sum())
+    own = backend.to_host(parts)[: piece.n_owned].copy()
+    return Found(own, solution, weights * unit, empty)

@@ -28,7 +28,8 @@ class Communication:
     isolated : int64, shape (k,)
         Number of vertices of each part without a neighbour in the part.
     cut_matrix : scipy.sparse.csr_array of int64, shape (k, k)
-        Total weight of the edges between each pair of parts; symmetric, without a diagonal.
+        Total weight of the edges between each pair of parts; symmetric, without a diagonal. It has
+        an entry, possibly 0, for each pair with an edge.
     """
 
     volumes: Counts
@@ -61,7 +62,7 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
     """
     volumes, boundary = np.zeros(k, np.int64), np.zeros(k, np.int64)
     linked = np.zeros(k, np.int64)  # vertices with a neighbour in the same part
-    upper = sp.csr_array((k, k), dtype=np.int64)
+    upper, links = sp.csr_array((k, k), dtype=np.int64), sp.csr_array((k, k), dtype=np.int64)
     for start, stop in graph.row_blocks():
         entries = slice(graph.indptr[start], graph.indptr[stop])
         u, other = graph.sources(start, stop), parts[graph.indices[entries]]
@@ -69,14 +70,27 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
         cut = own != other
         above = own < other  # one direction of each edge
         weights = graph.edge_weights[entries][above].astype(np.int64)
-        upper += sp.coo_array((weights, (own[above], other[above])), (k, k)).tocsr()
+        pair = own[above], other[above]
+        upper += sp.coo_array((weights, pair), (k, k)).tocsr()
+        if not weights.all():
+            links += sp.coo_array((np.ones_like(weights), pair), (k, k)).tocsr()
         linked += np.bincount(parts[_different(u[~cut])], minlength=k)
         boundary += np.bincount(parts[_different(u[cut])], minlength=k)
         pairs = u[cut].astype(np.int64) << 32 | other[cut]
         pairs.sort()
         volumes += np.bincount(parts[_different(pairs) >> 32], minlength=k)
     isolated = np.bincount(parts, minlength=k) - linked
-    return Communication(volumes, boundary, isolated, upper + upper.T)
+    return Communication(volumes, boundary, isolated, _with_links(upper + upper.T, links + links.T))
+
+
+def _with_links(matrix: sp.csr_array, links: sp.csr_array) -> sp.csr_array:
+    """Return a matrix with an entry also for each entry of `links`; sums drop entries of 0."""
+    if not links.nnz:
+        return matrix
+    own, other = matrix.tocoo(), links.tocoo()
+    places = np.concatenate([own.row, other.row]), np.concatenate([own.col, other.col])
+    data = np.concatenate([own.data, np.zeros_like(other.data)])
+    return sp.coo_array((data, places), matrix.shape).tocsr()
 
 
 def _different(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

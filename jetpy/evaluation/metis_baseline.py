@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import Graph, without_free_edges
 
 MAX_THOUSANDTHS = 10**6
 
@@ -60,7 +60,7 @@ def unsupported_reason(graph: Graph, k: int) -> str:
     """Return the reason why METIS cannot partition a graph into k parts; empty if it can."""
     if graph.is_large:
         return "the graph is too large for METIS"
-    if not 1 < k <= graph.n or graph.m == 0:
+    if not 1 < k <= graph.n or graph.total_edge_weight == 0:
         return "METIS needs at least one edge, at least two parts, and a vertex for each part"
     return ""
 
@@ -83,11 +83,12 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Baseline:
     """
     from jetpy.metis import CSRAdjacency, Options, part_graph
 
-    thousandths = math.floor(1000 * (limit * k / graph.total_vertex_weight - 1) + 1e-9)
+    given = without_free_edges(graph)
+    thousandths = math.floor(1000 * (limit * k / max(graph.total_vertex_weight, 1) - 1) + 1e-9)
     options = Options(seed=seed + 1, ufactor=min(max(1, thousandths), MAX_THOUSANDTHS))
     indptr, indices, edge_weights, vertex_weights = (
         array.astype(np.int64)
-        for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
+        for array in (given.indptr, given.indices, given.edge_weights, given.vertex_weights)
     )
     started = time.perf_counter()
     _, parts = part_graph(

@@ -74,8 +74,8 @@ def graph_from_csr(
     ----------
     indptr : integers, shape (n + 1,)
     indices : integers, shape (2 m,)
-    edge_weights : positive whole numbers, shape (2 m,), default 1
-    vertex_weights : positive whole numbers, shape (n,), default 1
+    edge_weights : whole numbers from 0 on, shape (2 m,), default 1
+    vertex_weights : whole numbers from 0 on, shape (n,), default 1
     rules : Rules
     name
         As for `as_graph`.

@@ -60,9 +60,9 @@ class Graph:
     indices : int32, shape (2 m,)
         Neighbours, 0-based.
     edge_weights : int32, shape (2 m,)
-        Positive weight of each directed edge; their sum is at most 2**46.
+        Weight of each directed edge, from 0 on; their sum is at most 2**46.
     vertex_weights : int32, shape (n,)
-        Positive weight of each vertex; their sum is at most 2**46.
+        Weight of each vertex, from 0 on; their sum is at most 2**46.
     names : tuple or None
         Names of the vertices, indexed by vertex id.
     locate : function without arguments, or None
@@ -148,6 +148,16 @@ class Graph:
 def named_arrays(graph: Graph) -> dict[str, IntArray]:
     """Return the arrays of a graph by name."""
     return {name: getattr(graph, name) for name in ARRAYS}
+
+
+def without_free_edges(graph: Graph) -> Graph:
+    """Return the graph without edges of weight 0, with which METIS may crash."""
+    kept = graph.edge_weights > 0
+    if kept.all():
+        return graph
+    places = np.concatenate([[0], np.cumsum(kept)]).astype(graph.indptr.dtype)
+    rows = places[graph.indptr], graph.indices[kept], graph.edge_weights[kept]
+    return Graph(*rows, graph.vertex_weights)
 
 
 def _known(coordinates: Coordinates) -> Coordinates:

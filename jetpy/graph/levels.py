@@ -158,7 +158,7 @@ def check_contraction(fine: Graph, coarse: Graph, coarse_of: IntArray, level: in
     if coarse.m != expected.m:
         raise GraphError(
             f"level {level} has {coarse.m} edges instead of {expected.m}: some are listed twice, "
-            "or weigh 0"
+            "or edges of weight 0 are missing or added"
         )
 
 

@@ -26,7 +26,7 @@ class Rules:
         Use only the positions of the entries: edges of weight 1 in both directions. With
         'symmetric', refuse an entry whose reverse is missing.
     scale : bool
-        Convert positive weights of any kind to integers.
+        Convert weights of any kind to integers.
     n : int or None
         Number of vertices, if the caller gives it.
     """

@@ -1,10 +1,11 @@
-"""Conversion of positive weights of any kind to integers."""
+"""Conversion of weights of any kind to integers."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from decimal import Decimal
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from jetpy.graph.validate import VERTEX_WEIGHTS, checked_weights, number_array, 
 LOGGER = logging.getLogger("jetpy.input")
 LARGEST = 2.0**960
 """Upper bound of weights to be scaled, so that their sum does not overflow."""
+SCALED_ONCE = Event()
+"""Set once this process has reported a scaling: programs may scale thousands of graphs."""
 MAX_WRITTEN_OUT = 1e9
 """Factors below this value are printed without an exponent."""
 
@@ -29,7 +32,7 @@ def weights_of(
     Raises
     ------
     GraphError
-        If there are not `size` weights, or one is not a positive number; without `scale` also if
+        If there are not `size` weights, or one is not a number from 0 on; without `scale` also if
         one is not an integer below 2**31, or they sum to more than 2**46.
     """
     if values is None:
@@ -41,27 +44,28 @@ def weights_of(
         raise GraphError(
             f"{what} must be real numbers, not {weights.dtype}, to be scaled{or_pattern(what)}"
         )
-    wrong = ~((weights > 0) & (weights < LARGEST))
+    wrong = ~((weights >= 0) & (weights < LARGEST))
     if wrong.any():
         i = int(wrong.argmax())
-        limit = f" below {LARGEST:.0e}" if weights[i] > 0 else ""
+        rule = f"below {LARGEST:.0e}" if weights[i] > 0 else "numbers from 0 on"
         raise GraphError(
-            f"{source(i)} has weight {weights[i]}; weights must be positive{limit} to be "
+            f"{source(i)} has weight {weights[i]}; weights must be {rule} to be "
             f"scaled{or_pattern(what)}"
         )
     return weights.astype(np.float64)
 
 
 def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
-    """Convert positive weights to integers in nearly the same proportions.
+    """Convert weights to integers in nearly the same proportions.
 
     Arrays of int32, and integers that sum to less than 2**31, stay unchanged. Other weights are
-    multiplied by a factor that makes their sum less than 2**31, and rounded to 1 or more. The
-    logger ``jetpy.input`` reports the factor and the largest relative change due to rounding.
+    multiplied by a factor that makes their sum less than 2**31, and rounded to 1 or more; 0 stays
+    0. For the first such weights of the process, the logger ``jetpy.input`` reports the factor and
+    the largest relative change due to rounding.
 
     Parameters
     ----------
-    weights : positive numbers, shape (size,)
+    weights : numbers from 0 on, shape (size,)
     what : str
         Name of the weights in the log message.
 
@@ -73,21 +77,24 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
         return weights.astype(np.int32, copy=False)
     if (weights == np.rint(weights)).all() and weights.sum() <= INT32_MAX:
         return weights.astype(np.int32)
-    exponent = int(np.frexp(weights.max())[1])
-    real = np.maximum(np.ldexp(weights, -exponent), 1 / LARGEST)  # at most 1, and more than 0
+    exponent, counts = int(np.frexp(weights.max())[1]), weights > 0
+    real = np.where(counts, np.maximum(np.ldexp(weights, -exponent), 1 / LARGEST), 0)  # at most 1
     most = max(INT32_MAX - len(weights), 1)  # as rounding up adds less than 1 to each
     power = int(np.floor(np.log2(most / real.sum())))  # exact for numbers of few bits
-    found = np.maximum(np.rint(np.ldexp(real, power)), 1).astype(np.int64)
+    found = np.maximum(np.rint(np.ldexp(real, power)), counts).astype(np.int64)
     divisor = int(np.gcd.reduce(found))
     found //= divisor
     factor = Decimal(2) ** (power - exponent) / divisor  # may be more than a float holds
-    change = float(np.abs(found / np.ldexp(real, power) * divisor - 1).max())
-    LOGGER.warning(
-        "jetpy multiplies the %s by %s and rounds them, %s",
-        what,
-        f"{factor:.6g}",
-        _largest_change(change),
-    )
+    ratios = found[counts] / np.ldexp(real[counts], power) * divisor
+    if not SCALED_ONCE.is_set():
+        SCALED_ONCE.set()
+        effect = _effect_of_rounding(float(np.abs(ratios - 1).max()))
+        LOGGER.warning(
+            "jetpy multiplies the %s by %s%s; it reports no further scaling in this process",
+            what,
+            f"{factor:.6g}",
+            effect,
+        )
     return np.asarray(found.astype(np.int32))
 
 
@@ -121,15 +128,18 @@ def scaled_columns(weights: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     return found
 
 
-def _largest_change(change: float) -> str:
+def _effect_of_rounding(change: float) -> str:
     """Describe the effect of rounding, given the largest relative change of a weight.
 
-    >>> _largest_change(0.0025), _largest_change(129.4)  # doctest: +NORMALIZE_WHITESPACE
-    ('which changes a weight by at most 0.25 %',
-     'which makes the smallest weight 130 times as large')
+    >>> _effect_of_rounding(0.0), _effect_of_rounding(0.0025), _effect_of_rounding(129.4)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ('', ' and rounds them, which changes a weight by at most 0.25 %',
+     ' and rounds them, which makes the smallest weight 130 times as large')
     """
+    if change == 0:
+        return ""
     if change < 1:
-        return f"which changes a weight by at most {100 * change:.2g} %"
+        return f" and rounds them, which changes a weight by at most {100 * change:.2g} %"
     factor = 1 + change
     written = f"{factor:,.0f}" if factor < MAX_WRITTEN_OUT else f"{factor:.0e}"
-    return f"which makes the smallest weight {written} times as large"
+    return f" and rounds them, which makes the smallest weight {written} times as large"

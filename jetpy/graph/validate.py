@@ -22,7 +22,7 @@ from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) scales weights of any size to fit"
 PATTERN = "pattern=True (--pattern) ignores edge weights"
-SCALED = "scale=True (--scale) scales positive weights to integers"
+SCALED = "scale=True (--scale) scales weights to integers"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
 ROW_WEIGHTS = "weights of the rows"
@@ -30,7 +30,7 @@ REPAIRED_WEIGHTS = "repaired edge weights"
 _IN_WHOLE_NUMBERS = {
     EDGE_WEIGHTS: f"; {SCALED}, and {PATTERN}",
     VERTEX_WEIGHTS: f"; {SCALED}",
-    ROW_WEIGHTS: "; scale=True scales positive weights to integers",
+    ROW_WEIGHTS: "; scale=True scales weights to integers",
     REPAIRED_WEIGHTS: f"; {SCALED}",
 }
 """Remedies for weights that are not integers, but can be scaled; weights in a batch of changes have
@@ -40,10 +40,7 @@ _TO_FIT = {
     ROW_WEIGHTS: "; scale=True scales weights of any size to fit",
 }
 """Remedies for weights that are too large."""
-_INSTEAD_OF_0 = {
-    VERTEX_WEIGHTS: "; use 1 instead, or several weights per vertex, which may be 0",
-}
-"""Remedies for weights that are 0."""
+RULE = "weights must be integers from 0 on"
 
 Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
@@ -235,15 +232,15 @@ def or_pattern(what: str) -> str:
 def checked_weights(
     values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
 ) -> IntArray:
-    """Return `values` as positive int32 weights; `source(i)` names the owner of weight i.
+    """Return `values` as int32 weights from 0 on; `source(i)` names the owner of weight i.
 
     Integers, booleans and floats with integer values are accepted.
 
     Raises
     ------
     GraphError
-        If there are not `size` weights, one is not a positive integer below 2**31, or their sum
-        exceeds 2**46.
+        If there are not `size` weights, one is not an integer in 0..2**31 - 1, or their sum exceeds
+        2**46.
     """
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf" and size:
@@ -255,13 +252,12 @@ def checked_weights(
             raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
 
     scaling = _TO_FIT.get(what, "")
+    refuse(weights < 0, f"but {RULE}{or_pattern(what)}")
     if weights.dtype.kind == "f":
         is_scalable = bool(((weights >= 0) & np.isfinite(weights)).all())
         remedies = _IN_WHOLE_NUMBERS.get(what, "") if is_scalable else or_pattern(what)
         scaling = scaling if is_scalable else or_pattern(what)
         refuse(weights != np.rint(weights), f"which is not a whole number{remedies}")
-    refuse(weights < 0, f"but weights must be positive{or_pattern(what)}")
-    refuse(weights < 1, f"but weights must be positive{_INSTEAD_OF_0.get(what, '')}")
     refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31{scaling}")
     total = int(weights.sum(dtype=np.int64))
     if total > MAX_WEIGHT:
@@ -293,15 +289,14 @@ def find_defect(matrix: Matrix, naming: Naming) -> str | None:
     Parameters
     ----------
     matrix : scipy.sparse.csr_array, shape (n, n)
-        Positive entries; rows in any order, possibly with duplicates.
+        No negative entries; rows in any order, possibly with duplicates.
     naming : Naming
         How the message names vertices and edges.
     """
     if matrix.nnz == 0:
         return None
-    loops = np.flatnonzero(matrix.diagonal())
-    if loops.size:
-        v = int(loops[0])
+    v = _first_loop(matrix)
+    if v is not None:
         return f"{naming.edge(v, v)} is a self-loop; {naming.repair} drops self-loops"
     reverse = matrix.T.tocsr()
     forward = matrix if matrix.has_sorted_indices else reverse.T.tocsr()
@@ -333,7 +328,7 @@ def merged(matrix: Matrix) -> Matrix:
     Parameters
     ----------
     matrix : scipy.sparse.csr_array, shape (n, n)
-        Positive entries.
+        No negative entries.
 
     Returns
     -------
@@ -358,7 +353,7 @@ def symmetric(matrix: Matrix) -> Matrix:
     Parameters
     ----------
     matrix : scipy.sparse.csr_array, shape (n, n), rows sorted
-        Positive entries, without duplicates or self-loops.
+        No negative entries, duplicates or self-loops.
 
     Returns
     -------
@@ -369,7 +364,30 @@ def symmetric(matrix: Matrix) -> Matrix:
         np.array_equal(getattr(matrix, name), getattr(reverse, name))
         for name in ("indptr", "indices", "data")
     )
-    return matrix if is_symmetric else matrix.maximum(reverse)
+    if is_symmetric:
+        return matrix
+    if matrix.data.all():
+        return matrix.maximum(reverse)
+    both = with_data(matrix, 1).maximum(with_data(reverse, 1))  # a maximum of 0 is no entry
+    places, weights = keys_of(both), np.zeros(both.nnz, matrix.dtype)
+    for one in (matrix, reverse):
+        own = np.searchsorted(places, keys_of(one))
+        weights[own] = np.maximum(weights[own], one.data)
+    return with_data(both, weights)
+
+
+def with_data(matrix: Matrix, data: Any) -> Matrix:
+    """Return a CSR matrix with the same entries and other data, or one number for all."""
+    given = np.broadcast_to(data, matrix.nnz).copy()
+    found = sp.csr_array((given, matrix.indices, matrix.indptr), shape=matrix.shape)
+    found.has_canonical_format = matrix.has_canonical_format
+    return found
+
+
+def keys_of(matrix: Matrix) -> npt.NDArray[np.int64]:
+    """Return the row and column of each entry of a CSR matrix in one integer, int64."""
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    return np.asarray((rows << 32) + matrix.indices)
 
 
 def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matrix:
@@ -414,9 +432,25 @@ def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:
         (loops, "self-loop", "dropped"),
         (given.nnz - loops - once.nnz, "duplicate edge", "merged"),
         (added, "missing direction", "added"),
-        ((both != once).nnz - added, "weight", "raised to that of the other direction"),
+        (_count_raised(once, both), "weight", "raised to that of the other direction"),
     )
     return ", ".join(f"{count(number, noun)} {verb}" for number, noun, verb in repairs if number)
+
+
+def _count_raised(once: Matrix, both: Matrix) -> int:
+    """Count the entries of a matrix that are larger in another, which has all of them, sorted."""
+    places = np.searchsorted(keys_of(both), keys_of(once))
+    return int((both.data[places] > once.data).sum())
+
+
+def _first_loop(matrix: Matrix) -> int | None:
+    """Return the first vertex with a self-loop, of any weight, or None."""
+    if matrix.data.all():
+        loops = np.flatnonzero(matrix.diagonal())
+    else:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        loops = rows[rows == matrix.indices]
+    return int(loops[0]) if loops.size else None
 
 
 def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:

@@ -26,12 +26,12 @@ class Batch:
     ----------
     delete_edges : integers, shape (b, 2)
     delete_vertices : integers, shape (b,)
-    insert_vertices : int, or positive whole numbers of shape (b,)
+    insert_vertices : int, or whole numbers from 0 on, shape (b,)
         Number of new vertices of weight 1, or their weights. They get the next ids; ids of deleted
         vertices are not reused.
     insert_edges : integers, shape (b, 2)
         The ends may be vertices that the batch inserts.
-    edge_weights : positive whole numbers, shape (b,), optional
+    edge_weights : whole numbers from 0 on, shape (b,), optional
         Weights of the inserted edges; 1 by default.
     """
 
@@ -75,30 +75,30 @@ def ends_of(edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     return (edges >> 32).astype(np.int32), (edges & 0xFFFFFFFF).astype(np.int32)
 
 
-def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
+def checked_batch(batch: Batch, is_present: npt.NDArray[np.bool_]) -> Modifiers:
     """Check a batch against the existing vertices, and convert it to `Modifiers`.
 
     Parameters
     ----------
-    vertex_weights : int32, shape (ids,)
-        Weight of each vertex, 0 if it was deleted.
+    is_present : bool, shape (ids,)
+        Whether each vertex exists; deleted vertices do not.
 
     Raises
     ------
     GraphError
         If a vertex does not exist, a vertex or edge occurs twice, an edge is a loop, or a weight is
-        not positive. The message names the first offender.
+        negative. The message names the first offender.
     """
-    new = _vertex_weights(batch.insert_vertices, INT32_MAX - 1 - len(vertex_weights))
+    new = _vertex_weights(batch.insert_vertices, INT32_MAX - 1 - len(is_present))
     dead = integer_array(batch.delete_vertices, "vertices to delete")
-    known = _Known(vertex_weights)
+    known = _Known(is_present)
     known.check(dead, lambda i: "vertices to delete")
     first = _first_repeated(dead)
     if first is not None:
         raise GraphError(f"vertex {first} is deleted twice")
     dead = np.sort(dead).astype(np.int32)
     deleted = _edges(batch.delete_edges, "delete", known)
-    inserted = _edges(batch.insert_edges, "insert", _Known(vertex_weights, dead, len(new)))
+    inserted = _edges(batch.insert_edges, "insert", _Known(is_present, dead, len(new)))
     weights = weights_of(
         batch.edge_weights,
         len(inserted),
@@ -115,28 +115,28 @@ class _Known:
 
     Attributes
     ----------
-    vertex_weights : int32
-        Weight of each vertex before the batch, 0 if it was deleted.
+    is_present : bool
+        Whether each vertex exists before the batch.
     dead : int32, ascending
         Vertices that the batch deletes.
     new : int
         Number of vertices that the batch inserts.
     """
 
-    vertex_weights: IntArray
+    is_present: npt.NDArray[np.bool_]
     dead: IntArray = field(default_factory=lambda: np.empty(0, np.int32))
     new: int = 0
 
     def check(self, ids: npt.NDArray[Any], source: Callable[[int], str]) -> None:
         """Raise GraphError if an id is not a vertex; `source(i)` describes entry i."""
-        old = len(self.vertex_weights)
+        old = len(self.is_present)
         outside = (ids < 0) | (ids >= old + self.new)
         if outside.any():
             i = int(outside.argmax())
             raise GraphError(f"{source(i)}: there is no vertex {ids[i]}")
         is_old = ids < old
         gone = is_old.copy()
-        gone[is_old] = self.vertex_weights[ids[is_old]] == 0
+        gone[is_old] = ~self.is_present[ids[is_old]]
         gone |= is_among(ids, self.dead)
         if gone.any():
             i = int(gone.argmax())

@@ -67,9 +67,9 @@ class BucketList:
         self.vertex_weights = Column(backend, graph.vertex_weights)
         self.parts = Column(backend, parts)
         self.degrees = Column(backend, graph.degrees)
-        self.n, self.m = int((graph.vertex_weights > 0).sum()), graph.m
+        self.n, self.m = int(self.is_present.sum()), graph.m
         self.vertex_weight, self.edge_weight = graph.total_vertex_weight, graph.total_edge_weight
-        self._buckets = HostColumn(self._needed(graph.degrees, graph.vertex_weights))
+        self._buckets = HostColumn(self._needed(graph.degrees, self.is_present))
         bucket_ptr, self._used = self._in_a_row()
         self._bucket_ptr = Column(backend, bucket_ptr)
         self._slots, self._edge_weights = self._allocate()
@@ -80,6 +80,11 @@ class BucketList:
     def ids(self) -> int:
         """Number of ids, including those of deleted vertices."""
         return len(self.degrees)
+
+    @property
+    def is_present(self) -> npt.NDArray[np.bool_]:
+        """Whether each vertex exists, bool, shape (ids,); deleted vertices do not."""
+        return np.asarray(self.parts.host != NO_PART)
 
     @property
     def device(self) -> DeviceBuckets:
@@ -161,7 +166,7 @@ class BucketList:
 
     def lay_out(self) -> None:
         """Give each row the buckets that it needs now, without gaps between the rows."""
-        self._buckets = HostColumn(self._needed(self.degrees.host, self.vertex_weights.host))
+        self._buckets = HostColumn(self._needed(self.degrees.host, self.is_present))
         self._move_all()
 
     def extract(self) -> tuple[DeviceGraph, Array]:
@@ -215,10 +220,10 @@ class BucketList:
         self.parts.set_on_host(vertices, NO_PART)
         self._buckets.host[vertices] = 0
 
-    def _needed(self, degrees: IntArray, vertex_weights: IntArray) -> IntArray:
+    def _needed(self, degrees: IntArray, is_present: npt.NDArray[np.bool_]) -> IntArray:
         """Return the number of buckets for rows of these degrees; 0 for deleted vertices."""
         buckets: IntArray = (-(-degrees // BUCKET_SLOTS) + self._extra).astype(np.int32)
-        buckets[vertex_weights == 0] = 0
+        buckets[~is_present] = 0
         return buckets
 
     def _make_room(self, vertices: IntArray, degrees: IntArray) -> None:
@@ -232,7 +237,7 @@ class BucketList:
             return
         vertices = vertices[is_short]
         longer = (ROW_GROWTH * degrees[is_short]).astype(np.int32)
-        needed = self._needed(longer, self.vertex_weights.host[vertices])
+        needed = self._needed(longer, self.is_present[vertices])
         self._buckets.host[vertices] = needed
         bucket_ptr = self._used + np.cumsum(needed, dtype=np.int64) - needed
         self._used = int(bucket_ptr[-1] + needed[-1])

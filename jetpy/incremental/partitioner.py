@@ -200,7 +200,7 @@ class IncrementalPartitioner:
         device: int | None,
         progress: ProgressOption,
     ) -> None:
-        """Initialise from a graph, in which deleted vertices weigh 0, and parts by id."""
+        """Initialise from a graph and parts by id, `NO_PART` for deleted vertices."""
         self._goal, self._progress, self._intact = goal, progress, True
         self._lock = fork_safe_lock()
         self._backend = get_backend(backend, threads, device_of(graph, backend, device))
@@ -343,7 +343,7 @@ class IncrementalPartitioner:
     @_undisturbed
     def vertices(self) -> IntArray:
         """Ids of the current vertices, ascending, int32, shape (n,)."""
-        return np.flatnonzero(self._graph.vertex_weights.host).astype(np.int32)
+        return np.flatnonzero(self._graph.is_present).astype(np.int32)
 
     @property
     @_on_device
@@ -375,15 +375,15 @@ class IncrementalPartitioner:
         ------
         GraphError
             If a modifier is invalid: a vertex does not exist, an edge to delete does not exist, an
-            edge to insert exists, a modifier occurs twice, an edge is a loop, a weight is not
-            positive, or weights overflow. Nothing has changed in this case.
+            edge to insert exists, a modifier occurs twice, an edge is a loop, a weight is
+            negative, or weights overflow. Nothing has changed in this case.
         JetpyError
             If an earlier batch was interrupted.
         """
         self._check_intact()
         started = time.perf_counter()
         graph = self._graph
-        modifiers = checked_batch(batch, graph.vertex_weights.host)
+        modifiers = checked_batch(batch, graph.is_present)
         edits = resolve(graph, modifiers)
         first, dead = graph.ids, modifiers.deleted_vertices
         homes, gone = graph.parts.host[dead], graph.vertex_weights.host[dead]
@@ -395,7 +395,7 @@ class IncrementalPartitioner:
             self._unpartitioned += len(modifiers)
             new = np.arange(first, graph.ids, dtype=np.int32)
             ends = edits.modifiers.vertices
-            is_left = (ends < first) & (graph.vertex_weights.host[ends] > 0)
+            is_left = (ends < first) & graph.is_present[ends]
             modified = np.concatenate([ends[is_left], new])
             placed = self._placement.update(modified, self._part_weights, self._roomy.limit)
             self._cut += change + placed.growth
@@ -457,7 +457,7 @@ class IncrementalPartitioner:
         """The problem with a limit that reserves room for a shrinking graph."""
         problem = self._problem
         unit = common_divisor(self._graph.vertex_weights.host)
-        divided = in_units(problem, unit)
+        divided = in_units(problem, unit, self.n)
         room = max(divided.limit - divided.ideal_in_units, 0)
         return replace(problem, limit=unit * (divided.limit - room // SHRINKAGE))
 

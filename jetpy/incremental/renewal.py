@@ -12,7 +12,7 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import IntArray
 from jetpy.multilevel.driver import partition_uploaded, refine_uploaded
 from jetpy.multilevel.outcome import Outcome, trivial_partition
-from jetpy.problem.problem import Problem
+from jetpy.problem.problem import Problem, as_even_as
 from jetpy.progress import Progress
 
 MAX_RENUMBERED = 1024
@@ -34,6 +34,7 @@ def refine_again(
     trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
     if trivial is not None:
         return trivial
+    problem = as_even_as(problem, np.bincount(parts, minlength=problem.k))
     options = replace(problem.options, cycles=max(problem.options.cycles, 1), cycle_limit=None)
     return refine_uploaded(backend, graph, parts, replace(problem, options=options), progress)
 

@@ -66,14 +66,15 @@ def starting_partitions(
 ) -> list[Parts]:
     """Return partitions (int32, shape (n,)) of the coarsest level, smallest cut first.
 
-    `groups` as for `partition_coarsest`. METIS is not used if parts have different target weights
-    or vertices are pinned.
+    `groups` as for `partition_coarsest`. METIS is not used if parts have different target weights,
+    vertices are pinned, or a weight is 0.
     """
     backend, problem, state = refinement.backend, refinement.problem, refinement.state
     graph = download(backend, state.graph)
     within = None if groups is None else backend.to_host(groups)
     method = problem.options.initial.method
-    if problem.targets is not None or refinement.pinned is not None:
+    is_plain = graph.vertex_weights.all() and graph.edge_weights.all()
+    if problem.targets is not None or refinement.pinned is not None or not is_plain:
         method = "bisection"
     starts = METHODS[method](refinement, graph, within, tries)
     if groups is None and problem.metric.kind == 1:

@@ -26,7 +26,7 @@ from jetpy.graph.build import graph_from_csr, graph_from_pairs
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.raw import Rules
 from jetpy.graph.scaling import LOGGER, weights_of
-from jetpy.graph.validate import EDGE_WEIGHTS, Matrix, check_order
+from jetpy.graph.validate import EDGE_WEIGHTS, Matrix, check_order, keys_of
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import (
     IDS,
@@ -127,10 +127,11 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         scale=rules.scale,
     )
     listed = sp.coo_array((weights, (u, v)), shape=(n, n)).tocsr()  # adds duplicates
-    if listed.nnz < len(u):  # duplicates: to be refused, or merged
-        if rules.repair or rules.pattern:
+    has_duplicates = listed.nnz < len(u)
+    if has_duplicates or not weights.all():  # to be refused or merged, or sums would drop them
+        if rules.repair or rules.pattern or not has_duplicates:
             wide = weights.astype(np.result_type(weights, np.int64))
-            more = _missing(sp.coo_array((wide, (u, v)), shape=(n, n)).tocsr()).tocoo()
+            more = _missing_entries(sp.coo_array((wide, (u, v)), shape=(n, n)).tocsr())
             u, v = np.concatenate((u, more.row)), np.concatenate((v, more.col))
             weights = np.concatenate((weights, more.data))
         return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
@@ -146,6 +147,15 @@ def _missing(listed: Matrix) -> Matrix:
     """Return the reverses of the edges that are listed in one direction only."""
     reverse = listed.T.tocsr()
     return reverse - reverse.multiply(listed.astype(bool))
+
+
+def _missing_entries(listed: Matrix) -> Matrix:
+    """Return what `_missing` does, entries of value 0 included, as a COO matrix."""
+    reverse = listed.T.tocsr()
+    missing = ~np.isin(keys_of(reverse), keys_of(listed), assume_unique=True)
+    entries = reverse.tocoo()
+    found = entries.data[missing], (entries.row[missing], entries.col[missing])
+    return sp.coo_array(found, shape=listed.shape)
 
 
 def _seems_to_count_lines(u: IntArray, v: IntArray) -> bool:

@@ -93,9 +93,9 @@ def as_graph(
         - A mesh of scikit-fem or trimesh, or ``gmsh.model``, means its dual graph: the vertices are
           the elements of the highest dimension, and those that share a facet are neighbours. The
           tags of Gmsh's elements become `names`. For other meshes, see `jetpy.dual_graph`.
-    vertex_weights : positive whole numbers, shape (n,), optional
+    vertex_weights : whole numbers from 0 on, shape (n,), optional
         Replace the vertex weights of `data`.
-    edge_weights : positive whole numbers, a weight for each directed edge, optional
+    edge_weights : whole numbers from 0 on, a weight for each directed edge, optional
         Replace the edge weights of `data`, in the order of its entries.
     weight, node_weight : str or None
         Attributes of networkx, igraph, rustworkx and GerryChain that hold weights, 1 where they are
@@ -115,8 +115,9 @@ def as_graph(
         in both directions. For matrices whose entries are not edge weights. With 'symmetric', an
         entry whose reverse is missing is refused.
     scale : bool
-        Convert positive weights that are not integers, or too large, to integers of nearly the
-        same proportions, after any repair. The logger ``jetpy.input`` reports the largest change.
+        Convert weights from 0 on that are not integers, or too large, to integers of nearly the
+        same proportions, after any repair; 0 stays 0. For the first graph of the process, the
+        logger ``jetpy.input`` reports the largest change.
     name : str
         Name of the graph in reports.
 
@@ -124,7 +125,7 @@ def as_graph(
     ------
     GraphError
         If the type of `data` is not supported, or `data` breaks a rule that `repair` does not (or
-        may not) fix: ids out of range, weights that are not positive integers below 2**31 or sum
+        may not) fix: ids out of range, weights that are not integers in 0..2**31 - 1 or sum
         to more than 2**46, more than 2**32 - 2**21 directed edges. The message names the first
         offending vertex or edge. If `n` differs from the number of vertices in `data`; the message
         names both. For a file, a `FileFormatError`, as in `read_graph`.

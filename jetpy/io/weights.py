@@ -47,7 +47,7 @@ def read_vertex_weights(
     path : path
     n : int
     scale : bool
-        Whether single weights may be any positive numbers, to be scaled later.
+        Whether single weights may be any numbers from 0 on, to be scaled later.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def partition_uploaded(
 ) -> Outcome:
     """Partition a graph on the back end from scratch, as `partition_multilevel` does."""
     reduced, unit = divide_weights(backend, device)
-    solution = solve(backend, reduced, [in_units(s, unit) for s in steps], None, progress)
+    solution = solve(backend, reduced, [in_units(s, unit, device.n) for s in steps], None, progress)
     with Stopwatch(backend, "refine") as fetching:
         refined = solution.refined
         cut, cost = refined.measures.cut, refined.measures.cut * steps[-1].metric.factor
@@ -105,7 +105,8 @@ def refine_uploaded(
         reduced, unit = divide_weights(backend, device)
         kept = None if pinned is None else backend.from_host(pinned)
         start = backend.from_host(parts.copy())
-        solution = improve(backend, reduced, start, in_units(problem, unit), progress, kept)
+        own = in_units(problem, unit, device.n)
+        solution = improve(backend, reduced, start, own, progress, kept)
         result = backend.to_host(solution.refined.parts)
     cut = solution.refined.measures.cut
     return Outcome(result, cut, cut, solution.levels, stage_seconds(refine=watch.seconds))

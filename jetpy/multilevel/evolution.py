@@ -86,7 +86,7 @@ def evolve(
     with Stopwatch(backend, "coarsen") as transfer:
         device, unit = divide_weights(backend, upload(backend, graph))
         kept = None if pinned is None else backend.from_host(pinned)
-    own = in_units(problem, unit)
+    own = in_units(problem, unit, graph.n)
     best, generations = evolve_uploaded(backend, device, own, pace, progress, kept, home)
     with Stopwatch(backend, "refine") as fetching:
         parts, cut = backend.to_host(best.refined.parts), best.refined.measures.cut

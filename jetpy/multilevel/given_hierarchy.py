@@ -28,6 +28,7 @@ from jetpy.multilevel.index_width import is_narrow
 from jetpy.multilevel.outcome import Outcome, Solution, all_seconds, stage_seconds
 from jetpy.problem.problem import Problem, in_units
 from jetpy.progress import Progress, no_progress
+from jetpy.workloads.multilevel.projection import weigh_parts
 
 
 def coarsen_graph(
@@ -38,7 +39,7 @@ def coarsen_graph(
     With `on_gpu`, all arrays of levels that 32-bit kernels support stay on the back end's GPU.
     """
     device, unit = divide_weights(backend, upload(backend, graph))
-    problem = in_units(problem, unit)
+    problem = in_units(problem, unit, device.n)
     finest = finest_level(backend, device)
     if not backend.is_wide:
         found = coarsen(finest, [problem], progress)
@@ -47,7 +48,7 @@ def coarsen_graph(
         if is_narrow(found[-1].graph, problem):
             narrow = found[-1].with_narrow_kernels(problem)
             found += coarsen(narrow, [problem], no_progress)[1:]
-    exported = _Export(backend, unit, problem.total, on_gpu)
+    exported = _Export(backend, unit, graph.total_vertex_weight, on_gpu)
     graphs = [exported.finest(graph, device) if on_gpu else graph]
     graphs += [
         exported.graph(level, coarse_name(graph.name, depth))
@@ -131,7 +132,7 @@ def _upload(
         The problem in the units of the levels.
     """
     device, unit = divide_weights(backend, upload(backend, levels[0].graph))
-    problem = in_units(problem, unit)
+    problem = in_units(problem, unit, device.n)
     hierarchy = _extended(finest_level(backend, device), levels, unit, problem)
     last = hierarchy[-1]
     if not backend.is_wide or not is_narrow(last.graph, problem):
@@ -152,16 +153,29 @@ def _extended(
         finer = hierarchy[-1]
         if finest.backend.is_wide and is_narrow(finer.graph, problem):
             break
-        graph = _divided(upload(finer.backend, coarse.graph), unit)
         coarse_of = _map_on(finer.backend, fine.coarse_of)
+        graph = _divided(finer, coarse_of, upload(finer.backend, coarse.graph), unit)
         hierarchy.append(
             finer.next_level(graph, coarse_of, Stopwatch(finer.backend, "coarsen", depth))
         )
     return hierarchy
 
 
-def _divided(graph: DeviceGraph, unit: int) -> DeviceGraph:
-    return graph if unit == 1 else replace(graph, vertex_weights=graph.vertex_weights // unit)
+def _divided(finer: HierarchyLevel, coarse_of: Array, graph: DeviceGraph, unit: int) -> DeviceGraph:
+    """Divide the vertex weights of the graph below a level by a unit.
+
+    If the unit is 0, all weights are 0, and become sums of those on the finer level.
+    """
+    if unit == 1:
+        return graph
+    if unit > 1:
+        return replace(graph, vertex_weights=graph.vertex_weights // unit)
+    backend = finer.backend
+    sums = backend.full(graph.n, 0, backend.sum_type)
+    backend.parallel_for(
+        finer.graph.n, weigh_parts, graph=finer.graph, parts=coarse_of, part_weights=sums
+    )
+    return replace(graph, vertex_weights=sums)
 
 
 def _map_on(backend: Backend, coarse_of: Any) -> Array:
@@ -179,7 +193,7 @@ class _Export:
     backend : Backend
         Of the finest level.
     unit : int
-        The divisor of all vertex weights.
+        The divisor of all vertex weights; 0 if they are 0.
     total : int
         Total vertex weight of the graph.
     on_gpu : bool
@@ -217,6 +231,6 @@ class _Export:
         return coarse_of if is_there else carry(coarse_of, finer.backend, self._backend)
 
     def _arrays(self, device: DeviceGraph) -> OnGpu:
-        weights = device.vertex_weights * self._unit if self._unit > 1 else device.vertex_weights
+        weights = device.vertex_weights if self._unit == 1 else device.vertex_weights * self._unit
         rows = device.indptr, device.indices, device.edge_weights
         return OnGpu(*rows, weights, device.edge_weight, self._total)

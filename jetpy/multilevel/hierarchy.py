@@ -215,7 +215,8 @@ def coarsen(
     seed = problem.seed + 7919 * variant
     options = problem.options.coarsen
     target = coarsest_size(options, finest.graph.global_n, steps[0].k)
-    heaviest = problem.limit if options.bounded else problem.total // problem.unit
+    # beside weights of 0, a limit may be less than a unit
+    heaviest = max(1, problem.limit) if options.bounded else problem.total // problem.unit
     levels = [finest]
     entries = problem.options.initial.max_entries
     affordable = inf if entries is None else entries // 4

@@ -23,7 +23,7 @@ def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> Devi
     """Copy a level to the 32-bit back end, `backend.with_width(Width.NARROW)`.
 
     If a weight sum exceeds 2**31 - 1, divide the weights by an integer just large enough, rounding
-    down but not below 1. Cut and part weights computed on the copy are then approximate.
+    down but not below 1; 0 stays 0. Cut and part weights computed on the copy are then approximate.
     """
     edge_weights, vertex_weights = narrow_weights(backend, graph, problem)
     indptr = graph.indptr.astype(np.int32)
@@ -46,7 +46,7 @@ def narrow_weights(backend: Backend, graph: DeviceGraph, problem: Problem) -> tu
 
 def narrow_problem(graph: DeviceGraph, problem: Problem) -> Problem:
     """Return the problem of a level for its `narrow_graph`."""
-    return in_units(problem, _vertex_unit(graph, problem))
+    return in_units(problem, _vertex_unit(graph, problem), graph.global_n)
 
 
 def _vertex_unit(graph: DeviceGraph, problem: Problem) -> int:
@@ -64,5 +64,5 @@ def _unit(total: int, count: int) -> int:
 
 def _divided(backend: Backend, weights: Array, unit: int) -> Any:
     if unit > 1:
-        weights = backend.xp.maximum(weights // unit, 1)
+        weights = backend.xp.maximum(weights // unit, weights > 0)
     return weights.astype(np.int32)

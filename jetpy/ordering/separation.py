@@ -80,8 +80,9 @@ def vertex_separator(
     tries : int, optional
         Number of separators that are computed; jetpy keeps the best one.
     seed : int
-    vertex_weights : positive whole numbers, shape (n,), optional
-        Replace the vertex weights of the graph.
+    vertex_weights : whole numbers from 0 on, shape (n,), optional
+        Replace the vertex weights of the graph. If all are 0, jetpy separates the graph as if all
+        were 1.
     n, scale
         As for `as_graph`; `scale` concerns vertex weights only.
     symmetrize : bool
@@ -119,9 +120,9 @@ def vertex_separator(
     flag("symmetrize", symmetrize)
     pattern: Pattern = True if symmetrize else "symmetric"
     checked = as_graph(graph, vertex_weights=vertex_weights, n=n, pattern=pattern, scale=scale)
-    half = np.array(-(-checked.total_vertex_weight // 2), np.int64)
-    limit = int(limits_of(half, imbalance, max(INT32_MAX, checked.total_vertex_weight)))
-    narrow = _with_narrow_weights(checked)
+    weighed = _with_some_weight(checked)
+    limit = _limit(weighed, imbalance)
+    narrow = _with_narrow_weights(weighed)
 
     with leased(narrow, backend, threads, device) as (engine, host):
 
@@ -129,24 +130,42 @@ def vertex_separator(
             others = own if host is engine else host
             separate = partial(_divided, own, others, effort=effort, seed=seed)
             with host.using(), Stopwatch(own, "separate") as watch:
-                labels = _separated(separate, narrow, checked, limit)
+                labels = _separated(separate, narrow, weighed, limit)
             return labels, watch.seconds
 
         (labels, seconds), _ = execute(work, engine, progress, (checked.n, checked.m))
         used = engine.name, cpu_threads(host)
-    return VertexSeparator(checked, labels, limit, seed, *used, seconds)
+    return VertexSeparator(checked, labels, _limit(checked, imbalance), seed, *used, seconds)
+
+
+def _limit(graph: Graph, imbalance: float) -> int:
+    """Return the maximum weight of a side."""
+    total = graph.total_vertex_weight
+    half = np.array(-(-total // 2), np.int64)
+    return int(limits_of(half, imbalance, max(INT32_MAX, total)))
+
+
+def _with_some_weight(graph: Graph) -> Graph:
+    """Return the graph with vertex weights of 1 if all are 0."""
+    if graph.total_vertex_weight:
+        return graph
+    return replace(graph, vertex_weights=np.ones(graph.n, np.int32))
 
 
 def _with_narrow_weights(graph: Graph) -> Graph:
-    """Return the graph with vertex weights that sum to less than 2**31.
+    """Return the graph with positive vertex weights that sum to less than 2**31.
 
-    Larger ones are divided by an integer just large enough, rounding down but not below 1.
+    Larger ones are divided by an integer just large enough, rounding down but not below 1. Weights
+    of 0 become 1, after all others are multiplied, if possible by more than their number: so few
+    vertices of weight 0 are better than many, but lighter separators are better than both.
     """
-    total = graph.total_vertex_weight
-    if total <= INT32_MAX:
+    weights, total = graph.vertex_weights, graph.total_vertex_weight
+    free, most = int((weights == 0).sum()), INT32_MAX - graph.n
+    if not free and total <= INT32_MAX:
         return graph
-    unit = -(-total // (INT32_MAX - graph.n))
-    return replace(graph, vertex_weights=np.maximum(graph.vertex_weights // unit, 1))
+    if total <= most:
+        return replace(graph, vertex_weights=np.maximum(weights * min(free + 1, most // total), 1))
+    return replace(graph, vertex_weights=np.maximum(weights // -(-total // most), 1))
 
 
 def _separated(divide: Divide, narrow: Graph, graph: Graph, limit: int) -> IntArray:
@@ -188,6 +207,8 @@ def _share(limit: int, total: int) -> int:
 
     If rounding up exceeds the limit, it is rounded down.
     """
+    if total <= limit:
+        return int(THOUSAND)
     share: int = min(THOUSAND, -(-THOUSAND * limit // total))
     if share < THOUSAND and total * share // THOUSAND > limit:
         share -= 1
@@ -231,9 +252,14 @@ def _pack(labels: IntArray, components: IntArray, sums: Weights, weights: Weight
 
 
 def _excess(labels: IntArray, weights: Weights, limit: int) -> int:
-    """Return the excess of the heavier side over the limit; the total weight if a side is empty."""
-    first, second = (int(weights[labels == side].sum()) for side in range(2))
-    return max(first - limit, second - limit, 0) if first and second else int(weights.sum())
+    """Return the excess of the heavier side over the limit.
+
+    If a side has no vertices, return the total weight, but at least 1.
+    """
+    sides = [weights[labels == side] for side in range(2)]
+    if not all(map(len, sides)):
+        return max(int(weights.sum()), 1)
+    return max(0, *(int(side.sum()) - limit for side in sides))
 
 
 def _relieve(labels: IntArray, weights: Weights, limit: int) -> None:
@@ -260,7 +286,7 @@ def _lightest_neighbourhood(graph: Graph, weights: Weights, limit: int) -> IntAr
     around = np.bincount(graph.sources(0, n), weights[graph.indices], n).astype(np.int64)
     others = weights.sum() - around - weights
     excess = np.maximum(np.maximum(weights, others) - limit, 0)
-    possible = np.flatnonzero(others > 0)
+    possible = np.flatnonzero(graph.degrees < n - 1)
     v = possible[np.lexsort((around[possible], excess[possible]))[0]]
     labels = np.ones(n, np.int32)
     labels[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]] = SEPARATOR

@@ -50,6 +50,7 @@ def draw_quotient(
     from matplotlib.patches import Circle
 
     k = len(part_weights)
+    part_weights = part_weights if part_weights.any() else np.ones_like(part_weights)
     upper = sp.triu(cut_matrix, format="coo")
     meetings = np.stack([upper.row, upper.col, upper.data], axis=1).astype(np.int64)
     radius = 0.45 * _spacing(places) * np.sqrt(part_weights / max(1, part_weights.max()))

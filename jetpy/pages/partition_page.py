@@ -106,7 +106,7 @@ def _volumes(found: Evaluation) -> Drawn:
 
 
 def _matrix(found: Evaluation) -> Drawn | None:
-    if found.k < 3 or not found.cut_matrix.nnz:
+    if found.k < 3 or not found.cut:
         return None
     figure = new_figure(0.9 * WIDTH)
     with styled():

@@ -31,7 +31,7 @@ def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figu
     if graph.coordinates is not None:
         return draw(graph, partition.parts, partition.k, graph.coordinates)[0]
     found = evaluate(graph, partition.parts, partition.k)
-    has_quotient, has_matrix = between.is_drawable(found.cut_matrix), found.cut_matrix.nnz > 0
+    has_quotient, has_matrix = between.is_drawable(found.cut_matrix), found.cut > 0
     if not (has_quotient or has_matrix):
         raise GraphError(
             "there is nothing to draw: the graph has no coordinates and no edges between "

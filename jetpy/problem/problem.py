@@ -261,12 +261,15 @@ class RunOptions:
         return make_problem(total, self.k, self.imbalance, self.seed, options, targets, fill=fill)
 
 
-def in_units(problem: Problem, unit: int) -> Problem:
+def in_units(problem: Problem, unit: int, n: int) -> Problem:
     """Return the problem after dividing all vertex weights by a common divisor.
 
     Graphs whose weights differ by a factor then get the same parts, and the room below a limit is
-    not smaller than the lightest vertex.
+    not smaller than the lightest vertex. If all n weights are 0, every partition is balanced, and
+    `unit` is 0. The result is then the problem of n weights of 1.
     """
+    if unit == 0:
+        return _of_equal_weights(problem, n)
     upper, lower = problem.part_limits, problem.part_lower_limits
     return replace(
         problem,
@@ -277,17 +280,45 @@ def in_units(problem: Problem, unit: int) -> Problem:
     )
 
 
+def as_even_as(problem: Problem, sizes: npt.NDArray[np.integer[Any]]) -> Problem:
+    """Return the problem of refining parts of these numbers of vertices, shape (k,).
+
+    If all weights are 0, `in_units` limits the numbers of vertices. As every partition is balanced
+    then, the imbalance is at least that of the given parts, so that refinement leaves them alone.
+    """
+    n = int(sizes.sum())
+    if problem.total or not n:
+        return problem
+    even = _of_equal_weights(problem, n)
+    imbalance = float(((sizes + 0.5) / even.ideals).max()) - 1
+    return replace(problem, imbalance=max(problem.imbalance, imbalance))
+
+
+def _of_equal_weights(problem: Problem, n: int) -> Problem:
+    most = max(INT32_MAX, n)
+    ideal = np.array(-(-n // problem.k), np.int64)
+    limit, part_limits = int(limits_of(ideal, problem.imbalance, most)), None
+    if problem.targets is not None:
+        from jetpy.problem.targets import ideals
+
+        part_limits = limits_of(ideals(n, problem.targets), problem.imbalance, most)
+    return replace(problem, total=n, limit=limit, part_limits=part_limits)
+
+
 def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
     """Divide the vertex weights of a graph by their common divisor; return graph and problem.
 
     For stages on the host; `divide_weights` does this for a graph on the back end.
     """
-    unit = common_divisor(graph.vertex_weights)
+    if not graph.vertex_weights.any():
+        unit, weights = 0, np.ones(graph.n, np.int32)
+    else:
+        unit = common_divisor(graph.vertex_weights)
+        weights = graph.vertex_weights // unit
     if unit == 1:
         return graph, problem
-    weights = graph.vertex_weights // unit
     reduced = Graph(graph.indptr, graph.indices, graph.edge_weights, weights, graph.name)
-    return reduced, in_units(problem, unit)
+    return reduced, in_units(problem, unit, graph.n)
 
 
 def loosened(problem: Problem, n: int) -> Problem:

@@ -55,10 +55,11 @@ def fill(
     entry of `limits` (int64, shape (k,)), if given, and loses no more weight than its entry of
     `spare` (int64, shape (k,)), if given.
     """
-    counts = backend.full(k, 0)
-    backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
+    counts = count_vertices(backend, graph, parts, k)
     sizes = backend.to_host(counts).tolist()
     empty = [p for p, size in enumerate(sizes) if size == 0]
+    if not empty:  # a part may have vertices of weight 0
+        return Filled(np.empty(0, np.int32), np.empty(0, np.int32), 0)
     internal = internal_weights(backend, graph, parts)
     if pinned is not None:
         internal[pinned >= 0] = HELD_FOR_EVER
@@ -95,6 +96,14 @@ def fill(
                 heapq.heappush(heap, Held(now[u], u, loosest.part))
     vertices, new = np.array(list(moved), np.int32), np.array(list(moved.values()), np.int32)
     return Filled(vertices, new, growth)
+
+
+def count_vertices(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Array:
+    """Return the number of vertices of each part, int32, shape (k,), over all pieces of a graph."""
+    counts = backend.full(k, 0)
+    backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
+    graph.halo.allreduce(counts)
+    return counts
 
 
 def internal_weights(backend: Backend, graph: DeviceGraph, parts: Array) -> Array:

@@ -22,7 +22,8 @@ def pack(
     `limits` and `lower_limits` (int64, shape (k,)) are the maximum and minimum part weights. If the
     limits are equal, the part with most room is the lightest part. If a part then weighs less than
     its minimum, two other rules are tried: the part that lacks most of its minimum comes first, or
-    the part furthest below the middle of its limits.
+    the part furthest below the middle of its limits. Each vertex of weight 0 goes into the part
+    with fewest vertices.
 
     Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
     Mathematics 17 (1969), longest processing time first.
@@ -47,9 +48,17 @@ def _greedily(weights: IntArray | Weights, rooms: Weights) -> npt.NDArray[np.int
     parts = np.empty(len(weights), np.int32)
     heap = [(-room, p) for p, room in enumerate(rooms.tolist())]
     heapq.heapify(heap)
-    for v in _heaviest_first(weights):
+    weighty = np.flatnonzero(weights)
+    for v in weighty[_heaviest_first(weights[weighty])].tolist():
         excess, p = heap[0]
         heapq.heapreplace(heap, (excess + int(weights[v]), p))
+        parts[v] = p
+    sizes = np.bincount(parts[weighty], minlength=len(rooms)).tolist()
+    smallest = [(size, p) for p, size in enumerate(sizes)]
+    heapq.heapify(smallest)
+    for v in np.flatnonzero(weights == 0).tolist():
+        size, p = smallest[0]
+        heapq.heapreplace(smallest, (size + 1, p))
         parts[v] = p
     return parts
 
@@ -127,9 +136,10 @@ def _degrees(graph: Graph) -> Weights:
 def _lightest(parts: IntArray, weights: IntArray, losses: Weights, amounts: Weights) -> Vertices:
     """Return the lightest vertices of each part, ties by least loss, up to a total weight per part.
 
-    `amounts` (int64, shape (n,)) has this weight for each vertex's part; 0 for vertices that stay.
+    Vertices of weight 0 are not among them, because a part without them is no lighter. `amounts`
+    (int64, shape (n,)) has this weight for each vertex's part; 0 for vertices that stay.
     """
-    inside = np.flatnonzero(amounts > 0)
+    inside = np.flatnonzero((amounts > 0) & (weights > 0))
     ordered = inside[np.lexsort((losses[inside], weights[inside], parts[inside]))]
     homes, own = parts[ordered], weights[ordered].astype(np.int64)
     before = np.cumsum(own) - own

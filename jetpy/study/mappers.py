@@ -136,7 +136,7 @@ def judge_mapping(job: Job, pe: npt.ArrayLike, target: Machine) -> MappingVerdic
 def equivalent_imbalance(job: Job, k: int) -> float:
     """Return an imbalance for tools that allow (1 + imbalance) ceil(W / k), with jetpy's limit."""
     weight = job.graph.total_vertex_weight
-    return (limit_of_pes(weight, k, job.imbalance) + 0.5) / -(-weight // k) - 1
+    return (limit_of_pes(weight, k, job.imbalance) + 0.5) / max(-(-weight // k), 1) - 1
 
 
 def prepare_mtkahypar(job: Job) -> MapOnto:

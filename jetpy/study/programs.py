@@ -186,7 +186,7 @@ def measure_heipa(
     ProgramError
         As `run_heipa`.
     """
-    share = job.graph.total_vertex_weight / k
+    share = max(job.graph.total_vertex_weight, 1) / k
     imbalance = max(0.0, job.limit(k) / share - 1 - _MARGIN)
     words = ("--graph", job.metis_file(), "--k", k, "--imbalance", imbalance, "--config", config)
     runs = []

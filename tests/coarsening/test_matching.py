@@ -79,7 +79,8 @@ def greedy(
     def order(edge: tuple[int, int]) -> tuple[float, int]:
         u, v = edge
         w = float(edges[edge])
-        rating = (w * w) / (float(weights[u]) * float(weights[v]))
+        w = w or 2.0**-100
+        rating = (w * w) / (float(max(weights[u], 1)) * float(max(weights[v], 1)))
         return w if options.rating == "weight" else rating, edge_hash(u, v, seed)
 
     edges = {(u, v): w for (u, v), w in edge_dict(graph).items() if u < v}

@@ -179,7 +179,7 @@ class Moves:
             return
         connection = self.connection([v])
         own = connection.pop(self.parts[v], 0)
-        if connection:
+        if any(connection.values()):
             queue[v] = max(connection.values()) - own, mix(v ^ self.seed)
         else:
             queue.pop(v, None)

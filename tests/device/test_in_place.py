@@ -126,7 +126,7 @@ def is_graph(indptr: Any, indices: Any, edge_weights: Any, vertex_weights: Any) 
                 return False
             edges[v, indices[e]] = edge_weights[e]
     for weights in (edge_weights, vertex_weights):
-        if any(w != w or w < 1 or w != int(w) for w in weights) or sum(weights) > INT32_MAX:
+        if any(w != w or w < 0 or w != int(w) for w in weights) or sum(weights) > INT32_MAX:
             return False
     return bool(edges) and all(u != v and edges.get((u, v)) == w for (v, u), w in edges.items())
 
@@ -184,12 +184,11 @@ LEFT_TO_THE_HOST: dict[str, tuple[Any, ...]] = {
     "fractions above 1": (P, np.array([1.5, 1.5, 1, 1]), None),
     "minus one": (P, np.array([-1.0, -1.0, 1, 1]), None),
     "not a number": (P, np.array([np.nan, np.nan, 1, 1]), None),
-    "zero": (P, np.array([0, 0, 1, 1]), None),
     "words": (P, ["a", "b", "c", "d"], None),
     "complex": (P, np.ones(4, complex), None),
     "too few weights": (P, np.array([1, 1, 1]), None),
     "a table of weights": (P, np.ones((2, 2)), None),
-    "vertex weight zero": (P, None, np.array([1, 0, 1])),
+    "vertex weight minus one": (P, None, np.array([1, -1, 1])),
     "too few vertex weights": (P, None, np.array([1, 1])),
     "too heavy together": (P, None, np.array([2**30, 2**30, 1])),
 }

@@ -139,10 +139,10 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         "process 0: the block is a list; it must be a tuple",
     ),
     "second is bad": (
-        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]), I32([0]))),
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]), I32([-1]))),
         {},
         GraphError,
-        r"process 1: edge_weights must be in 1\.\.2",
+        r"process 1: edge_weights must be in 0\.\.2",
     ),
     "ends": (
         pair((I32([0, 2]), I32([1])), (I32([0, 1]), I32([0]))),

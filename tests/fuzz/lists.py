@@ -133,7 +133,7 @@ def _weights(rng: Random, count: int) -> Ints | None:
     kind = rng.pick("weights of a list", CHOICES["weights of a list"])
     if kind == "none":
         return None
-    return rng.integers(1, 10 if kind == "small" else 2**26, count)
+    return rng.integers(0, 10 if kind == "small" else 2**26, count)
 
 
 def _names(kind: str, numbers: list[int]) -> list[Any]:

@@ -66,10 +66,10 @@ class Partitioning:
             yield less_volume(first, self._solve(engines[0], objective="cut"), limits)
 
     def _free(self, found: jetpy.Partition, limits: Numbers) -> Iterator[Finding]:
-        """Check that the number of components is minimal without limits."""
+        """Check that the number of components is minimal without limits, unless nothing weighs."""
         graph, k = self.graph, self.k
         components = int(oracles.pieces_of(graph, np.zeros(graph.n, np.int32), 1)[0])
-        if limits[0] >= graph.total_vertex_weight:
+        if limits[0] >= graph.total_vertex_weight > 0:
             pieces = int(oracles.pieces_of(graph, found.parts, k).sum())
             yield same("pieces where free", pieces, max(components, min(graph.n, k)))
 

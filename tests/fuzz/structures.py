@@ -159,6 +159,11 @@ def full(rng: Random, count: int, most: int) -> Ints:
     return result
 
 
+def with_zeros(rng: Random, count: int, most: int) -> Ints:
+    """Return weights; some, half or nearly all of them are 0."""
+    return rng.integers(1, 101, count) * (rng.random(count) < rng.choice([0.05, 0.5, 0.9]))
+
+
 WEIGHTS: dict[str, Callable[[Random, int, int], Ints]] = {
     "unit": lambda rng, count, most: np.ones(count, np.int64),
     "equal": lambda rng, count, most: np.full(count, rng.choice([2, 3, 1000, most // count])),
@@ -168,17 +173,21 @@ WEIGHTS: dict[str, Callable[[Random, int, int], Ints]] = {
     "heavy": heavy,
     "pareto": pareto,
     "full": full,
+    "with zeros": with_zeros,
+    "zeros": lambda rng, count, most: np.zeros(count, np.int64),
 }
 """Functions of the number of weights and their maximum sum."""
 
 
 def weights(rng: Random, kind: str, count: int, most: int) -> Ints:
-    """Return positive weights below 2**31, scaled down if their sum is too large."""
+    """Return weights below 2**31, scaled down if their sum is too large; only 0 stays 0."""
     if count == 0:
         return np.zeros(0, np.int64)
-    found = np.clip(WEIGHTS[kind](rng, count, most), 1, INT32_MAX)
+    found = np.minimum(WEIGHTS[kind](rng, count, most), INT32_MAX)
     total = int(found.sum())
-    return found if total <= most else 1 + (found * ((most - count) / total)).astype(np.int64)
+    if total <= most:
+        return found
+    return (found > 0) + (found * ((most - count) / total)).astype(np.int64)
 
 
 def graph(

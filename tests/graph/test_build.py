@@ -190,8 +190,11 @@ BAD = {
     "too many edges": (([0], HUGER), "indices has 4294967296 entries"),
     "too few weights": ((*P, [1, 1]), "there must be 4 of them"),
     "too many vertex weights": ((*P, None, [1] * 4), "there must be 3 of them"),
-    "edge weight zero": ((*P, [1, 1, 0, 0]), r"edge \(1, 2\) has weight 0, .* positive"),
-    "edge weight negative": ((*P, [1, 1, 5, -5]), r"edge \(2, 1\) has weight -5, .* positive"),
+    "edge weight negative": (
+        (*P, [1, 1, 5, -5]),
+        r"edge \(2, 1\) has weight -5, but weights must be integers from 0 on; pattern=True",
+    ),
+    "edge weight -0.5": ((*P, [1, 1, -0.5, 5]), r"has weight -0.5, but .* integers from 0 on; pat"),
     "edge weight fraction": ((*P, [1, 1, 5, 0.5]), r"edge \(2, 1\) has weight 0.5, .* whole"),
     "edge weight NaN": ((*P, [1, np.nan, 5, 1]), r"edge \(1, 0\) has weight nan, .* whole"),
     "edge weight infinite": ((*P, [np.inf, 1, 1, 1]), r"edge \(0, 1\) has weight inf, .* overflow"),
@@ -201,8 +204,10 @@ BAD = {
         r"edge \(1, 0\) has .*592, which overf",
     ),
     "complex weights": ((*P, [1j, 1, 1, 1]), "edge weights must be integers, not complex"),
-    "vertex weight zero": ((*P, None, [1, 0, 1]), "vertex 1 has weight 0"),
-    "vertex weight negative": ((*P, None, [1, 1, -1]), "vertex 2 has weight -1"),
+    "vertex weight negative": (
+        (*P, None, [1, 0, -1]),
+        "vertex 2 has weight -1, but weights must be integers from 0 on$",
+    ),
     "vertex weights overflow": (
         (np.zeros(2**15 + 3, int), [], None, np.full(2**15 + 2, 2**31 - 1)),
         r"vertex weights overflow: their sum is .* at most 2\*\*46; scale=True",
@@ -216,17 +221,25 @@ BAD = {
     "unequal weights": ((*P, [1, 1, 2, 3]), r"edge \(1, 2\) has weight 2, but .* has weight 3"),
     "matrix not square": (sp.csr_array((2, 3)), "square"),
     "matrix too large": (coo((0, 1, 1), n=2**40), "1099511627776 vertices are too many"),
-    "matrix with zero": (coo((0, 1, 0), (1, 0, 0)).tocsr(), r"edge \(0, 1\) has weight 0"),
     "matrix with fractions": (coo((0, 1, 0.5), (1, 0, 0.5)), "weight 0.5, which is not a whole"),
     "matrix with duplicates": (coo((0, 1, 1), (0, 1, 1), (1, 0, 2)), "more than once"),
     "matrix with a loop": (coo((2, 2, 1)), r"edge \(2, 2\) is a self-loop"),
+    "loop of weight 0": (coo((2, 2, 0)), r"edge \(2, 2\) is a self-loop"),
+    "duplicate of weight 0": (coo((0, 1, 0), (0, 1, 0), (1, 0, 0)), "more than once"),
+    "no reverse of weight 0": (
+        coo((0, 1, 0), (1, 2, 1), (2, 1, 1)),
+        r"not its reverse, edge \(1, 0",
+    ),
+    "reverse of weight 0": (coo((0, 1, 1), (1, 0, 0)), "weight 1, but its reverse, .* weight 0"),
     "networkx loop": (loop_at_b(), r"edge \('b', 'b'\) is a self-loop"),
-    "networkx weight zero": (weight_of_b(0), "node 'b' has weight 0"),
+    "networkx weight negative": (weight_of_b(-1), "node 'b' has weight -1"),
     "networkx weight missing": (weight_of_b(None), "node 'b' has weight None"),
     "networkx weight text": (weighted_edge("2"), r"edge \('a', 'b'\) has weight '2', .* text;"),
 }
 
-NEVER_REPAIRED = [name for name in BAD if "weight" in name and name != "unequal weights"]
+NEVER_REPAIRED = [
+    name for name in BAD if "weight" in name and name[-2:] != " 0" and name != "unequal weights"
+]
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -241,6 +254,30 @@ def test_repair_does_not_accept_bad_weights(case: str) -> None:
     data, words = BAD[case]
     with pytest.raises(GraphError, match=words):
         as_graph(data, repair=True)
+
+
+def test_weights_of_0_are_kept() -> None:
+    graph = as_graph((*P, [0, 0, 5, 5], [0, 3, 0]))
+    assert edge_dict(graph) == {(0, 1): 0, (1, 0): 0, (1, 2): 5, (2, 1): 5}
+    assert graph.vertex_weights.tolist() == [0, 3, 0]
+    assert edge_dict(as_graph(coo((0, 1, 0), (1, 0, 0)))) == {(0, 1): 0, (1, 0): 0}
+
+
+def test_repair_keeps_edges_of_weight_0() -> None:
+    entries = (2, 2, 0), (0, 1, 0), (0, 1, 0), (1, 2, 3), (2, 1, 0), (3, 0, 0), (3, 1, 2)
+    graph = as_graph(coo(*entries, n=4), repair=True)
+    half = {(0, 1): 0, (1, 2): 3, (0, 3): 0, (1, 3): 2}
+    assert edge_dict(graph) == half | {(v, u): w for (u, v), w in half.items()}
+
+
+def test_repairs_of_edges_of_weight_0_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    entries = (2, 2, 0), (0, 1, 0), (0, 1, 0), (1, 2, 3), (2, 1, 0), (3, 0, 0), (3, 1, 2)
+    with caplog.at_level("INFO", "jetpy.input"):
+        as_graph(coo(*entries, n=4), repair=True)
+    assert caplog.messages == [
+        "jetpy repairs the graph: 1 self-loop dropped, 1 duplicate edge merged, 3 missing "
+        "directions added, 1 weight raised to that of the other direction"
+    ]
 
 
 def test_repair_that_overflows_is_refused() -> None:

@@ -90,9 +90,17 @@ def test_integer_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> Non
     halves = jetpy.as_graph(sp.csr_array([[0, 0.5], [0.5, 0]]), scale=True)
     assert halves.edge_weights.tolist() == [1, 1]
     assert caplog.messages == [
-        "jetpy multiplies the edge weights by 2 and rounds them, "
-        "which changes a weight by at most 0 %"
+        "jetpy multiplies the edge weights by 2; it reports no further scaling in this process"
     ]
+
+
+def test_scaling_keeps_0_and_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        assert scaled(np.array([0, 0.5, 0, 1.5]), "weights").tolist() == [0, 1, 0, 3]
+    assert len(caplog.messages) == 1
+    assert scaled(np.zeros(3), "weights").tolist() == [0, 0, 0]
+    tiny = scaled(np.array([0, 1e-300, 1.0]), "weights")
+    assert tiny[0] == 0 < tiny[1] < tiny[2]
 
 
 @pytest.mark.parametrize(
@@ -525,11 +533,15 @@ def test_weights_override_those_of_the_graph() -> None:
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
         (np.array([[0, 9], [9, 0]]), {}, "is ambiguous: for two edges, also give n="),
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
-        (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "weights must be positive to be scaled"),
+        (
+            np.array([[0, -2], [-2, 0.5]]),
+            {"scale": True},
+            "weights must be numbers from 0 on to be scaled",
+        ),
         (
             np.array([[0, 1e300], [1e300, 0]]),
             {"scale": True},
-            "weights must be positive below 1e+289",
+            "weights must be below 1e+289",
         ),
         (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
         (
@@ -581,8 +593,8 @@ def test_bad_table_is_refused(table: Any, columns: tuple[str, str], message: str
     ("weight", "message"),
     [
         ("6", "has weight '6', which is text; convert it to a number"),
-        (0.5, "which is not a whole number; scale=True scales positive weights to integers"),
-        (-1, "has weight -1, but weights must be positive"),
+        (0.5, "which is not a whole number; scale=True scales weights to integers"),
+        (-1, "has weight -1, but weights must be integers from 0 on"),
     ],
 )
 def test_bad_weight_of_a_table_is_refused(weight: Any, message: str) -> None:

@@ -43,7 +43,7 @@ def random_batch(
     nodes, edges = sorted(model), sorted(tuple(sorted(e)) for e in model.edges)
     dead = rng.sample(nodes, rng.randint(0, min(most, len(nodes))))
     removed = rng.sample(edges, rng.randint(0, min(most, len(edges))))
-    new = [rng.randint(1, heaviest) for _ in range(rng.randint(0, most))]
+    new = [rng.randint(0, heaviest) for _ in range(rng.randint(0, most))]
     alive = [v for v in nodes if v not in dead] + list(range(first, first + len(new)))
     gone = {e for e in edges if e in removed or e[0] in dead or e[1] in dead}
     absent = {
@@ -56,7 +56,7 @@ def random_batch(
         delete_vertices=dead,
         insert_vertices=new,
         insert_edges=inserted,
-        edge_weights=[rng.randint(1, heaviest + 1) for _ in inserted],
+        edge_weights=[rng.randint(0, heaviest + 1) for _ in inserted],
     )
 
 
@@ -104,7 +104,7 @@ def placed(
                 continue
             pulls: dict[int, int] = defaultdict(int)
             for u in model[v]:
-                if u in parts:
+                if u in parts and model[v][u]["weight"]:
                     pulls[parts[u]] += model[v][u]["weight"]
             roomy = [p for p in pulls if weights[p] + weight[v] <= limit]
             target = min(

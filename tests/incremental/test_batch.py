@@ -42,15 +42,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "edges in threes": ({"delete_edges": [(1, 2, 3)]}, r"have shape \(1, 3\); the shape must be"),
     "edges as text": ({"insert_edges": [("0", "2")]}, "must contain integers"),
     "too few weights": ({"insert_edges": [(0, 2)], "edge_weights": []}, "there must be 1 of them"),
-    "edge of weight 0": (
-        {"insert_edges": [(0, 2)], "edge_weights": [0]},
-        r"edge \(0, 2\) has weight 0",
+    "edge of weight -1": (
+        {"insert_edges": [(0, 2)], "edge_weights": [-1]},
+        r"edge \(0, 2\) has weight -1, but weights must be integers from 0 on$",
     ),
     "edge weight overflows": (
         {"insert_edges": [(0, 2)], "edge_weights": [BIG]},
         "edge weights, in both directions, overflow",
     ),
-    "vertex of weight 0": ({"insert_vertices": [1, 0]}, "inserted vertex 1 has weight 0"),
     "vertex of weight -1": ({"insert_vertices": [-1]}, "inserted vertex 0 has weight -1"),
     "vertex weight overflows": ({"insert_vertices": [BIG]}, "vertex weights overflow"),
     "minus one vertex": (

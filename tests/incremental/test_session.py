@@ -163,7 +163,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "weights that are no numbers": (cast("edge_weights", "c16"), "must be integers"),
     "infinite weights": (changed(vertex_weights=np.full(799, np.inf)), "overflows"),
     "weights of nobody": (changed(vertex_weights=np.ones(5)), "there must be 799 of them"),
-    "negative weights": (changed(vertex_weights=np.full(799, -1)), "must be positive"),
+    "negative weights": (changed(vertex_weights=np.full(799, -1)), "must be integers from 0 on"),
     "one-way edges": (
         changed(indptr=np.r_[0, np.ones(799, int)], indices=[1], edge_weights=[1]),
         "is listed, but not its reverse",

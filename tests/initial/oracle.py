@@ -65,7 +65,8 @@ class TwoWay:
         """Run one pass and return whether it improved the quality."""
         best, kept, moves = self.quality, 0, []
         n = self.graph.n
-        queued = {v for v in range(n) if best[0] > 0 or self.external(v) > 0}
+        weights = self.graph.vertex_weights
+        queued = {v for v in range(n) if (best[0] and weights[v]) or self.external(v) > 0}
         while len(moves) - kept < max(MIN_TRIED, n // 50):
             v = self.next_move(queued)
             if v is None:

@@ -41,6 +41,7 @@ VALID = {
     "both directions": ("0 1\n1 0\n2 1\n1 2\n", path(3)),
     "some in both directions": ("0 1\n1 0\n2 1\n", path(3)),
     "weights": ("0 1 5\n2 1 6\n1 2 6\n", from_edges(3, [(0, 1), (1, 2)], [5, 6])),
+    "weights of 0": ("0 1 0\n2 1 0\n1 2 0\n", from_edges(3, [(0, 1), (1, 2)], [0, 0])),
     "gaps in the ids": ("3 1\n", from_edges(4, [(1, 3)])),
     "declared vertices": ("# vertices 5\n0 1\n", from_edges(5, [(0, 1)])),
     "nothing": ("", from_edges(0, [])),
@@ -121,7 +122,6 @@ BAD = {
         "0 1 2147483647\n0 1 2147483647\n",
         r"edge \(0, 1\) on lines 1 and 2 is listed more than once",
     ),
-    "weight 0": ("0 1 2\n1 2 0\n", r"edge \(1, 2\) on line 2 has weight 0"),
     "weight negative": ("0 1 -2\n", r"edge \(0, 1\) on line 1 has weight -2"),
     "weight overflows": ("0 1 2147483648\n", "line 1: '2147483648' does not fit"),
 }

@@ -327,7 +327,7 @@ class TestMatrixMarket:
             ),
             ("{int} symmetric\n3 3 1\n3 3 4\n", r"edge \(3, 3\) on line 3 is a self-loop; rep"),
             ("{int} symmetric\n3 3 2\n2 1 4\n1 2 4\n", "on lines 3 and 4 is listed more than"),
-            ("{int} symmetric\n3 3 1\n2 1 0\n", "line 3 has weight 0, but weights must be pos"),
+            ("{int} symmetric\n3 3 1\n2 1 -1\n", "line 3 has weight -1, but weights must be int"),
             ("{real}\n3 3 1\n2 1 0.5\n", "line 3 has weight 0.5, which is not a whole"),
             ("{real}\n3 3 1\n2 1 1e99\n", "line 3 has weight 1e.99, which overflows"),
             ("{real}\n3 3 1\n2 1 nan\n", r"line 3: 'nan' is not a number; pattern=True \(--pat"),

@@ -106,7 +106,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "levels as text": (setting("levels", value="3"), "levels is '3'"),
     "a billion levels": (setting("levels", value=10**9), "damaged: it has no array 'indptr_"),
     "finest weight": (plus("vertex_weights_0", 0, 1), "level 1: vertex 0 weighs"),
-    "negative weight": (plus("vertex_weights_0", 0, -9), "must be positive"),
+    "negative weight": (plus("vertex_weights_0", 0, -9), "must be integers from 0 on"),
     "one direction": (plus("edge_weights_0", 0, 1), "but its reverse"),
     "coarse weight": (plus("vertex_weights_1", 2, 1), "level 1: vertex 2 weighs"),
     "coarse edge": (plus("edge_weights_1", 0, 1), r"level 1: edge \(0, \d+\) weighs"),

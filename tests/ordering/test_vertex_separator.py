@@ -225,4 +225,4 @@ def test_bad_graphs() -> None:
         jetpy.vertex_separator(one_way)
     assert jetpy.vertex_separator(one_way, symmetrize=True).weight == 2
     with pytest.raises(jetpy.GraphError, match="weight"):
-        jetpy.vertex_separator(generators.grid(2, 2), vertex_weights=[1, 0, 1, 1])
+        jetpy.vertex_separator(generators.grid(2, 2), vertex_weights=[1, -1, 1, 1])

@@ -111,12 +111,13 @@ def cached_by_content(oracle: Callable[Given, Answer]) -> Callable[Given, Answer
 
 @cached_by_content
 def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
-    """Return for each vertex the weight of its edges into each adjacent part."""
+    """Return for each vertex the weight of its edges into each adjacent part, where above 0."""
     table: list[dict[int, int]] = [defaultdict(int) for _ in range(graph.n)]
     sources = graph.sources(0, graph.n).tolist()
     targets = parts[graph.indices].tolist()
     for v, p, w in zip(sources, targets, graph.edge_weights.tolist(), strict=True):
-        table[v][p] += w
+        if w > 0:
+            table[v][p] += w
     return [dict(row) for row in table]
 
 

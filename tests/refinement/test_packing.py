@@ -35,6 +35,21 @@ def test_pack_equals_longest_processing_time_first(weights: list[int], k: int) -
     assert max(loads_of(array, parts, k)) == heaviest_packed(weights, k)
 
 
+def test_vertices_of_weight_0_are_packed_into_small_parts() -> None:
+    weights = np.array([0, 0, 0, 0, 0, 5, 1, 1, 0, 0], np.int32)
+    parts = pack(weights, np.array([9, 3, 3]))
+    assert loads_of(weights, parts, 3) == [7, 0, 0]
+    assert np.bincount(parts).tolist() == [4, 3, 3]
+
+
+def test_vertices_of_weight_0_stay_in_overweight_parts() -> None:
+    graph = from_edges(6, [], None, [0, 2, 0, 2, 2, 0])
+    parts = np.array([0, 0, 0, 0, 0, 1], np.int32)
+    fitted = fit(graph, parts, internal_of(graph, parts), np.full(2, 4))
+    assert loads_of(graph.vertex_weights, fitted, 2) == [4, 2]
+    assert fitted[[0, 2, 5]].tolist() == [0, 0, 1]
+
+
 @given(weighted_graphs(most=24), st.integers(1, 9), st.integers(0, 10**6), st.floats(0, 0.5))
 def test_fit_keeps_limits_that_packing_keeps(graph: Graph, k: int, seed: int, slack: float) -> None:
     weights = graph.vertex_weights

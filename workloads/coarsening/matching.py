@@ -4,6 +4,8 @@ The rating of an edge is w(u,v)^2 / (c(u) c(v)) or, by option, its weight w(u,v)
 by one plus a hash below one millionth, which breaks ties between equal ratings. The lower neighbour
 wins any remaining tie. Both ends of an edge see the same order of edges. Each round therefore
 matches at least the best remaining edge, and the result does not depend on the order of execution.
+A vertex of weight 0 is rated as one of weight 1, so that it is not preferred to all others. An edge
+of weight 0 is rated below all edges of positive weight.
 
 Unless an option allows it, a light edge is not matched: an edge below half the weight of the
 heaviest edge of either end. A vertex whose heavy neighbours are matched then stays single, because
@@ -31,6 +33,8 @@ from jetpy.workloads.common.long_rows import (
 NO_ENTRY = -1
 NOT_CHOSEN = -2
 NO_RATING = -1.0
+WEIGHT_OF_0 = 2.0**-100
+"""Stands for the weight 0 of an edge in ratings: less than any quotient of other weights."""
 STRETCH_BITS = 52
 """Ratings are multiplied by 2^52 plus a 32-bit hash."""
 COMPARERS = 16
@@ -101,6 +105,12 @@ def rate(
     w: pk.double = graph.edge_weights[e]
     weight_u: pk.double = graph.vertex_weights[u]
     weight_v: pk.double = graph.vertex_weights[v]
+    if graph.edge_weights[e] == 0:
+        w = WEIGHT_OF_0
+    if graph.vertex_weights[u] == 0:
+        weight_u = 1.0
+    if graph.vertex_weights[v] == 0:
+        weight_v = 1.0
     one: pk.int64 = 1
     h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h

@@ -49,7 +49,7 @@ def strongest(p: int, weight: pk.int64, touched: int, state: ConnectedParts) -> 
 
 @pk.function
 def requeue(v: int, graph: Graph, state: ConnectedParts):
-    """Queue a vertex by the highest gain of its moves; remove it if no other part is adjacent."""
+    """Queue a vertex by the highest gain of its moves; remove it if it is tied to no other part."""
     if state.movable[v] == 0 or is_kept(v, graph, state):
         return
     state.group[0] = v

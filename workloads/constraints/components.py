@@ -329,7 +329,10 @@ def group_weight(size: int, graph: Graph, state: ConnectedParts) -> pk.int64:
 
 @pk.function
 def connect_group(size: int, graph: Graph, state: ConnectedParts) -> int:
-    """Sum the edge weights of the group to each part, and return the number of adjacent parts."""
+    """Sum the edge weights of the group to each part, and return the number of adjacent parts.
+
+    Parts to which all edges weigh 0 do not count.
+    """
     for i in range(size):
         state.labels[state.group[i]] = 1
     touched: int = 0
@@ -337,7 +340,7 @@ def connect_group(size: int, graph: Graph, state: ConnectedParts) -> int:
         v: int = state.group[i]
         for e in edges(v, graph):
             u: int = graph.indices[e]
-            if state.labels[u] == 0:
+            if state.labels[u] == 0 and graph.edge_weights[e] > 0:
                 row: int = state.parts[u] * Part.COUNT
                 if state.part_rows[row + Part.CONNECTION] == 0:
                     state.part_rows[touched * Part.COUNT + Part.TOUCHED] = state.parts[u]

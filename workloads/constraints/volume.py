@@ -61,7 +61,7 @@ class Volume(Moves):
     """A partition, and the gains and the log of its moves."""
 
     parts: pk.View1D[pk.int32]
-    loads: pk.View1D[pk.int64]  # weights of the parts, then their upper, then their lower limits
+    loads: pk.View1D[pk.int64]  # of parts: weights, upper and lower limits, numbers of vertices
     benefits: pk.View1D[pk.int32]  # by slot of the table
     leaves: pk.View1D[pk.int32]  # minus the weight of nets with another vertex in the same part
     stamps: pk.View1D[pk.int32]  # index of the move after which a vertex was last queued
@@ -142,7 +142,8 @@ def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
             if state.loads[p] + weight <= state.loads[table.k + p]:
                 best = p
                 most = benefit
-    if state.loads[own] == weight or state.loads[own] - weight < state.loads[2 * table.k + own]:
+    lower: pk.int64 = state.loads[2 * table.k + own]
+    if state.loads[3 * table.k + own] == 1 or state.loads[own] - weight < lower:
         best = NO_PART
     state.targets[v] = best
     return state.leaves[v] + most
@@ -196,6 +197,8 @@ def move(v: int, nets: Nets, table: Connectivity, state: Volume):
     end: int = nets.indptr[v + 1]
     state.loads[p] -= nets.weights[v]
     state.loads[q] += nets.weights[v]
+    state.loads[3 * table.k + p] -= 1
+    state.loads[3 * table.k + q] += 1
     state.parts[v] = q
     state.targets[v] = p
     for i in range(begin, end):

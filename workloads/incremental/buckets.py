@@ -30,7 +30,7 @@ class BucketList:
     degrees: pk.View1D[pk.int32]  # by vertex: number of filled slots of its row
     slots: pk.View1D[pk.int32]  # by slot: a neighbour
     edge_weights: pk.View1D[pk.int32]  # by slot
-    vertex_weights: pk.View1D[pk.int32]  # by vertex; 0 if it is deleted
+    vertex_weights: pk.View1D[pk.int32]  # by vertex
     parts: pk.View1D[pk.int32]  # by vertex; NO_PART if it is deleted
     lanes: int  # number of indices that share a row
 
@@ -181,7 +181,7 @@ def number_present(
     numbers: pk.View1D[pk.int32],
 ):
     """List the vertices that are not deleted, and write their indices in the list."""
-    if graph.vertex_weights[v] > 0:
+    if graph.parts[v] != NO_PART:
         if last_pass:
             vertices[acc] = v
             numbers[v] = acc

@@ -110,6 +110,14 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
     moves.losses[j] = most - best_pull
 
 
+@pk.function
+def is_first(i: int, moves: VertexMoves) -> bool:
+    """Whether the move at index i of the sequence is the first one to its part."""
+    if i == 0:
+        return True
+    return moves.targets[number_at(i - 1, moves)] != moves.targets[number_at(i, moves)]
+
+
 @pk.workunit
 def list_moves(j: int, acc: pk.Acc[pk.int64], last_pass: bool, moves: VertexMoves):
     """List the moves by key: part, then decreasing edge weight to it, then vertex."""
@@ -132,9 +140,8 @@ def accumulate_weights(
     j: int = number_at(i, moves)
     if last_pass:
         moves.weights_before[i] = acc
-        p: int = moves.targets[j]
-        if i == 0 or moves.targets[number_at(i - 1, moves)] != p:
-            moves.weights_before_part[p] = acc
+        if is_first(i, moves):
+            moves.weights_before_part[moves.targets[j]] = acc
     acc += state.vertex_weights[j]
 
 
@@ -145,7 +152,7 @@ def admit(i: int, acc: pk.Acc[pk.int64], state: Placement, moves: VertexMoves):
     p: int = moves.targets[j]
     before: pk.int64 = moves.weights_before[i] - moves.weights_before_part[p]
     grown: pk.int64 = state.part_weights[p] + before + state.vertex_weights[j]
-    if before == 0 or grown <= state.limit:
+    if is_first(i, moves) or grown <= state.limit:
         state.parts[j] = p
         acc += 1
 

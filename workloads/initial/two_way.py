@@ -182,7 +182,7 @@ def improve(here: int, state: Sides) -> bool:
     cut: pk.int64 = state.numbers[here + Field.CUT]
     distance: pk.int64 = distance_of(here, state)
     for v in range(begin, end):
-        if state.external[v] > 0 or overload > 0:
+        if state.external[v] > 0 or (overload > 0 and state.weights[v] > 0):
             enqueue(v, gain_of(v, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
     if most < MIN_TRIED:

@@ -12,6 +12,8 @@ otherwise anywhere. On most meshes few parts are adjacent, whatever the degrees.
 slot after the slots at which searches begin ends the row, so readers see few slots.
 
 All slots after the end of a row are `UNUSED` and have weight 0, so a row is emptied up to its end.
+
+Edges of weight 0 are not in the table: whether they are cut changes no cost.
 """
 
 import pykokkos as pk
@@ -46,7 +48,7 @@ FEW = 8
 MAX_DIRECT, SPARSE = 16, 4
 """A row of k slots is direct if k <= MAX_DIRECT or degree >= SPARSE * k."""
 NO_EDGES = -1
-"""Cost of the edges of a vertex to other parts, if it has no such edges."""
+"""Cost of the edges of a vertex to other parts, if it has no such edges of positive weight."""
 
 
 @pk.function
@@ -131,6 +133,8 @@ def take_slot(p: int, first: int, row: int, size: int, table: Connectivity) -> i
 @pk.function
 def add_to_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
     """Add an edge into part p to the row of a vertex; other threads may add to it, too."""
+    if weight == 0:
+        return
     row: int = first_of_row(v, table)
     s: int = row + p
     if not is_direct(degree, table.k):
@@ -145,6 +149,8 @@ def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity)
 
     The thread that subtracts the last weight of a slot is the last to search for it, and frees it.
     """
+    if weight == 0:
+        return
     row: int = first_of_row(v, table)
     if is_direct(degree, table.k):
         pk.atomic_fetch_add(table.weights, [row + p], -weight)
@@ -223,7 +229,7 @@ def build_row(
     """Compute a row, which is empty, and `internal`, from the parts of the neighbours.
 
     Return the cost of the edges to other parts, which may be 0, or `NO_EDGES` if there is no such
-    edge.
+    edge of positive weight.
     With `after_moves`, the target of an active vertex becomes unknown if it or a neighbour has
     moved.
     """
@@ -258,7 +264,7 @@ def build_row(
             moved = True
         if p == home:
             internal += w
-        else:
+        elif w > 0:
             s: int = row + p
             if not direct:
                 s = find_slot(p, first_slot(p, row, width), row, size, table.parts)

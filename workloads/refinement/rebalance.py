@@ -209,10 +209,11 @@ def rate_losses(
 ):
     """Sort the candidates into loss buckets, and choose a destination for each.
 
-    A vertex of an overweight part is a candidate if it is not too heavy for the plan, and has an
-    adjacent part or little internal weight. Weak: the destination is the adjacent open part where
-    its edges cost least, otherwise an open part of its group by hash. Strong: `deal_evicted`
-    chooses the destination. The loss is then in edge weight, whatever the metric (equation 4.10).
+    A vertex of an overweight part is a candidate if it weighs anything, is not too heavy for the
+    plan, and has an adjacent part or little internal weight. Weak: the destination is the adjacent
+    open part where its edges cost least, otherwise an open part of its group by hash. Strong:
+    `deal_evicted` chooses the destination. The loss is then in edge weight, whatever the metric
+    (equation 4.10).
     Resets the destinations and sums of the last iteration.
     """
     if not rebalances(state) or fills_underloaded(state):
@@ -232,7 +233,7 @@ def rate_losses(
     if heaviest <= 0:
         return
     eviction.buckets[v] = NO_BUCKET
-    if graph.vertex_weights[v] > heaviest:
+    if graph.vertex_weights[v] == 0 or graph.vertex_weights[v] > heaviest:
         return
     found: int = NOT_ADJACENT
     if state.targets[v] != NO_PART:

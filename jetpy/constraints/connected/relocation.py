@@ -29,7 +29,8 @@ def relocate(contiguity: ContiguityProblem, parts: IntArray, rank: int) -> IntAr
     rows = csr_array((graph.edge_weights, graph.indices, graph.indptr), shape=(graph.n, graph.n))
     edges = rows[leaving]
     ties = np.bincount(parts[edges.indices], edges.data, k + 1)
-    ties[moving] = 0
+    touched = np.bincount(parts[edges.indices], minlength=k + 1) > 0
+    touched[moving] = False
     members = np.flatnonzero(parts == heavy)
     branch = _branch(
         rows[members][:, members],
@@ -38,10 +39,10 @@ def relocate(contiguity: ContiguityProblem, parts: IntArray, rank: int) -> IntAr
         -int(rooms[heavy]),
         int(contiguity.limits[moving]),
     )
-    if not ties.any() or not branch.any():
+    if not touched.any() or not branch.any():
         return None
     result = parts.copy()
-    result[leaving] = ties.argmax()
+    result[leaving] = np.where(touched, ties, -1).argmax()
     result[members[branch]] = moving
     return result
 

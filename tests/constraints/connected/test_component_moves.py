@@ -216,7 +216,10 @@ def check_groups(backend: Backend, probes: ModuleType, expected: Moves, *, has_t
     assert found == [expected.group(v) for v in range(n)]
     assert engine.to_host(weights).tolist() == [expected.weight_of(group) for group in found]
     for group, row in zip(found, engine.to_host(connections).reshape(n, k + 1), strict=True):
-        assert {p: w for p, w in enumerate(row.tolist()) if w} == expected.connection(group)
+        connection = expected.connection(group)
+        assert {p: w for p, w in enumerate(row.tolist()) if w} == {
+            p: w for p, w in connection.items() if w
+        }
     for group in filter(None, found):
         p = expected.parts[group[0]]
         rest = components_of(expected.rows, set(expected.members[p]) - set(group))

@@ -153,7 +153,8 @@ def assign_in_python(
     rooms = (contiguity.limits - part_weights(graph, parts, k + 1)[:k]).tolist()
     wanted, stay = [0] * k, list[set[int]]()
     for own in adrift:
-        shares = [weight_of(graph, {v for v in own if before[v] == p}) for p in range(k)]
+        held = [{v for v in own if before[v] == p} for p in range(k)]
+        shares = [(weight_of(graph, members), len(members) > 0) for members in held]
         home = shares.index(max(shares))
         wanted[home] += weight_of(graph, own)
         if wanted[home] <= rooms[home]:
