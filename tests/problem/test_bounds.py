@@ -88,7 +88,7 @@ def test_ideals_are_within_limits(data: st.DataObject, k: int, total: int) -> No
     assert (found.ideals >= lower).all()
     assert (found.ideals <= upper + 1).all()
     assert total <= found.ideals.sum() <= total + 2 * k
-    halved = in_units(found, 2)
+    halved = in_units(found, 2, 10)
     assert (2 * halved.lower_limits >= lower).all()
     assert (2 * halved.limits <= upper).all()
 

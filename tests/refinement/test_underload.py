@@ -168,7 +168,7 @@ def test_raising_keeps_what_is_kept(graph: Graph, k: int, seed: int) -> None:
     parts = rng.integers(0, k, graph.n).astype(np.int32)
     old, weights = part_weights(graph, parts, k), graph.vertex_weights
     lower = rng.integers(0, graph.total_vertex_weight // k + 1, k)
-    limits = np.maximum(lower, rng.integers(1, graph.total_vertex_weight + 1, k))
+    limits = np.maximum(lower, rng.integers(0, graph.total_vertex_weight + 1, k))
     free = rng.random(graph.n) < 0.8
     problem = problem_with(graph, limits.tolist(), lower.tolist())
     found = raise_to_lower_limits(graph, parts, problem, free)
