@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.api.partitioning import partition
-from jetpy.api.request import split_weights
 from jetpy.device.backends import CPU
 from jetpy.engines.threads import available_threads, uninterrupted
 from jetpy.errors import GraphError, JetpyError, OptionError
@@ -116,14 +115,11 @@ def partition_many(
         raise GraphError(f"graphs is a {type(graphs).__name__}; graphs must be a list of graphs")
     listed = list(graphs)
     count = len(listed)
-    weights = [None] * count if vertex_weights is None else list(vertex_weights)
-    own, several = zip(*map(split_weights, weights), strict=True) if weights else ((), ())
-    of_graphs = _rows(count, vertex_weights=own, edge_weights=edge_weights, n=n)
+    of_graphs = _rows(count, vertex_weights=vertex_weights, edge_weights=edge_weights, n=n)
     of_runs = _rows(
         count,
         k=_of_each(k, count),
         seed=_of_each(seed, count),
-        vertex_weights=several,
         fixed=fixed,
         home=home,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.request import make_request, split_weights
+from jetpy.api.request import make_request
 from jetpy.api.run import Execution, run
 from jetpy.io.graphs import as_graph
 from jetpy.problem.metrics import checked_parts
@@ -168,11 +168,10 @@ def partition(
     >>> result.feasible, result.part_weights.sum()
     (True, np.int64(400))
     """
-    own_weights, several_weights = split_weights(vertex_weights)
     request = make_request(
         as_graph(
             graph,
-            vertex_weights=own_weights,
+            vertex_weights=vertex_weights,
             edge_weights=edge_weights,
             weight=weight,
             node_weight=node_weight,
@@ -182,7 +181,6 @@ def partition(
             scale=scale,
         ),
         k,
-        several_weights=several_weights,
         imbalance=imbalance,
         large_imbalance=large_imbalance,
         targets=targets,
@@ -219,7 +217,7 @@ def refine(
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | Sequence[float] = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,

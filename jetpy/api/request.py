@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
@@ -42,7 +41,7 @@ class Request:
     places : FixedVertices or None
         Fixed vertices and homes, if there are any.
     several : MultiConstraint or None
-        The weights, if each vertex has several; `graph` then has a combined weight.
+        The weights, if each vertex has several; `vertex_weights` of `graph` then combine them.
     """
 
     graph: Graph
@@ -57,12 +56,9 @@ class Request:
     @property
     def solver(self) -> Solver:
         """The solver that partitions the graph."""
-        if self.several is None or not 1 < self.problem.k < self.graph.n:
+        if self.several is None or 1 < self.problem.k < self.graph.n:
             return self.refining_solver
-        from jetpy.constraints.multiconstraint import MultiConstraintSolver
-
-        pinned = None if self.places is None else self.places.fixed
-        return MultiConstraintSolver(self.graph, self.problem, self.several, pinned)
+        return _cut_solver(self.graph, self.problem, self._places)
 
     @cached_property
     def refining_solver(self) -> RefiningSolver:
@@ -70,11 +66,13 @@ class Request:
 
         Constraints work on the host, which divides the weights by their common divisor first.
         """
-        graph, problem = self.graph, self.problem
-        places = None if problem.k == 1 else self.places
-        if self.several is None and (
-            self.connected or self.objective != "cut" or places is not None
-        ):
+        graph, problem, places = self.graph, self.problem, self._places
+        if self.several is not None:
+            from jetpy.constraints.multiconstraint import MultiConstraintSolver
+
+            pinned = None if places is None else places.fixed
+            return MultiConstraintSolver(graph, problem, self.several, pinned)
+        if self.connected or self.objective != "cut" or places is not None:
             graph, problem = divided(graph, problem)
         if self.connected:
             from jetpy.constraints.connected.driver import ConnectedSolver
@@ -88,12 +86,15 @@ class Request:
             )
         return _cut_solver(graph, problem, places)
 
+    @property
+    def _places(self) -> FixedVertices | None:
+        return None if self.problem.k == 1 else self.places
+
 
 def make_request(
     graph: Graph,
     k: int,
     *,
-    several_weights: npt.ArrayLike | None = None,
     imbalance: float | Sequence[float],
     large_imbalance: bool,
     targets: npt.ArrayLike | None,
@@ -119,8 +120,6 @@ def make_request(
     k, imbalance, large_imbalance, targets, fixed, home, migration, objective, connected, seed
     preset, coarsening, refinement, options, generations, time_limit
         As for `jetpy.partition`.
-    several_weights : array of int, shape (n, c), optional
-        Several weights per vertex, instead of the weights of `graph`.
     fill : bool
         Whether no part may be empty, if there are at least k vertices.
 
@@ -129,21 +128,19 @@ def make_request(
     GraphError, OptionError
         If a value is out of range, or options cannot be combined.
     """
-    weights = None
-    if several_weights is not None:
-        from jetpy.problem.multiconstraint import checked_weights, in_one, pose_several
-
-        weights = checked_weights(several_weights, graph.n)
-        graph = replace(graph, vertex_weights=in_one(weights))
+    weights, several = graph.constraint_weights, None
     kinds = 1 if weights is None else weights.shape[1]
     imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
     shared = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
     chosen = choose(preset, coarsening, refinement, options)
     effort = choose_effort(chosen, generations, time_limit)
+    if weights is not None and kinds > 1:
+        from jetpy.problem.multiconstraint import in_one, pose_several
+
+        graph = replace(graph, vertex_weights=in_one(weights))
     problem = shared.problem(graph.total_vertex_weight, targets, fill=fill)
     problem = replace(problem, options=chosen)
-    several = None
-    if weights is not None:
+    if weights is not None and kinds > 1:
         check_small(graph, "partition with several vertex weights")
         several = pose_several(weights, imbalances, problem.shares)
     one_of(get_args(choices.Objective), "objective", objective)
@@ -153,14 +150,6 @@ def make_request(
     places = check_fixed(graph.n, problem.k, fixed, home, migration)
     name = name_of(preset, options)
     return Request(graph, problem, name, effort, objective, connected, places, several)
-
-
-def split_weights(
-    vertex_weights: npt.ArrayLike | None,
-) -> tuple[npt.ArrayLike | None, npt.ArrayLike | None]:
-    """Return (vertex weights of the graph, several weights per vertex); one of them is None."""
-    is_several = np.ndim(vertex_weights) > 1  # type: ignore[arg-type]
-    return (None, vertex_weights) if is_several else (vertex_weights, None)
 
 
 def _check_combination(

@@ -61,14 +61,15 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
         (outcome, device_parts), cost = execute(
             work_on_device, engine, execution.progress, (graph.n, graph.m), title
         )
-    limits = request.several or problem
+    limits, weights = request.several or problem, graph.constraint_weights
+    shape = (problem.k,) if weights is None else (problem.k, -1)
     partition = Partition(
         graph=graph,
         parts=outcome.parts,
         k=problem.k,
         cut=outcome.cut,
-        ideals=limits.ideals,
-        limits=limits.limits,
+        ideals=limits.ideals.reshape(shape),
+        limits=limits.limits.reshape(shape),
         seed=problem.seed,
         preset=request.preset,
         options=problem.options,
@@ -83,7 +84,7 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
         objective=request.objective,
         generations=outcome.generations,
         disconnected=outcome.disconnected,
-        weights=None if request.several is None else request.several.weights,
+        weights=weights,
         home=None if request.places is None else request.places.home,
         device_parts=device_parts,
         profile=cost.profile,

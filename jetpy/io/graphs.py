@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from jetpy.device.in_place import graph_on_gpu
 from jetpy.errors import FileFormatError
-from jetpy.graph.build import graph_of
+from jetpy.graph.build import graph_of, with_sizes
 from jetpy.graph.convert.data import has_edge_index, unpacked
 from jetpy.graph.convert.objects import raw_of
 from jetpy.graph.csr import Graph
@@ -47,6 +47,7 @@ def as_graph(
     *,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    vertex_sizes: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
@@ -84,9 +85,14 @@ def as_graph(
           iteration order. The nodes of networkx, and the attribute "name" of igraph if its values
           are distinct, become `names`.
     vertex_weights : positive whole numbers, shape (n,), optional
-        Replace the vertex weights of `data`.
+        Replace the vertex weights of `data`. Also whole numbers from 0 on, shape (n, c), for c
+        weights of each vertex: `constraint_weights` of the graph, which `partition` and `refine`
+        balance. A shape of (n, 1) means the same as (n,).
     edge_weights : positive whole numbers, a weight for each directed edge, optional
         Replace the edge weights of `data`, in the order of its entries.
+    vertex_sizes : whole numbers from 0 on, shape (n,), optional
+        Amount of data that each vertex sends: the communication volume counts a vertex this often,
+        instead of once. They sum to less than 2**31, and replace the sizes of `data`.
     weight, node_weight : str or None
         Attributes of networkx and igraph that hold weights, 1 where they are missing. None means
         unit weights, for NetworKit and PyTorch Geometric, too. If no edge or node has the
@@ -155,6 +161,7 @@ def as_graph(
         if edge_weights is not None:
             raw = replace(raw, edge_weights=edge_weights)
         graph = graph_of(raw, Rules(repair, pattern, scale), name)
+    graph = with_sizes(graph, vertex_sizes)
     if n is not None:
         check_n(n, graph.n)
     return graph
