@@ -106,6 +106,7 @@ def part_graph(
     adjncy: Integers | None = None,
     *,
     vweights: Integers | None = None,
+    vsize: Integers | None = None,
     eweights: Integers | None = None,
     tpwgts: Targets = None,
     recursive: bool | None = None,
@@ -125,6 +126,9 @@ def part_graph(
     xadj, adjncy : integers, shapes (n + 1,) and (2 m,), optional
         The adjacency in compressed sparse row form, instead of `adjacency`.
     vweights : positive integers, shape (n,), optional
+    vsize : integers from 0 on, shape (n,), optional
+        Amount of data that each vertex sends, for the communication volume. Without this objective,
+        it is ignored, as in METIS.
     eweights : positive integers, shape (2 m,), optional
         In the order of the neighbours.
     tpwgts : positive numbers, shape (nparts,), optional
@@ -169,7 +173,7 @@ def part_graph(
     starts, neighbours = _rows(adjacency, xadj, adjncy)
     if warn_on_copies:
         arrays = {"xadj": starts, "adjncy": neighbours, "vweights": vweights, "eweights": eweights}
-        for name in _copied(arrays):
+        for name in _copied({**arrays, "vsize": vsize}):
             text = (
                 f"jetpy copies {name}; it would not copy a contiguous array of {zero_copy_dtype()}"
             )
@@ -183,6 +187,8 @@ def part_graph(
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous:
         arguments["connected"] = True
+    if arguments.get("objective") == "volume":
+        arguments["vertex_sizes"] = vsize
     result = jetpy.partition(graph, nparts, targets=_targets(tpwgts), **arguments)
     return GraphPartition(_reduced(result), _sequence_type(nparts == 1)(result.parts.tolist()))
 

@@ -20,6 +20,7 @@ from jetpy.graph.checks import integer, one_of
 from jetpy.graph.csr import Graph
 from jetpy.graph.levels import GraphLevel, checked_levels, contracted_levels
 from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed, using
+from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.io.hierarchy import HierarchySettings, read_levels, write_hierarchy
 from jetpy.multilevel.outcome import Outcome
@@ -86,10 +87,11 @@ class Hierarchy:
     options: Options
 
     def __init__(self, graphs: Any, maps: Sequence[npt.ArrayLike]) -> None:
-        if _are_graphs(graphs):
-            found = checked_levels([as_graph(graph) for graph in graphs], maps)
-        else:
-            found = contracted_levels(as_graph(graphs), maps)
+        is_list = _are_graphs(graphs)
+        listed = [as_graph(graph) for graph in (graphs if is_list else [graphs])]
+        for graph in listed:
+            check_one_weight(graph, "Hierarchy")
+        found = checked_levels(listed, maps) if is_list else contracted_levels(listed[0], maps)
         self._open(found, HierarchySettings())
 
     @classmethod

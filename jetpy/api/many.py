@@ -35,6 +35,7 @@ def partition_many(
     *,
     vertex_weights: Iterable[npt.ArrayLike | None] | None = None,
     edge_weights: Iterable[npt.ArrayLike | None] | None = None,
+    vertex_sizes: Iterable[npt.ArrayLike | None] | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: Iterable[int | None] | None = None,
@@ -73,7 +74,7 @@ def partition_many(
         Each is a graph as for `partition`. All are collected in a list first.
     k : int or sequence of int
         Number of parts, for all graphs or for each graph.
-    vertex_weights, edge_weights, n, fixed, home : iterable, optional
+    vertex_weights, edge_weights, vertex_sizes, n, fixed, home : iterable, optional
         As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.
@@ -115,7 +116,13 @@ def partition_many(
         raise GraphError(f"graphs is a {type(graphs).__name__}; graphs must be a list of graphs")
     listed = list(graphs)
     count = len(listed)
-    of_graphs = _rows(count, vertex_weights=vertex_weights, edge_weights=edge_weights, n=n)
+    of_graphs = _rows(
+        count,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        vertex_sizes=vertex_sizes,
+        n=n,
+    )
     of_runs = _rows(
         count,
         k=_of_each(k, count),

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from jetpy.evaluation.communication import communication
 from jetpy.evaluation.mapping_cost import communication_cost, cost_by_level
 from jetpy.graph.csr import IntArray
+from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.lazy import cached_property
 from jetpy.problem.machine import described
@@ -50,7 +51,7 @@ class Evaluation:
         As `imbalance`.
     part_volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
-        among their neighbours.
+        among their neighbours, times the size of the vertex (1 unless the graph has sizes).
     part_boundary_vertices : int64, shape (k,)
         Number of vertices of each part with a neighbour in another part.
     part_isolated_vertices : int64, shape (k,)
@@ -136,6 +137,7 @@ def evaluate(
     distances: Levels | npt.ArrayLike | None = None,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    vertex_sizes: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
@@ -155,8 +157,8 @@ def evaluate(
         the largest part id plus 1, but at least 1.
     hierarchy, distances : optional
         A machine whose PEs are the parts, as for `jetpy.map_processes`.
-    vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
-        As for `as_graph`.
+    vertex_weights, edge_weights, vertex_sizes, weight, node_weight, n, repair, pattern, scale
+        As for `as_graph`; vertices must have one weight each.
 
     Raises
     ------
@@ -187,6 +189,7 @@ def evaluate(
         graph,
         vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        vertex_sizes=vertex_sizes,
         weight=weight,
         node_weight=node_weight,
         n=n,
@@ -194,6 +197,7 @@ def evaluate(
         pattern=pattern,
         scale=scale,
     )
+    check_one_weight(graph, "evaluate")
     ids = checked_parts(graph, parts, k)
     if k is None:
         k = int(ids.max(initial=0)) + 1

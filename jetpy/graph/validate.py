@@ -317,9 +317,26 @@ def check_one_weight(graph: Graph, what: str) -> None:
     weights = graph.constraint_weights
     if weights is not None and weights.shape[1] > 1:
         raise GraphError(
-            f"each vertex has {weights.shape[1]} weights; {what} needs one weight of each: pass "
-            "jetpy.as_graph(graph, vertex_weights=...), or --vertex-weights on the command line"
+            f"each vertex has {weights.shape[1]} weights; {what} needs one weight of each vertex. "
+            "Pass jetpy.as_graph(graph, vertex_weights=...), or --vertex-weights on the command "
+            "line"
         )
+
+
+def check_storable(graph: Graph, what: str) -> None:
+    """Check that a file format with one weight per vertex and no sizes can hold a graph.
+
+    Raises
+    ------
+    GraphError
+        If the graph has several weights per vertex, or vertex sizes; `what` names the format.
+    """
+    weights = graph.constraint_weights
+    lost = "several weights per vertex" if weights is not None and weights.shape[1] > 1 else None
+    if graph.vertex_sizes is not None:
+        lost = lost or "vertex sizes"
+    if lost is not None:
+        raise GraphError(f"{what} cannot store {lost}; write .graph or .npz")
 
 
 def check_small(graph: Graph, what: str) -> None:

@@ -25,7 +25,7 @@ from jetpy.graph.build import graph_from_csr, graph_from_pairs
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.raw import Rules
 from jetpy.graph.scaling import LOGGER, weights_of
-from jetpy.graph.validate import EDGE_WEIGHTS, check_order
+from jetpy.graph.validate import EDGE_WEIGHTS, check_order, check_storable
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import WordError, first_line, format_rows
@@ -107,8 +107,9 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     Raises
     ------
     GraphError
-        If the graph has vertex weights, which would be lost.
+        If the graph has vertex weights or sizes, which would be lost.
     """
+    check_storable(graph, "an edge list")
     if (graph.vertex_weights != 1).any():
         raise GraphError("an edge list cannot store vertex weights; write .graph or .npz")
     stream.write(f"# vertices {graph.n}\n".encode())

@@ -260,8 +260,7 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
     if unit == 1:
         return graph, problem
     weights = graph.vertex_weights // unit
-    reduced = Graph(graph.indptr, graph.indices, graph.edge_weights, weights, graph.name)
-    return reduced, in_units(problem, unit)
+    return replace(graph, vertex_weights=weights), in_units(problem, unit)
 
 
 def loosened(problem: Problem, n: int) -> Problem:
