@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from jetpy.evaluation.communication import communication
 from jetpy.evaluation.mapping_cost import communication_cost, cost_by_level
 from jetpy.graph.csr import IntArray
-from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.lazy import cached_property
 from jetpy.problem.machine import described
-from jetpy.problem.metrics import checked_parts, components_per_part, imbalance, part_weights
+from jetpy.problem.metrics import checked_parts, components_per_part
+from jetpy.problem.multiconstraint import loads
 
 if TYPE_CHECKING:
     from jetpy.problem.machine import Levels, Machine
@@ -46,9 +46,9 @@ class Evaluation:
     cut : int
         As `edge_cut`.
     part_weights : int64, shape (k,)
-        As `part_weights`.
+        As `part_weights`; shape (k, c) for vertex weights of shape (n, c).
     imbalance : float
-        As `imbalance`.
+        As `imbalance`; the largest of several weights.
     part_volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
         among their neighbours, times the size of the vertex (1 unless the graph has sizes).
@@ -158,7 +158,7 @@ def evaluate(
     hierarchy, distances : optional
         A machine whose PEs are the parts, as for `jetpy.map_processes`.
     vertex_weights, edge_weights, vertex_sizes, weight, node_weight, n, repair, pattern, scale
-        As for `as_graph`; vertices must have one weight each.
+        As for `as_graph`.
 
     Raises
     ------
@@ -197,17 +197,19 @@ def evaluate(
         pattern=pattern,
         scale=scale,
     )
-    check_one_weight(graph, "evaluate")
     ids = checked_parts(graph, parts, k)
     if k is None:
         k = int(ids.max(initial=0)) + 1
     components = components_per_part(graph, ids, k)
     measured = communication(graph, ids, k)
+    columns = graph.constraint_weights
+    held = loads(graph.vertex_weights[:, None] if columns is None else columns, ids, k)
+    shares = -(-held.sum(axis=0) // k)
     return Evaluation(
         k=k,
         cut=int(measured.cut_matrix.sum()) // 2,
-        part_weights=part_weights(graph, ids, k),
-        imbalance=imbalance(graph, ids, k),
+        part_weights=held[:, 0] if columns is None else held,
+        imbalance=float((held / shares.clip(1)).max()) - 1 if held.any() else 0.0,
         part_volumes=measured.volumes,
         part_boundary_vertices=measured.boundary,
         part_isolated_vertices=measured.isolated,
