@@ -87,7 +87,7 @@ def filed(rng: Random) -> Filed:
     if suffix in (".graph", ".metis", ".npz"):
         graph = any_sizes(rng, graph)
         kinds = rng.pick("weights of a filed vertex", CHOICES["weights of a filed vertex"])
-        if kinds > 1:
+        if kinds > 1 and not graph.is_large:
             columns = [any_column(rng, "half zero", graph.n) for _ in range(kinds)]
             graph = jetpy.as_graph(graph, vertex_weights=np.stack(columns, axis=1))
     k = int(rng.integers(1, graph.n + 6))

@@ -102,7 +102,21 @@ def total_excess(k: int, state: MultiConstraint) -> pk.int64:
 @pk.function
 def growth_of(q: int, v: int, state: MultiConstraint) -> pk.int64:
     """Return the increase of the excess of part q by vertex v."""
-    return excess_of(q, v, 1, state) - excess_of(q, v, 0, state)
+    growth: pk.int64 = 0
+    for j in range(state.kinds):
+        w: pk.int64 = state.weights[v * state.kinds + j]
+        load: pk.int64 = state.loads[q * state.kinds + j]
+        room: pk.int64 = state.limits[q * state.kinds + j] - load
+        need: pk.int64 = state.lower_limits[q * state.kinds + j] - load
+        if room < 0:
+            room = 0
+        if w > room:
+            growth += (w - room) * state.factors[j]
+        if need > w:
+            need = w
+        if need > 0:
+            growth -= need * state.factors[j]
+    return growth
 
 
 @pk.function
