@@ -66,8 +66,8 @@ class Graph:
     names : tuple or None
         Names of the vertices, indexed by vertex id.
     constraint_weights : int32, shape (n, c), or None
-        Several weights of each vertex. `partition` and `refine` then balance each of them, and
-        `vertex_weights` are 1; with c = 1, `vertex_weights` are this column.
+        Several weights of each vertex. `partition` and `refine` balance each of them instead of
+        `vertex_weights`, which then do not count. With c = 1, both are the same.
     vertex_sizes : int32, shape (n,), or None
         Amount of data that each vertex sends, from 0 on, for the communication volume; None: 1.
     locate : function without arguments, or None

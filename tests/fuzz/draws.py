@@ -113,7 +113,7 @@ def any_sizes(rng: Random, graph: Graph) -> Graph:
 
 
 def any_column(rng: Random, kind: str, n: int) -> Ints:
-    """Return n weights of a kind of `WEIGHTS`, or zeros, or small weights half of which are 0."""
+    """Return n weights of a kind of `WEIGHTS`, or zeros, or small weights among zeros."""
     if kind == "zero":
         return np.zeros(n, np.int64)
     if kind == "half zero":
