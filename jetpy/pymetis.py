@@ -149,6 +149,7 @@ def part_graph(
     adjncy: Integers | None = None,
     *,
     vweights: Integers | None = None,
+    vsize: Integers | None = None,
     eweights: Integers | None = None,
     tpwgts: Targets = None,
     recursive: bool | None = None,
@@ -168,6 +169,9 @@ def part_graph(
     xadj, adjncy : integers, shapes (n + 1,) and (2 m,), optional
         The adjacency in compressed sparse row form, instead of `adjacency`.
     vweights : integers from 0 on, shape (n,), optional
+    vsize : integers from 0 on, shape (n,), optional
+        Amount of data that each vertex sends, for the communication volume. Without this objective,
+        it is ignored, as in METIS.
     eweights : integers from 0 on, shape (2 m,), optional
         In the order of the neighbours.
     tpwgts : positive numbers, shape (nparts,), optional
@@ -213,7 +217,7 @@ def part_graph(
     starts, neighbours = _rows(adjacency, xadj, adjncy)
     if warn_on_copies:
         arrays = {"xadj": starts, "adjncy": neighbours, "vweights": vweights, "eweights": eweights}
-        for name in _copied(arrays):
+        for name in _copied({**arrays, "vsize": vsize}):
             text = (
                 f"jetpy copies {name}; it would not copy a contiguous array of {zero_copy_dtype()}"
             )
@@ -227,6 +231,8 @@ def part_graph(
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous:
         arguments["connected"] = True
+    if arguments.get("objective") == "volume":
+        arguments["vertex_sizes"] = vsize
     arguments |= _balance(graph, nparts, _targets(tpwgts, nparts), arguments["imbalance"])
     result = jetpy.partition(graph, nparts, threads=_threads(graph), **arguments)
     return GraphPartition(_reduced(result), _sequence_type(nparts == 1)(result.parts.tolist()))

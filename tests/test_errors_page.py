@@ -37,7 +37,7 @@ FILES = {
     "header.graph": "three vertices\n",
     "count.graph": "2 2\n2\n1\n",
     "outside.graph": "2 1\n3\n1\n",
-    "several.graph": "2 1 010 2\n1 1 2\n1 1 1\n",
+    "several.graph": "2 1 1 2\n1 1 2\n1 1 1\n",
     "text.txt": "0 1\n1 two\n",
     "far.txt": "0 1\n900000000 3\n",
     "ids.txt": "5000000000001 5000000000002\n",

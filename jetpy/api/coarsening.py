@@ -13,6 +13,7 @@ from jetpy.api.request import make_request
 from jetpy.api.run import backend_for
 from jetpy.device.backends import device_of, lease
 from jetpy.device.device_graph import with_required_width
+from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.io.hierarchy import HierarchySettings
 from jetpy.multilevel.execution import execute
@@ -90,18 +91,20 @@ def coarsen(
     >>> hierarchy.levels[0].coarse_of.max(), hierarchy.levels[5].vertex_weights.sum()
     (np.int32(5483), np.int64(10000))
     """
+    given = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
+        n=n,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
+    check_one_weight(given, "coarsen")
     request = make_request(
-        as_graph(
-            graph,
-            vertex_weights=vertex_weights,
-            edge_weights=edge_weights,
-            weight=weight,
-            node_weight=node_weight,
-            n=n,
-            repair=repair,
-            pattern=pattern,
-            scale=scale,
-        ),
+        given,
         k,
         imbalance=imbalance,
         large_imbalance=large_imbalance,

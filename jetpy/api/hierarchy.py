@@ -23,6 +23,7 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.dlpack import on_host
 from jetpy.graph.levels import GraphLevel, checked_levels, contracted_levels
 from jetpy.graph.transfer import REDUCTIONS, Groups, composed, placed, using
+from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph, without_options
 from jetpy.io.hierarchy import HierarchySettings, read_levels, write_hierarchy
 from jetpy.multilevel.solver import HierarchySolver
@@ -89,10 +90,12 @@ class Hierarchy:
     options: Options
 
     def __init__(self, graphs: Any, maps: Sequence[npt.ArrayLike]) -> None:
-        several = _are_graphs(graphs)
+        is_list = _are_graphs(graphs)
         with without_options():
-            checked = [as_graph(graph) for graph in (graphs if several else [graphs])]
-        found = checked_levels(checked, maps) if several else contracted_levels(checked[0], maps)
+            listed = [as_graph(graph) for graph in (graphs if is_list else [graphs])]
+        for graph in listed:
+            check_one_weight(graph, "Hierarchy")
+        found = checked_levels(listed, maps) if is_list else contracted_levels(listed[0], maps)
         self._open(found, HierarchySettings())
 
     @classmethod

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.api.partitioning import partition
-from jetpy.api.request import split_weights
 from jetpy.device.backends import CPU
 from jetpy.engines.threads import available_threads, uninterrupted
 from jetpy.errors import GraphError, JetpyError, OptionError
@@ -36,6 +35,7 @@ def partition_many(
     *,
     vertex_weights: Iterable[npt.ArrayLike | None] | None = None,
     edge_weights: Iterable[npt.ArrayLike | None] | None = None,
+    vertex_sizes: Iterable[npt.ArrayLike | None] | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: Iterable[int | None] | None = None,
@@ -79,7 +79,7 @@ def partition_many(
         Each is a graph as for `partition`. All are collected in a list first.
     k : int or sequence of int, optional
         Number of parts, for all graphs or for each graph; without it, as for `partition`.
-    vertex_weights, edge_weights, n, fixed, home, together, within : iterable, optional
+    vertex_weights, edge_weights, vertex_sizes, n, fixed, home, together, within : iterable, optional
         As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.
@@ -121,14 +121,17 @@ def partition_many(
         raise GraphError(f"graphs is a {type(graphs).__name__}; graphs must be a list of graphs")
     listed = list(graphs)
     count = len(listed)
-    weights = [None] * count if vertex_weights is None else list(vertex_weights)
-    own, several = zip(*map(split_weights, weights), strict=True) if weights else ((), ())
-    of_graphs = _rows(count, vertex_weights=own, edge_weights=edge_weights, n=n)
+    of_graphs = _rows(
+        count,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        vertex_sizes=vertex_sizes,
+        n=n,
+    )
     of_runs = _rows(
         count,
         k=_of_each(k, count),
         seed=_of_each(seed, count),
-        vertex_weights=several,
         fixed=fixed,
         home=home,
         together=together,

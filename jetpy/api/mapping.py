@@ -15,7 +15,7 @@ from jetpy.api.request import Request
 from jetpy.api.run import Execution, run
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import common_divisor
-from jetpy.graph.validate import check_small
+from jetpy.graph.validate import check_one_weight, check_small
 from jetpy.io.graphs import as_graph
 from jetpy.mapping.one_each import place_one_each
 from jetpy.mapping.problem import bounded_steps, make_mapping_problem
@@ -126,6 +126,7 @@ def map_processes(
     usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
     usual = checked_imbalance(usual, large=large_imbalance)
     check_small(checked, "map_processes")
+    check_one_weight(checked, "map_processes")
     unit = common_divisor(checked.vertex_weights)
     steps = make_mapping_problem(
         checked.total_vertex_weight, target, method, usual, seed, unit, options

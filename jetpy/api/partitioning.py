@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.api.plans import Asked, Solved
-from jetpy.api.request import make_request, split_weights
+from jetpy.api.request import make_request
 from jetpy.api.run import Execution, run
 from jetpy.io.graphs import as_graph
 from jetpy.problem.bounds import Bounds
@@ -28,6 +28,7 @@ def partition(
     *,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    vertex_sizes: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
@@ -77,8 +78,12 @@ def partition(
         Vertex weights, which replace those of the graph. With c weights per vertex, integers from
         0 on, each part gets a limit for each of the c weights. If jetpy finds no partition within
         all limits, `feasible` is false; compare `part_weights` and `limits`, both of shape (k, c).
-        Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning",
-        SC 1998.
+        Weights of shape (n, 1) give the parts of weights of shape (n,), with all their options, and
+        `part_weights` and `limits` of shape (k, 1). Source: Karypis, Kumar, "Multilevel algorithms
+        for multi-constraint graph partitioning", SC 1998.
+    vertex_sizes : array of int, shape (n,), optional
+        Amount of data that each vertex sends, an integer from 0 on, for the communication volume.
+        By default those of the graph, or 1.
     edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
     imbalance : float, or sequence of c floats, optional
@@ -115,10 +120,10 @@ def partition(
     objective : {'cut', 'volume'}
         Quantity to minimise: the weight of the cut edges, or the communication volume. The volume
         is the sum, over all vertices, of the number of other parts in which a vertex has
-        neighbours; edge weights do not count. For 'volume', jetpy finds two partitions of small
-        cut, with the edge weights and with degree-normalised ones, and improves them together,
-        partly on the host. The volume is at most that of objective 'cut', unless only the
-        partition for 'volume' keeps the limits.
+        neighbours, times the size of the vertex; edge weights do not count. For 'volume', jetpy
+        finds two partitions of small cut, with the edge weights and with degree-normalised ones,
+        and improves them together, partly on the host. The volume is at most that of objective
+        'cut', unless only the partition for 'volume' keeps the limits.
     connected : bool
         Make each part connected if jetpy finds a way that keeps the limits; the cut may grow.
         `disconnected` of the result has the reason for each part that is not connected. In a graph
@@ -192,11 +197,11 @@ def partition(
     >>> result.feasible, result.part_weights.sum()
     (True, np.int64(400))
     """
-    own_weights, several_weights = split_weights(vertex_weights)
     checked = as_graph(
         graph,
-        vertex_weights=own_weights,
+        vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        vertex_sizes=vertex_sizes,
         weight=weight,
         node_weight=node_weight,
         n=n,
@@ -220,12 +225,7 @@ def partition(
         "time_limit": time_limit,
         "fill": True,
     }
-    rows = {
-        "several_weights": several_weights,
-        "fixed": fixed,
-        "home": home,
-        "together": together,
-    }
+    rows = {"fixed": fixed, "home": home, "together": together}
     asked = Asked(k, Bounds(min_weights, max_weights, lower_imbalance), options_of_all, rows)
     plan = asked.plan(checked) if within is None else asked.within(checked, within)
     result, _ = run(
@@ -241,10 +241,11 @@ def refine(
     *,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    vertex_sizes: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
-    imbalance: float | None = None,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
     lower_imbalance: float | None = None,
     min_weights: npt.ArrayLike | None = None,
@@ -275,12 +276,10 @@ def refine(
 
     Parameters
     ----------
-    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, lower_imbalance
-    min_weights, max_weights, targets, objective
-    seed, preset, options, backend, threads, device, repair, pattern, scale, progress, profile
+    graph, vertex_weights, edge_weights, vertex_sizes, weight, node_weight, n, imbalance
+    large_imbalance, lower_imbalance, min_weights, max_weights, targets, objective, seed, preset
+    options, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
-    vertex_weights : array of int, shape (n,), optional
-        Weights of the vertices, instead of the graph's.
     fixed : array of int, shape (n,), optional
         As for `partition`. It overrides `parts`.
     together : array of int, shape (n,), optional
@@ -305,6 +304,7 @@ def refine(
         graph,
         vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        vertex_sizes=vertex_sizes,
         weight=weight,
         node_weight=node_weight,
         n=n,

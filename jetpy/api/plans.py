@@ -44,8 +44,10 @@ class Solved:
     @classmethod
     def of(cls, request: Request, outcome: Outcome) -> Solved:
         """Return the outcome of a request."""
-        own = request.several or request.problem
-        return cls(outcome, request.problem.k, own.ideals, own.limits, own.lower_limits)
+        own, weights = request.several or request.problem, request.graph.constraint_weights
+        shape = (request.problem.k,) if weights is None else (request.problem.k, -1)
+        limits = (each.reshape(shape) for each in (own.ideals, own.limits, own.lower_limits))
+        return cls(outcome, request.problem.k, *limits)
 
     def keeps(self, weights: npt.NDArray[Any]) -> bool:
         """Whether all parts keep their limits and are connected if asked.
@@ -103,7 +105,10 @@ class Asked:
 
     def request(self, graph: Graph, k: int) -> Request:
         """Return the request for k parts of a graph."""
-        return make_request(graph, k, bounds=self.bounds, **self.options, **self.rows)
+        bounds, most = self.bounds, self.bounds.max_weights
+        if self.k is None and most is not None:
+            bounds = replace(bounds, max_weights=np.tile(most, (k, 1)))
+        return make_request(graph, k, bounds=bounds, **self.options, **self.rows)
 
     def plan(self, graph: Graph) -> Plan:
         """Return the plan for a graph."""
@@ -125,8 +130,7 @@ class Asked:
         for name in ("fixed", "home", "targets"):
             if {**self.options, **self.rows}[name] is not None:
                 raise OptionError(f"{name} needs k, the number of parts")
-        several = self.rows["several_weights"]
-        weights = graph.vertex_weights if several is None else np.asarray(several)
+        weights = weights_of(graph)
         most, kinds = np.asarray(self.bounds.max_weights), weights.shape[1:]
         if most.shape not in ((), kinds):
             raise OptionError(
@@ -192,8 +196,7 @@ class FewestParts:
             which = label_components(graph, np.zeros(graph.n, np.int32))
             pieces = [weights[which == c] for c in np.unique(which)]
         least = sum(_fewest(own, most) for own in pieces)
-        bounds = replace(asked.bounds, max_weights=most if weights.ndim == 2 else int(most[0]))
-        asked = replace(asked, bounds=bounds)
+        asked = replace(asked, bounds=replace(asked.bounds, max_weights=most))
         return cls(asked, asked.request(graph, max(1, min(least, graph.n))))
 
     def solve(self, engine: Backend, progress: Progress) -> Solved:
@@ -202,27 +205,22 @@ class FewestParts:
         The number of parts grows in steps of 1, 2, 4 and so on until all parts keep their limits.
         Bisection then looks for fewer.
         """
-        graph, failed = self.request.graph, 0
+        graph, weights, failed = self.request.graph, weights_of(self.request.graph), 0
         k = self.request.problem.k
         found = self._solve(k, engine, progress)
         for step in count():
-            if found.keeps(self._weights) or k >= graph.n:
+            if found.keeps(weights) or k >= graph.n:
                 break
             failed, k = k, min(k + (1 << step), graph.n)
             found = self._solve(k, engine, no_progress)
-        while failed and k - failed > 1 and found.keeps(self._weights):
+        while failed and k - failed > 1 and found.keeps(weights):
             middle = (failed + k) // 2
             fewer = self._solve(middle, engine, no_progress)
-            if fewer.keeps(self._weights):
+            if fewer.keeps(weights):
                 k, found = middle, fewer
             else:
                 failed = middle
         return found
-
-    @property
-    def _weights(self) -> npt.NDArray[Any]:
-        own = self.request
-        return own.graph.vertex_weights if own.several is None else own.several.weights
 
     def _solve(self, k: int, engine: Backend, progress: Progress) -> Solved:
         return OneRun(self.asked.request(self.request.graph, k)).solve(engine, progress)
@@ -270,6 +268,11 @@ class Nested:
                 for name in ("ideals", "limits", "lower_limits")
             ),
         )
+
+
+def weights_of(graph: Graph) -> npt.NDArray[Any]:
+    """Return the weights of the vertices that limits apply to, shape (n,) or (n, c)."""
+    return graph.vertex_weights if graph.constraint_weights is None else graph.constraint_weights
 
 
 def _fewest(weights: npt.NDArray[Any], most: Limits) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
@@ -17,7 +16,13 @@ from jetpy.graph.levels import contract
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
-from jetpy.problem.bounds import DEFAULT_IMBALANCE, NO_BOUNDS, Bounds, bounded
+from jetpy.problem.bounds import (
+    DEFAULT_IMBALANCE,
+    NO_BOUNDS,
+    Bounds,
+    bounded,
+    bounded_columns,
+)
 from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, Options, choose_effort
 from jetpy.problem.presets import choose, name_of
@@ -46,7 +51,7 @@ class Request:
     places : FixedVertices or None
         Fixed vertices and homes, if there are any.
     several : MultiConstraint or None
-        The weights, if each vertex has several; `graph` then has a combined weight.
+        The weights, if each vertex has several; `vertex_weights` of `graph` then combine them.
     groups : Groups or None
         Groups of vertices that must share a part, if there are any.
     """
@@ -66,12 +71,9 @@ class Request:
         """The solver that partitions the graph."""
         if self.groups is not None:
             return self._together(self.groups, self._contracted.solver)
-        if self.several is None or not 1 < self.problem.k < self.graph.n:
+        if self.several is None or 1 < self.problem.k < self.graph.n:
             return self.refining_solver
-        from jetpy.constraints.multiconstraint import MultiConstraintSolver
-
-        pinned = None if self.places is None else self.places.fixed
-        return MultiConstraintSolver(self.graph, self.problem, self.several, pinned)
+        return _cut_solver(self.graph, self.problem, self._places)
 
     @cached_property
     def refining_solver(self) -> RefiningSolver:
@@ -81,11 +83,13 @@ class Request:
         """
         if self.groups is not None:
             return self._together(self.groups, self._contracted.refining_solver)
-        graph, problem = self.graph, self.problem
-        places = None if problem.k == 1 else self.places
-        if self.several is None and (
-            self.connected or self.objective != "cut" or places is not None
-        ):
+        graph, problem, places = self.graph, self.problem, self._places
+        if self.several is not None:
+            from jetpy.constraints.multiconstraint import MultiConstraintSolver
+
+            pinned = None if places is None else places.fixed
+            return MultiConstraintSolver(graph, problem, self.several, pinned)
+        if self.connected or self.objective != "cut" or places is not None:
             graph, problem = divided(graph, problem)
         if self.connected:
             from jetpy.constraints.connected.driver import ConnectedSolver
@@ -99,6 +103,10 @@ class Request:
             )
         return _cut_solver(graph, problem, places)
 
+    @property
+    def _places(self) -> FixedVertices | None:
+        return None if self.problem.k == 1 else self.places
+
     @cached_property
     def _contracted(self) -> Request:
         """The request for the graph in which each group is one vertex."""
@@ -109,6 +117,10 @@ class Request:
         if several is not None:
             several = several.coarsened(groups.coarse_of, groups.n)
         graph = contract(self.graph, groups.coarse_of, groups.n, self.graph.name)
+        if self.graph.vertex_sizes is not None:
+            graph = replace(
+                graph, vertex_sizes=groups.sums(self.graph.vertex_sizes).astype(np.int32)
+            )
         return replace(self, graph=graph, places=places, several=several, groups=None)
 
     def _together(self, groups: Groups, solver: Any) -> TogetherSolver:
@@ -122,7 +134,6 @@ def make_request(
     graph: Graph,
     k: int,
     *,
-    several_weights: npt.ArrayLike | None = None,
     imbalance: float | Sequence[float] | None,
     large_imbalance: bool,
     bounds: Bounds = NO_BOUNDS,
@@ -152,8 +163,6 @@ def make_request(
         As for `jetpy.partition`.
     bounds : Bounds
         The options min_weights, max_weights and lower_imbalance of `jetpy.partition`.
-    several_weights : array of int, shape (n, c), optional
-        Several weights per vertex, instead of the weights of `graph`.
     fill : bool
         Whether no part may be empty, if there are at least k vertices.
 
@@ -162,25 +171,26 @@ def make_request(
     GraphError, OptionError
         If a value is out of range, or options cannot be combined.
     """
-    weights = None
-    if several_weights is not None:
-        from jetpy.problem.multiconstraint import checked_weights, in_one, pose_several
-
-        weights = checked_weights(several_weights, graph.n)
-        graph = replace(graph, vertex_weights=in_one(weights))
+    weights, several = graph.constraint_weights, None
     kinds = 1 if weights is None else weights.shape[1]
     usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
     imbalances = checked_imbalances(usual, kinds, large=large_imbalance)
     shared = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
     chosen = choose(preset, coarsening, refinement, options)
     effort = choose_effort(chosen, generations, time_limit)
+    if weights is not None and kinds > 1:
+        from jetpy.problem.multiconstraint import in_one, pose_several
+
+        graph = replace(graph, vertex_weights=in_one(weights))
     problem = shared.problem(graph.total_vertex_weight, targets, fill=fill)
     problem = replace(problem, options=chosen)
     keeps_imbalance = imbalance is not None or targets is not None
-    several = None
-    if weights is not None:
+    if weights is not None and kinds > 1:
         check_small(graph, "partition with several vertex weights")
         several = pose_several(weights, imbalances, problem.shares)
+        if bounds.are_given:
+            given = bounds, several
+            problem, several = bounded_columns(problem, *given, keeps_imbalance=keeps_imbalance)
     else:
         problem = bounded(problem, bounds, keeps_imbalance=keeps_imbalance)
     one_of(get_args(choices.Objective), "objective", objective)
@@ -194,14 +204,6 @@ def make_request(
         groups.check_weights(limited[0], limited[1].limits, places)
     name = name_of(preset, options)
     return Request(graph, problem, name, effort, objective, connected, places, several, groups)
-
-
-def split_weights(
-    vertex_weights: npt.ArrayLike | None,
-) -> tuple[npt.ArrayLike | None, npt.ArrayLike | None]:
-    """Return (vertex weights of the graph, several weights per vertex); one of them is None."""
-    is_several = np.ndim(vertex_weights) > 1  # type: ignore[arg-type]
-    return (None, vertex_weights) if is_several else (vertex_weights, None)
 
 
 def _check_combination(

@@ -55,18 +55,12 @@ class InputGraph:
         ------
         FileFormatError
             Under the conditions of `read_vertex_weights`.
-        UsageError
-            If the file has several weights per vertex.
         """
         from jetpy.io.graphs import as_graph
 
         weights = read_weights(path, self.rows, scale=scale)
         if weights is None:
             return self
-        if weights.ndim > 1:
-            raise click.UsageError(
-                "the file has several weights for each vertex; this command needs one"
-            )
         graph = as_graph(self.graph, vertex_weights=self.pick(weights), scale=scale)
         return replace(self, graph=graph)
 

@@ -260,6 +260,10 @@ def partition_command(
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        if session is not None and loaded.constraint_weights is not None:
+            raise click.UsageError(
+                f"--session needs one weight of each vertex, but {graph} has several"
+            )
         weights = read_weights(vertex_weights, loaded.n, scale=scale)
         places: dict[str, Any] = {
             name: read_places(file, loaded.n)

@@ -235,10 +235,12 @@ def report_command(
 def _completed(
     given: InputGraph, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
 ) -> InputGraph:
-    """Return a graph with the weights and coordinates in files."""
+    """Return a graph with the weights and coordinates in files; refuse several weights."""
+    from jetpy.graph.validate import check_one_weight
     from jetpy.io.coordinates import read_coordinates
 
     given = given.with_weights(vertex_weights, scale=scale)
+    check_one_weight(given.graph, "jetpy report")
     if coordinates is None:
         return given
     places = given.pick(read_coordinates(coordinates, given.rows))

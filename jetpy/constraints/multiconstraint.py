@@ -22,7 +22,7 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
-from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds, trivial_outcome
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
@@ -49,6 +49,7 @@ class State:
 
     weights: Array
     limits: Array
+    lower_limits: Array
     loads: Array
     factors: Array
     parts: Array
@@ -76,6 +77,7 @@ class State:
         return cls(
             weights=host.from_host(several.weights.ravel()),
             limits=host.from_host(several.limits.ravel()),
+            lower_limits=host.from_host(several.lower_limits.ravel()),
             loads=host.full(k * kinds, 0, np.int64),
             factors=host.from_host(several.factors),
             parts=host.from_host(parts.copy()),
@@ -112,6 +114,17 @@ class Levels:
             1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
         )
         return self._host.to_host(state.parts)
+
+    def filled(self, parts: IntArray, problem: Problem) -> Parts:
+        """Return parts of the finest level, none of them empty if the problem asks for that.
+
+        To fill them, refinement treats the number of vertices as another weight, at least 1. Parts
+        remain empty if there are not enough vertices that may move, or they are too heavy.
+        """
+        if not problem.fill or len(np.unique(parts)) == problem.k:
+            return parts
+        counted = Levels(self.hierarchy[:1], self._several[0].with_counts())
+        return counted.refine(0, parts, problem.seed)
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
         """Return the excess and the cut of a partition of a level."""
@@ -156,6 +169,19 @@ class MultiConstraintSolver:
     several: MultiConstraint
     pinned: IntArray | None
 
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Return a partition of at most the excess and cut of `parts`, found without coarsening."""
+        if self.problem.k == 1 or self.graph.n == 0:
+            return trivial_outcome(parts, 0)
+        with Stopwatch(engine, "refine") as watch:
+            finest = _finest(engine, self.graph, self.pinned)
+            if self.pinned is not None:
+                parts = np.where(self.pinned == NO_PART, parts, self.pinned)
+            levels = Levels([finest], self.several.in_units())
+            found = levels.filled(levels.refine(0, parts, self.problem.seed), self.problem)
+        cut = edge_cut(self.graph, found)
+        return Outcome(found, cut, cut, [], stage_seconds(refine=watch.seconds))
+
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
         """Return the best of partitions with different seeds, within the limits of `effort`."""
         pace, several = GenerationBudget(effort), self.several.in_units()
@@ -186,8 +212,7 @@ def partition_several(
     """
     cycles = CYCLES * problem.options.cycles
     with Stopwatch(backend, "coarsen") as coarsening:
-        kept = None if pinned is None else backend.from_host(pinned)
-        finest = finest_level(backend, upload(backend, graph), None, kept)
+        finest = _finest(backend, graph, pinned)
         levels = Levels(coarsen(finest, [problem], progress), several)
     with Stopwatch(backend, "initial") as initial:
         start = _begin(levels, problem)
@@ -202,9 +227,16 @@ def partition_several(
             if now < quality:
                 parts, quality = found, now
             progress("refine", cycle, cycles)
-    cut = quality[1]
+        parts = levels.filled(parts, problem)
+    cut = edge_cut(graph, parts)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
     return Outcome(parts, cut, cut, [], seconds)
+
+
+def _finest(backend: Backend, graph: Graph, pinned: IntArray | None) -> HierarchyLevel:
+    """Return the finest level of a graph; `pinned` as for `MultiConstraintSolver`."""
+    kept = None if pinned is None else backend.from_host(pinned)
+    return finest_level(backend, upload(backend, graph), None, kept)
 
 
 def _pinned(level: HierarchyLevel) -> IntArray:

@@ -29,7 +29,8 @@ class Nets:
     pins : int32
         Vertices of each net.
     weights : int32, shape (count,)
-        Number of vertices of the finest level whose closed neighbourhood the net represents.
+        Total size of the vertices of the finest level whose closed neighbourhood the net
+        represents.
     n : int
         Number of vertices of the level.
     """
@@ -52,14 +53,15 @@ class Nets:
 
 
 def neighbourhoods(graph: Graph) -> Nets:
-    """Return the closed neighbourhood of each vertex of a graph as a net of weight 1."""
+    """Return the closed neighbourhood of each vertex of a graph as a net that weighs its size."""
     starts = (graph.indptr + np.arange(graph.n + 1)).astype(np.int32)
     pins = np.empty(starts[-1], np.int32)
     neighbours = np.ones(len(pins), np.bool_)
     neighbours[starts[:-1]] = False
     pins[neighbours] = graph.indices
     pins[starts[:-1]] = np.arange(graph.n)
-    return Nets(starts, pins, np.ones(graph.n, np.int32), graph.n)
+    sizes = np.ones(graph.n, np.int32) if graph.vertex_sizes is None else graph.vertex_sizes
+    return Nets(starts, pins, sizes, graph.n)
 
 
 def contract(nets: Nets, coarse_of: IntArray, coarse: Graph) -> Nets:

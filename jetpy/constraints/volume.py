@@ -38,14 +38,21 @@ def degree_normalised(graph: Graph) -> Graph:
 
     The weight of an edge is proportional to 1 over the fourth root of the product of its ends'
     degrees: edges of vertices of high degree count less, because a vertex sends to each part once.
+    If vertices have sizes, it is also proportional to the sum of the sizes of its ends.
     """
-    roots = np.sqrt(np.sqrt(graph.degrees.astype(np.float64)))
-    scale = min(FINENESS, INT32_MAX // 2 // max(len(graph.indices), 1))
+    entries, degrees = max(len(graph.indices), 1), graph.degrees
+    roots = np.sqrt(np.sqrt(degrees.astype(np.float64)))
+    scale = min(FINENESS, INT32_MAX // 2 // entries)
+    sizes = np.ones(graph.n, np.int64)
+    if graph.vertex_sizes is not None:
+        sizes = graph.vertex_sizes.astype(np.int64)
+    average = max(int((degrees * sizes).sum()), 1) / entries  # of the ends of edges
     weights = np.empty_like(graph.edge_weights)
     for start, stop in graph.row_blocks():
-        entries = slice(graph.indptr[start], graph.indptr[stop])
-        product = roots[graph.sources(start, stop)] * roots[graph.indices[entries]]
-        weights[entries] = np.maximum(np.rint(scale / product), 1)
+        row = slice(graph.indptr[start], graph.indptr[stop])
+        u, v = graph.sources(start, stop), graph.indices[row]
+        wanted = scale * ((sizes[u] + sizes[v]) / (2 * average)) / (roots[u] * roots[v])
+        weights[row] = np.maximum(np.rint(wanted), 1)
     return replace(graph, edge_weights=weights)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from jetpy.errors import BackendError, OutOfMemoryError
 from jetpy.graph.csr import Graph
 from jetpy.graph.dlpack import is_on_gpu
@@ -51,6 +53,8 @@ def graph_on_gpu(
         return None
     edges = own[0] if edge_weights is None else edge_weights
     vertices = own[1] if vertex_weights is None else vertex_weights
+    if np.ndim(vertices) > 1:
+        return None
     try:
         import cupy
     except ImportError:

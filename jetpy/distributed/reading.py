@@ -16,6 +16,7 @@ from jetpy.distributed.block import Block, as_block
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import ending_all, run_collectively
 from jetpy.errors import FileFormatError, cannot_read
+from jetpy.graph.validate import check_one_weight
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
 from jetpy.io.metis import Header, Lines, read_header, read_lines
@@ -53,6 +54,7 @@ def _arrays_of(path: Path) -> dict[str, Any]:
     if mapped is not None:
         return mapped
     graph = read_graph(path)
+    check_one_weight(graph, "a run with several processes")
     return {name: getattr(graph, name) for name in NAMES}
 
 
@@ -163,7 +165,7 @@ def _metis(comm: Communicator, path: Path) -> Block:
                 np.concatenate(([0], np.cumsum(own, dtype=np.int64))),
                 lines.neighbours,
                 lines.edge_weights[:entries] if header.edge_weights else None,
-                lines.vertex_weights[:most] if header.vertex_weights else None,
+                lines.weights_of_graph(most),
             )
         )
 
@@ -183,6 +185,11 @@ def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:
             content = stream.read((end if rank == size - 1 else last) - first)
     except OSError as error:
         raise cannot_read(path, error) from error
+    if header.constraints > 1:
+        raise FileFormatError(
+            f"{path}: each vertex has {header.constraints} weights; several processes need one "
+            "weight of each vertex. Use one process"
+        )
     try:
         return header, read_lines(BytesIO(content), header, header.n)
     except FileFormatError:

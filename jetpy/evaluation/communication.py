@@ -22,7 +22,7 @@ class Communication:
     ----------
     volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
-        among their neighbours.
+        among their neighbours, times the size of the vertex.
     boundary : int64, shape (k,)
         Number of vertices of each part with a neighbour in another part.
     isolated : int64, shape (k,)
@@ -78,7 +78,11 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
         boundary += np.bincount(parts[_different(u[cut])], minlength=k)
         pairs = u[cut].astype(np.int64) << 32 | other[cut]
         pairs.sort()
-        volumes += np.bincount(parts[_different(pairs) >> 32], minlength=k)
+        sent = _different(pairs) >> 32
+        if graph.vertex_sizes is None:
+            volumes += np.bincount(parts[sent], minlength=k)
+        else:
+            np.add.at(volumes, parts[sent], graph.vertex_sizes[sent])
     isolated = np.bincount(parts, minlength=k) - linked
     return Communication(volumes, boundary, isolated, _with_links(upper + upper.T, links + links.T))
 

@@ -15,7 +15,8 @@ from jetpy.graph.csr import IntArray
 from jetpy.io.graphs import as_graph
 from jetpy.lazy import cached_property
 from jetpy.problem.machine import described
-from jetpy.problem.metrics import checked_parts, components_per_part, imbalance, part_weights
+from jetpy.problem.metrics import checked_parts, components_per_part
+from jetpy.problem.multiconstraint import loads
 
 if TYPE_CHECKING:
     from jetpy.problem.machine import Levels, Machine
@@ -45,12 +46,12 @@ class Evaluation:
     cut : int
         As `edge_cut`.
     part_weights : int64, shape (k,)
-        As `part_weights`.
+        As `part_weights`; shape (k, c) for vertex weights of shape (n, c).
     imbalance : float
-        As `imbalance`.
+        As `imbalance`; the largest of several weights.
     part_volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
-        among their neighbours.
+        among their neighbours, times the size of the vertex (1 unless the graph has sizes).
     part_boundary_vertices : int64, shape (k,)
         Number of vertices of each part with a neighbour in another part.
     part_isolated_vertices : int64, shape (k,)
@@ -141,6 +142,7 @@ def evaluate(
     distances: Levels | npt.ArrayLike | None = None,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    vertex_sizes: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
@@ -160,7 +162,7 @@ def evaluate(
         the largest part id plus 1, but at least 1.
     hierarchy, distances : optional
         A machine whose PEs are the parts, as for `jetpy.map_processes`.
-    vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
+    vertex_weights, edge_weights, vertex_sizes, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
 
     Raises
@@ -192,6 +194,7 @@ def evaluate(
         graph,
         vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        vertex_sizes=vertex_sizes,
         weight=weight,
         node_weight=node_weight,
         n=n,
@@ -204,11 +207,14 @@ def evaluate(
         k = int(ids.max(initial=0)) + 1
     components = components_per_part(graph, ids, k)
     measured = communication(graph, ids, k)
+    columns = graph.constraint_weights
+    held = loads(graph.vertex_weights[:, None] if columns is None else columns, ids, k)
+    shares = -(-held.sum(axis=0) // k)
     return Evaluation(
         k=k,
         cut=int(measured.cut_matrix.sum()) // 2,
-        part_weights=part_weights(graph, ids, k),
-        imbalance=imbalance(graph, ids, k),
+        part_weights=held[:, 0] if columns is None else held,
+        imbalance=float((held / shares.clip(1)).max()) - 1 if held.any() else 0.0,
         part_volumes=measured.volumes,
         part_boundary_vertices=measured.boundary,
         part_isolated_vertices=measured.isolated,

@@ -114,18 +114,29 @@ def mapping_rows(mapping: Mapping) -> Rows:
 
 def evaluation_rows(result: Evaluation) -> Rows:
     """Describe the metrics of a partition, except k and cut."""
-    weights = result.part_weights
-    ideal = -(-int(weights.sum()) // result.k)
     volumes = result.part_volumes
     most = f"; part {volumes.argmax()} sends most, {volumes.max():,}" if volumes.any() else ""
     return [
         ("imbalance", f"{result.imbalance:.4f}"),
-        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
+        *_weight_rows(result.part_weights),
         ("boundary vertices", f"{result.boundary_vertices:,}"),
         ("communication volume", f"{result.communication_volume:,}{most}"),
         ("neighbouring parts", _range(result.part_neighbours)),
         ("empty parts", f"{result.empty_parts:,}"),
         ("disconnected parts", f"{result.disconnected_parts:,}"),
+    ]
+
+
+def _weight_rows(weights: npt.NDArray[np.int64]) -> Rows:
+    """Describe weights of parts, (k,) or (k, c)."""
+    table = weights.reshape(len(weights), -1).T
+    averages = -(-table.sum(axis=1) // len(weights))
+    return [
+        (
+            "part weights" if weights.ndim == 1 else f"part weights, weight {j}",
+            f"{own.min():,} to {own.max():,}; the average is {average:,}",
+        )
+        for j, (own, average) in enumerate(zip(table, averages, strict=True))
     ]
 
 
@@ -164,8 +175,6 @@ def matrix_text(graph: Graph) -> str:
 def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
     """Describe each part; `PART_HEADERS` names the columns."""
     numbers = zip(
-        range(result.k),
-        result.part_weights,
         result.components,
         result.part_volumes,
         result.part_neighbours,
@@ -173,7 +182,11 @@ def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
         result.part_isolated_vertices,
         strict=True,
     )
-    return [tuple(f"{number:,}" for number in row) for row in numbers]
+    weights = result.part_weights.reshape(result.k, -1).tolist()
+    return [
+        (f"{p:,}", "; ".join(f"{weight:,}" for weight in own), *(f"{number:,}" for number in row))
+        for p, (own, row) in enumerate(zip(weights, numbers, strict=True))
+    ]
 
 
 def level_rows(levels: Iterable[Level]) -> list[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.dlpack import on_host
 from jetpy.graph.raw import PLAIN, Raw, Rules
 from jetpy.graph.scaling import LOGGER, scaled, weights_of
 from jetpy.graph.validate import (
@@ -19,8 +21,10 @@ from jetpy.graph.validate import (
     VERTEX_WEIGHTS,
     Naming,
     check_order,
+    checked_columns,
     checked_ids,
     checked_indptr,
+    checked_sizes,
     checked_weights,
     find_defect,
     integer_array,
@@ -52,10 +56,23 @@ def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
         graph = graph_from_pairs(
             raw.n, raw.sources, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
         )
-    if raw.names is None and raw.locate is None:
+    if raw.names is None and raw.locate is None and raw.vertex_sizes is None:
         return graph
     names = None if raw.names is None else tuple(raw.names)
-    return replace(graph, names=names, locate=raw.locate)
+    return with_sizes(replace(graph, names=names, locate=raw.locate), raw.vertex_sizes, raw.naming)
+
+
+def with_sizes(graph: Graph, sizes: npt.ArrayLike | None, naming: Naming | None = None) -> Graph:
+    """Return the graph with these vertex sizes, checked; with None, return it unchanged.
+
+    Raises
+    ------
+    GraphError
+        Under the conditions of `as_graph`.
+    """
+    if sizes is None:
+        return graph
+    return replace(graph, vertex_sizes=checked_sizes(sizes, graph.n, naming or Naming()))
 
 
 def graph_from_csr(
@@ -75,7 +92,7 @@ def graph_from_csr(
     indptr : integers, shape (n + 1,)
     indices : integers, shape (2 m,)
     edge_weights : whole numbers from 0 on, shape (2 m,), default 1
-    vertex_weights : whole numbers from 0 on, shape (n,), default 1
+    vertex_weights : whole numbers from 0 on, shape (n,) or (n, c), default 1
     rules : Rules
     name
         As for `as_graph`.
@@ -102,16 +119,16 @@ def graph_from_csr(
         naming.edge_weights,
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
-    own = weights_of(vertex_weights, n, VERTEX_WEIGHTS, naming.vertex, scale=rules.scale)
-    masses = scaled(own, VERTEX_WEIGHTS)
+    masses, columns = _vertex_weights(vertex_weights, n, rules, naming)
+    made = partial(Graph, vertex_weights=masses, name=name, constraint_weights=columns)
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     if rules.pattern:
         matrix = pattern_of(matrix, naming, symmetric_only=rules.pattern == "symmetric")
         integer_array(matrix.indices, "the adjacency in both directions")
-        return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
+        return made(matrix.indptr, matrix.indices, matrix.data)
     defect = find_defect(matrix, naming)
     if defect is None:
-        return Graph(starts, neighbours, scaled(weights, naming.edge_weights), masses, name)
+        return made(starts, neighbours, scaled(weights, naming.edge_weights))
     if not rules.repair:
         raise GraphError(defect)
     once = merged(matrix)
@@ -127,7 +144,7 @@ def graph_from_csr(
             REPAIRED_WEIGHTS,
             lambda i: naming.edge(row_of(both.indptr, i), int(both.indices[i])),
         )
-    return Graph(both.indptr, both.indices, weights, masses, name)
+    return made(both.indptr, both.indices, weights)
 
 
 def graph_from_pairs(
@@ -176,6 +193,24 @@ def graph_from_pairs(
         name=name,
         naming=naming,
     )
+
+
+def _vertex_weights(
+    values: npt.ArrayLike | None, n: int, rules: Rules, naming: Naming
+) -> tuple[IntArray, IntArray | None]:
+    """Return the weights of n vertices, (n,), and all columns of weights, (n, c), or None."""
+
+    def single(weights: npt.ArrayLike | None) -> IntArray:
+        own = weights_of(weights, n, VERTEX_WEIGHTS, naming.vertex, scale=rules.scale)
+        return scaled(own, VERTEX_WEIGHTS)
+
+    if np.ndim(values) < 2:  # type: ignore[arg-type]
+        return single(values), None
+    table = on_host(values)
+    if table.ndim == 2 and table.shape[1] == 1:
+        weights = single(table[:, 0])
+        return weights, weights[:, None]
+    return np.ones(n, np.int32), checked_columns(table, n, naming)
 
 
 def _edge_weights(

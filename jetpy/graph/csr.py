@@ -65,6 +65,11 @@ class Graph:
         Weight of each vertex, from 0 on; their sum is at most 2**46.
     names : tuple or None
         Names of the vertices, indexed by vertex id.
+    constraint_weights : int32, shape (n, c), or None
+        Several weights of each vertex. `partition` and `refine` balance each of them instead of
+        `vertex_weights`, which then do not count. With c = 1, both are the same.
+    vertex_sizes : int32, shape (n,), or None
+        Amount of data that each vertex sends, from 0 on, for the communication volume; None: 1.
     locate : function without arguments, or None
         Computes `coordinates` when they are first needed.
     """
@@ -76,6 +81,8 @@ class Graph:
     name: str = field(default="graph")
     names: tuple[Any, ...] | None = field(default=None, repr=False)
     locate: Locate | None = field(default=None, repr=False)
+    constraint_weights: IntArray | None = field(default=None, repr=False)
+    vertex_sizes: IntArray | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:

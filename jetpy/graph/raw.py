@@ -60,6 +60,8 @@ class Raw:
     n : int, or None
         Number of vertices, if `indptr` is None.
     edge_weights, vertex_weights : numbers, or None for ones
+        Vertex weights may have shape (n, c), for several weights of each vertex.
+    vertex_sizes : numbers, shape (n,), or None for ones
     naming : Naming
         How messages name vertices and edges.
     names : sequence or None
@@ -77,6 +79,7 @@ class Raw:
     naming: Naming | None = None
     names: Sequence[Any] | None = None
     locate: Locate | None = None
+    vertex_sizes: npt.ArrayLike | None = None
 
 
 class Names(Naming):

@@ -267,6 +267,96 @@ def checked_weights(
     return np.ascontiguousarray(weights, dtype=np.int32)
 
 
+def checked_columns(weights: npt.ArrayLike, n: int, naming: Naming) -> IntArray:
+    """Return several weights per vertex as int32, shape (n, c).
+
+    Raises
+    ------
+    GraphError
+        If the weights are not n rows of integers from 0 on, or a column sums to 2**31 or more.
+    """
+    array = on_host(weights)
+    if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
+        raise GraphError(
+            f"vertex_weights has shape {array.shape}; it must have shape ({n}, c), where c is the "
+            "number of weights of each vertex"
+        )
+    if array.dtype.kind not in "biuf":
+        raise GraphError(f"vertex weights must be integers, not {array.dtype}")
+    wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
+    if wrong.any():
+        v, j = (int(i) for i in np.argwhere(wrong)[0])
+        raise GraphError(
+            f"weight {j} of {naming.vertex(v)} is {array[v, j]}; it must be an integer in "
+            "0..2**31 - 1"
+        )
+    totals = array.sum(axis=0, dtype=np.float64)
+    if (totals > INT32_MAX).any():
+        raise GraphError(
+            f"the vertex weights overflow: the sum of weight {int(totals.argmax())} over all "
+            "vertices is 2**31 or more"
+        )
+    return np.ascontiguousarray(array, np.int32)
+
+
+def checked_sizes(sizes: npt.ArrayLike, n: int, naming: Naming) -> IntArray:
+    """Return the sizes of n vertices as int32.
+
+    Raises
+    ------
+    GraphError
+        If the sizes are not n integers from 0 on, or they sum to 2**31 or more.
+    """
+    array = number_array(sizes, n, "vertex sizes", naming.vertex)
+    if array.dtype.kind not in "biuf" and n:
+        raise GraphError(f"vertex sizes must be integers, not {array.dtype}")
+    wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise GraphError(
+            f"{naming.vertex(v)} has size {array[v]}; sizes must be integers in 0..2**31 - 1"
+        )
+    total = int(array.sum(dtype=np.float64))
+    if total > INT32_MAX:
+        raise GraphError(
+            f"the vertex sizes sum to {total}; the sum must be below 2**31. Divide them by a number"
+        )
+    return np.ascontiguousarray(array, np.int32)
+
+
+def check_one_weight(graph: Graph, what: str) -> None:
+    """Check that vertices have one weight each.
+
+    Raises
+    ------
+    GraphError
+        If they have several; the message says that `what` needs one.
+    """
+    weights = graph.constraint_weights
+    if weights is not None and weights.shape[1] > 1:
+        raise GraphError(
+            f"each vertex has {weights.shape[1]} weights; {what} needs one weight of each vertex. "
+            "Pass jetpy.as_graph(graph, vertex_weights=...), or --vertex-weights on the command "
+            "line"
+        )
+
+
+def check_storable(graph: Graph, what: str) -> None:
+    """Check that a file format with one weight per vertex and no sizes can hold a graph.
+
+    Raises
+    ------
+    GraphError
+        If the graph has several weights per vertex, or vertex sizes; `what` names the format.
+    """
+    weights = graph.constraint_weights
+    lost = "several weights per vertex" if weights is not None and weights.shape[1] > 1 else None
+    if graph.vertex_sizes is not None:
+        lost = lost or "vertex sizes"
+    if lost is not None:
+        raise GraphError(f"{what} cannot store {lost}; write .graph or .npz")
+
+
 def check_small(graph: Graph, what: str) -> None:
     """Check that 32 bits suffice for the directed edges and weight sums of a graph.
 

@@ -20,7 +20,7 @@ from jetpy.engines.oom_message import explain_oom
 from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import JetpyError
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray, common_divisor
-from jetpy.graph.validate import check_small
+from jetpy.graph.validate import check_one_weight, check_small
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import row_offsets
@@ -176,6 +176,7 @@ class IncrementalPartitioner:
         with without_options():
             checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
+        check_one_weight(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = incremental_options(preset, options)
         goal = SessionOptions(

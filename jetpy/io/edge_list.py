@@ -26,7 +26,7 @@ from jetpy.graph.build import graph_from_csr, graph_from_pairs
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.raw import Rules
 from jetpy.graph.scaling import LOGGER, weights_of
-from jetpy.graph.validate import EDGE_WEIGHTS, Matrix, check_order, keys_of
+from jetpy.graph.validate import EDGE_WEIGHTS, Matrix, check_order, check_storable, keys_of
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import (
     IDS,
@@ -177,8 +177,9 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     Raises
     ------
     GraphError
-        If the graph has vertex weights, which would be lost.
+        If the graph has vertex weights or sizes, which would be lost.
     """
+    check_storable(graph, "an edge list")
     if (graph.vertex_weights != 1).any():
         raise GraphError("an edge list cannot store vertex weights; write .graph or .npz")
     stream.write(f"# vertices {graph.n}\n".encode())

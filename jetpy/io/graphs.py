@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from jetpy.device.in_place import graph_on_gpu
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph.build import graph_of
+from jetpy.graph.build import graph_of, with_sizes
 from jetpy.graph.convert.data import has_edge_index, unpacked
 from jetpy.graph.convert.objects import raw_of
 from jetpy.graph.csr import Graph
@@ -49,6 +49,7 @@ def as_graph(
     *,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    vertex_sizes: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
     n: int | None = None,
@@ -95,8 +96,14 @@ def as_graph(
           tags of Gmsh's elements become `names`. For other meshes, see `jetpy.dual_graph`.
     vertex_weights : whole numbers from 0 on, shape (n,), optional
         Replace the vertex weights of `data`.
+        Also whole numbers from 0 on, shape (n, c), for c weights of each vertex:
+        `constraint_weights` of the graph, which `partition` and `refine` balance. A shape of (n, 1)
+        means the same as (n,).
     edge_weights : whole numbers from 0 on, a weight for each directed edge, optional
         Replace the edge weights of `data`, in the order of its entries.
+    vertex_sizes : whole numbers from 0 on, shape (n,), optional
+        Amount of data that each vertex sends: the communication volume counts a vertex this often,
+        instead of once. They sum to less than 2**31, and replace the sizes of `data`.
     weight, node_weight : str or None
         Attributes of networkx, igraph, rustworkx and GerryChain that hold weights, 1 where they are
         missing. None means unit weights, for NetworKit, libpysal and PyTorch Geometric, too. If no
@@ -166,6 +173,7 @@ def as_graph(
         if edge_weights is not None:
             raw = replace(raw, edge_weights=edge_weights)
         graph = graph_of(raw, Rules(repair, pattern, scale), name)
+    graph = with_sizes(graph, vertex_sizes)
     if n is not None:
         check_n(n, graph.n)
     return graph

@@ -22,6 +22,7 @@ from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_from_pairs
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.raw import Rules
+from jetpy.graph.validate import check_storable
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, show
@@ -103,8 +104,9 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     Raises
     ------
     GraphError
-        If the graph has vertex weights, which would be lost.
+        If the graph has vertex weights or sizes, which would be lost.
     """
+    check_storable(graph, "a Matrix Market file")
     if (graph.vertex_weights != 1).any():
         raise GraphError("a Matrix Market file cannot store vertex weights; write .graph or .npz")
     field = "integer" if (graph.edge_weights != 1).any() else "pattern"

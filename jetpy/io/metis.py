@@ -1,10 +1,9 @@
 """METIS graph files: ``n m [fmt [ncon]]``, then one line of 1-based neighbours per vertex.
 
 `fmt` has up to three binary digits, from the right: edge weights (after each neighbour), vertex
-weights (first on the line), vertex sizes (before those). Vertex sizes (the amount of data that a
-vertex sends) are read but ignored, and the logger ``jetpy.input`` warns about it. Weights
-that are not 32-bit integers are read only if the rules scale or ignore weights. Several weights
-per vertex (ncon > 1) are refused. Lines that start with ``%`` are comments; an empty line is a
+weights (first on the line), vertex sizes (before those), the amount of data that a vertex sends.
+`ncon` is the number of weights of each vertex. Weights that are not 32-bit integers are read only
+if the rules scale or ignore weights. Lines that start with ``%`` are comments; an empty line is a
 vertex without neighbours.
 """
 
@@ -18,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph.build import graph_from_csr
+from jetpy.graph.build import graph_from_csr, with_sizes
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.raw import PLAIN, Rules
-from jetpy.graph.scaling import LOGGER
 from jetpy.graph.validate import SCALED, Naming, how_else
 from jetpy.io.text import (
     LONGEST_HEADER,
@@ -35,18 +33,19 @@ from jetpy.io.text import (
     read_rows,
     show,
 )
+from jetpy.io.weights import MAX_COLUMNS
 
 _HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9}))?)?\s*")
 
 
 @dataclass(frozen=True)
 class Header:
-    """Header of a METIS file, which is on line `line` of the file."""
+    """Header of a METIS file, which is on line `line`; each vertex has `constraints` weights."""
 
     n: int
     m: int
     sizes: bool
-    vertex_weights: bool
+    constraints: int
     edge_weights: bool
     line: int
 
@@ -54,13 +53,21 @@ class Header:
 class Lines(NamedTuple):
     """Columns of consecutive vertex lines; the neighbours are 0-based.
 
-    Weights are float64 if the lines were read as decimals.
+    Vertex weights have a row for each line. They, sizes and edge weights are float64 if the lines
+    were read as decimals.
     """
 
     counts: IntArray
     neighbours: IntArray
     edge_weights: npt.NDArray[Any]
     vertex_weights: npt.NDArray[Any]
+    sizes: npt.NDArray[Any]
+
+    def weights_of_graph(self, most: int | None = None) -> npt.NDArray[Any] | None:
+        """Return the weights of the first `most` vertices as `graph_from_csr` takes them."""
+        weights = self.vertex_weights[:most]
+        kinds = weights.shape[1]
+        return None if kinds == 0 else weights[:, 0] if kinds == 1 else weights
 
 
 class _LineNaming(Naming):
@@ -99,8 +106,6 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         whole = read_lines(stream, header, header.n, lines, rules)
     except NumberError as error:
         raise FileFormatError(f"{error}{_remedies(header, error)}") from None
-    if header.sizes:
-        LOGGER.warning("jetpy ignores the vertex sizes in %s; every vertex has size 1", name)
     if len(whole.counts) < header.n:
         raise FileFormatError(f"the file ends after {len(whole.counts)} of {header.n} vertex lines")
     entries, expected = len(whole.neighbours), 2 * header.m
@@ -108,16 +113,18 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         f"line {header.line}: the header announces {header.m} edges, so {expected} neighbours in "
         f"all, but the file lists {entries}"
     )
+    naming = _LineNaming(lines)
     try:
         graph = graph_from_csr(
             np.concatenate(([0], np.cumsum(whole.counts, dtype=np.int64))),
             whole.neighbours,
             whole.edge_weights if header.edge_weights else None,
-            whole.vertex_weights if header.vertex_weights else None,
+            whole.weights_of_graph(),
             rules=rules,
             name=name,
-            naming=_LineNaming(lines),
+            naming=naming,
         )
+        graph = with_sizes(graph, whole.sizes if header.sizes else None, naming)
     except GraphError as error:
         if entries == expected:
             raise
@@ -148,7 +155,8 @@ def read_lines(
         might help.
     """
     nothing = np.empty(0, np.int32)
-    blocks = [Lines(nothing, nothing, nothing, nothing)]
+    no_rows = nothing.reshape(0, header.constraints)
+    blocks = [Lines(nothing, nothing, nothing, no_rows, nothing)]
     for rows in read_rows(
         stream,
         line=header.line + 1 if line is None else line,
@@ -165,11 +173,19 @@ def read_lines(
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write a graph, with vertex or edge weights only if they are not all 1."""
-    with_vertices = bool((graph.vertex_weights != 1).any())
+    """Write a graph, with vertex or edge weights, or sizes, only if they are not all 1."""
+    code, kinds, first = 0, 1, []
+    if graph.vertex_sizes is not None and (graph.vertex_sizes != 1).any():
+        code, first = 100, [graph.vertex_sizes[:, None]]
+    weights = graph.vertex_weights[:, None]
+    if graph.constraint_weights is not None:
+        weights, kinds = graph.constraint_weights, graph.constraint_weights.shape[1]
+    if kinds > 1 or (weights != 1).any():
+        code, first = code + 10, [*first, weights]
     with_edges = bool((graph.edge_weights != 1).any())
-    code = {(False, False): "", (False, True): " 1", (True, False): " 10", (True, True): " 11"}
-    stream.write(f"{graph.n} {graph.m}{code[with_vertices, with_edges]}\n".encode())
+    code += with_edges
+    header = [graph.n, graph.m, *[code] * (code > 0), *[kinds] * (kinds > 1)]
+    stream.write(f"{' '.join(map(str, header))}\n".encode())
     for start, stop in graph.row_blocks():
         entries = slice(graph.indptr[start], graph.indptr[stop])
         counts = np.diff(graph.indptr[start : stop + 1])
@@ -177,9 +193,11 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         if with_edges:
             values = np.column_stack((values, graph.edge_weights[entries])).ravel()
             counts *= 2
-        if with_vertices:
-            values = np.insert(values, np.cumsum(counts) - counts, graph.vertex_weights[start:stop])
-            counts += 1
+        if first:
+            table = np.hstack([columns[start:stop] for columns in first])
+            starts = np.repeat(np.cumsum(counts) - counts, table.shape[1])
+            values = np.insert(values, starts, table.ravel())
+            counts += table.shape[1]
         stream.write(format_rows(values, counts))
 
 
@@ -207,24 +225,26 @@ def read_header(stream: BinaryIO) -> Header:
             "2**31 - 1 vertices and 2**30 edges"
         )
     sizes, vertex_weights, edge_weights = (bit == ord("1") for bit in (found[3] or b"").zfill(3))
-    constraints = int(found[4] or b"1")
-    if constraints > 1:
+    constraints = int(found[4] or vertex_weights)
+    if constraints > MAX_COLUMNS:
         raise FileFormatError(
-            f"line {number}: ncon is {constraints}; a graph file may have one weight for each "
-            "vertex. Give several by vertex_weights= (--vertex-weights)"
+            f"line {number}: ncon is {constraints}; a vertex may have at most {MAX_COLUMNS} weights"
         )
-    if found[4] and vertex_weights != (constraints == 1):
+    if vertex_weights != (constraints > 0):
         raise FileFormatError(
             f"line {number}: ncon is {constraints}, but fmt says that there are "
             f"{'' if vertex_weights else 'no '}vertex weights"
         )
-    return Header(n, m, sizes, vertex_weights, edge_weights, number)
+    return Header(n, m, sizes, constraints, edge_weights, number)
 
 
 def _remedies(header: Header, error: NumberError) -> str:
-    """Return the remedies for a number that is not an integer; a neighbour's id has none."""
-    place = error.place - header.sizes - header.vertex_weights
-    if place == -1 and header.vertex_weights:
+    """Return the remedies for a number that is not an integer; a neighbour's id has none.
+
+    Several weights per vertex are not scaled.
+    """
+    place = error.place - header.sizes - header.constraints
+    if place == -1 and header.constraints == 1:
         return f"; {SCALED}" if error.is_scalable else ""
     is_edge_weight = header.edge_weights and place >= 0 and place % 2 == 1
     return f"; {how_else(error.is_scalable)}" if is_edge_weight else ""
@@ -244,16 +264,17 @@ def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:
 def _split(rows: Rows, header: Header) -> Lines:
     """Split lines into columns."""
     values, counts = rows.values, rows.counts
-    fields = ["a vertex size"] * header.sizes + ["a vertex weight"] * header.vertex_weights
-    vertex_weights = edge_weights = values[:0]
+    kinds = header.constraints
+    weights = "a vertex weight" if kinds == 1 else f"{kinds} vertex weights"
+    fields = ["a vertex size"] * header.sizes + [weights] * (kinds > 0)
+    leading, edge_weights = header.sizes + kinds, values[:0]
+    _refuse(rows, counts < leading, f"the line must start with {' and '.join(fields)}")
+    places = (np.cumsum(counts) - counts)[:, None] + np.arange(leading)
+    table = values[places]
     if fields:
-        _refuse(rows, counts < len(fields), f"the line must start with {' and '.join(fields)}")
-        starts = np.cumsum(counts) - counts
-        vertex_weights = values[starts + len(fields) - 1]
         rest = np.ones(len(values), bool)
-        for field in range(len(fields)):
-            rest[starts + field] = False
-        values, counts = values[rest], counts - len(fields)
+        rest[places] = False
+        values, counts = values[rest], counts - leading
     if header.edge_weights:
         _refuse(rows, counts % 2 == 1, "the last neighbour has no edge weight")
         values, edge_weights, counts = values[0::2], values[1::2].copy(), counts // 2
@@ -265,7 +286,8 @@ def _split(rows: Rows, header: Header) -> Lines:
             f"line {line}: {plain(values[i])} is not a vertex; vertices must be in 1..{header.n}"
         )
     neighbours = values.astype(np.int32, copy=False) - np.int32(1)
-    return Lines(counts.astype(np.int32), neighbours, edge_weights, vertex_weights)
+    columns = table[:, header.sizes :], table[:, : header.sizes].ravel()
+    return Lines(counts.astype(np.int32), neighbours, edge_weights, *columns)
 
 
 def _refuse(rows: Rows, wrong: npt.NDArray[np.bool_], why: str) -> None:

@@ -1,7 +1,8 @@
 """NumPy archives: the arrays of a graph, or a matrix as `scipy.sparse.save_npz` writes it.
 
-The arrays are ``indptr``, ``indices``, ``edge_weights`` (or ``data``), ``vertex_weights`` and
-``coordinates``. Missing weights are 1, and coordinates are optional. Session files are read, too,
+The arrays are ``indptr``, ``indices``, ``edge_weights`` (or ``data``), ``vertex_weights``,
+``vertex_sizes`` and ``coordinates``. Missing weights are 1, and sizes and coordinates are optional.
+``vertex_weights`` may have a column for each of several weights. Session files are read, too,
 unless vertices were deleted: the ids of the other vertices would change.
 """
 
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError
-from jetpy.graph.build import graph_of
+from jetpy.graph.build import graph_of, with_sizes
 from jetpy.graph.convert.objects import raw_of
 from jetpy.graph.csr import Graph, named_arrays
 from jetpy.graph.raw import Rules
@@ -40,16 +41,21 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     arrays = read_archive(stream, "an .npz archive")
     _check_numbers(arrays)
     graph = graph_of(raw_of(_matrix(arrays) if "format" in arrays else _rows(arrays)), rules, name)
+    graph = with_sizes(graph, arrays.get("vertex_sizes"))
     places = arrays.get("coordinates")
     return graph if places is None else graph.with_coordinates(places)
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write the four arrays of a graph, and its coordinates if known."""
-    places: dict[str, Any] = {}
+    """Write the four arrays of a graph, and its coordinates and vertex sizes if it has them."""
+    arrays: dict[str, Any] = named_arrays(graph)
+    if graph.constraint_weights is not None:
+        arrays["vertex_weights"] = graph.constraint_weights
+    if graph.vertex_sizes is not None:
+        arrays["vertex_sizes"] = graph.vertex_sizes
     if graph.locate is not None:
-        places["coordinates"] = graph.locate()
-    write_archive(stream, **named_arrays(graph), **places)
+        arrays["coordinates"] = graph.locate()
+    write_archive(stream, **arrays)
 
 
 def _check_numbers(arrays: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_of
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Raw, Rules
+from jetpy.graph.validate import check_storable
 from jetpy.io.archive import read_exactly
 
 HEADER = 24
@@ -71,7 +72,14 @@ def _offsets(places: npt.NDArray[Any], width: int) -> npt.NDArray[np.int64]:
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write a graph with 64-bit integers; weights are written only if they are not all 1."""
+    """Write a graph with 64-bit integers; weights are written only if they are not all 1.
+
+    Raises
+    ------
+    GraphError
+        If the graph has several weights per vertex, or vertex sizes, which would be lost.
+    """
+    check_storable(graph, "a ParHiP file")
     kind, weights = 0, []
     for what in ("vertex_weights", "edge_weights"):
         array = getattr(graph, what)

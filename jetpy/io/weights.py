@@ -12,12 +12,11 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError, MissingFileError, OptionError
 from jetpy.graph.csr import MAX_WEIGHT
 from jetpy.graph.scaling import weights_of
-from jetpy.graph.validate import VERTEX_WEIGHTS, Naming
+from jetpy.graph.validate import VERTEX_WEIGHTS, Naming, checked_columns
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
 from jetpy.io.pairs import read_table
 from jetpy.io.text import LineNumbers, are_no_integers, first_line, read_rows
-from jetpy.problem.multiconstraint import checked_weights
 
 MAX_COLUMNS = 64
 """Maximum number of weights per vertex in text files."""
@@ -70,7 +69,7 @@ def read_vertex_weights(
             )
         weights = _whole_if_all_are(weights)
         if weights.ndim == 2:
-            return checked_weights(weights, n, naming)
+            return checked_columns(weights, n, naming)
         return weights_of(weights, n, VERTEX_WEIGHTS, naming.vertex, scale=scale)
 
 
@@ -83,12 +82,15 @@ def _whole_if_all_are(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArray[Any], Naming]:
     """Return the numbers in a file unchecked, and the vertex names for messages."""
+    naming = Naming()
     if split_name(path)[1] == ".npy":
-        return read_array(stream), Naming()
-    head = first_line(stream)
-    rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
-    columns, lines = read_table(rows, tuple(range(1, MAX_COLUMNS + 1)))
-    return columns[:, 0] if columns.shape[1] == 1 else columns, _Lines(lines)
+        columns = read_array(stream)
+    else:
+        head = first_line(stream)
+        rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
+        columns, lines = read_table(rows, tuple(range(1, MAX_COLUMNS + 1)))
+        naming = _Lines(lines)
+    return columns[:, 0] if columns.shape[1:] == (1,) else columns, naming
 
 
 def read_targets(text: str) -> npt.NDArray[np.float64]:

@@ -16,6 +16,7 @@ from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.checks import finite_number, flag, one_of, whole_number
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.raw import Pattern
+from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
@@ -120,6 +121,7 @@ def vertex_separator(
     flag("symmetrize", symmetrize)
     pattern: Pattern = True if symmetrize else "symmetric"
     checked = as_graph(graph, vertex_weights=vertex_weights, n=n, pattern=pattern, scale=scale)
+    check_one_weight(checked, "vertex_separator")
     weighed = _with_some_weight(checked)
     limit = _limit(weighed, imbalance)
     narrow = _with_narrow_weights(weighed)

@@ -42,7 +42,8 @@ def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figu
     with styled():
         if has_quotient:
             places = between.layout(found.cut_matrix)
-            between.draw_quotient(panels[0], places, found.cut_matrix, found.part_weights)
+            weights = found.part_weights.reshape(found.k, -1).sum(axis=1)
+            between.draw_quotient(panels[0], places, found.cut_matrix, weights)
         if has_matrix:
             between.draw_cut_matrix(panels[-1], found.cut_matrix)
     return figure

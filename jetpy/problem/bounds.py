@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,11 @@ import numpy.typing as npt
 from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number
 from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT
-from jetpy.problem.limits import lower_limits_of
+from jetpy.problem.limits import limits_of, lower_limits_of
 from jetpy.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from jetpy.problem.multiconstraint import MultiConstraint
 
 DEFAULT_IMBALANCE = 0.03
 LARGE = 2
@@ -79,6 +82,59 @@ def bounded(problem: Problem, bounds: Bounds, *, keeps_imbalance: bool) -> Probl
     return _with_limits(problem, lower, upper)
 
 
+def bounded_columns(
+    problem: Problem, bounds: Bounds, several: MultiConstraint, *, keeps_imbalance: bool
+) -> tuple[Problem, MultiConstraint]:
+    """Return the problem and the constraints of several weights with the caller's bounds.
+
+    `problem` is that of the combined weight. The shares of its parts become the mean of those that
+    the bounds of each weight allow. `keeps_imbalance` as for `bounded`.
+
+    Raises
+    ------
+    OptionError
+        Under the conditions of `bounded`, for each weight.
+    """
+    from jetpy.problem.targets import MAX_SHARES, ideals
+
+    count = several.limits.shape[1]
+    columns = []
+    for j, total in enumerate(several.totals.tolist()):
+        limits = several.limits[:, j]
+        own = replace(problem, total=total, limit=int(limits.max()), part_limits=limits)
+        each = Bounds(
+            _column(bounds.min_weights, "min_weights", j, several.limits.shape),
+            _column(bounds.max_weights, "max_weights", j, several.limits.shape),
+            bounds.lower_imbalance,
+        )
+        columns.append(bounded(own, each, keeps_imbalance=keeps_imbalance))
+    changed = replace(
+        several,
+        ideals=np.stack([own.ideals for own in columns], axis=1),
+        limits=np.stack([own.limits for own in columns], axis=1),
+        lower_limits=np.stack([own.lower_limits for own in columns], axis=1),
+    )
+    if all((own.shares == problem.shares).all() for own in columns):
+        return problem, changed
+    parts = sum(own.shares / own.shares.sum() for own in columns) / count
+    shares = np.maximum(np.rint(parts * (MAX_SHARES - problem.k)), 1).astype(np.int64)
+    limits = limits_of(ideals(problem.total, shares), problem.imbalance)
+    return replace(problem, targets=shares, part_limits=limits), changed
+
+
+def _column(given: Any, name: str, j: int, shape: tuple[int, ...]) -> Any:
+    """Return the bounds on one of several weights."""
+    if given is None or np.ndim(given) == 0:
+        return given
+    values = np.asarray(given)
+    if values.shape != shape:
+        raise OptionError(
+            f"{name} has shape {values.shape}; it must be one weight, or have shape {shape}, one "
+            "weight for each part and each of the vertex weights"
+        )
+    return values[:, j]
+
+
 def checked_lower(lower_imbalance: Any) -> float:
     """Return a lower imbalance, a number in 0..1; OptionError otherwise."""
     return finite_number("lower_imbalance", lower_imbalance, 1, "None or ")
@@ -117,6 +173,8 @@ def check_bounds(total: int, lower: Limits, upper: Limits, kind: str = "weight")
 def _checked(given: Any, k: int, total: int, name: str) -> Limits:
     """Return one weight for each part, int64, shape (k,)."""
     values = np.asarray(given)
+    if values.shape == (k, 1):
+        values = values[:, 0]
     if values.shape not in ((), (k,)):
         raise OptionError(
             f"{name} has shape {values.shape}; it must be one weight, or {k}, one for each part"

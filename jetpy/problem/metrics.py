@@ -96,13 +96,27 @@ def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
 
 
 def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
-    """Return the sum over all vertices of the number of other parts among their neighbours."""
-    ids = checked_parts(graph, parts)
+    """Return the sum over all vertices of the number of other parts among their neighbours.
+
+    Each vertex counts as often as `vertex_sizes` of the graph says, or once.
+
+    >>> from jetpy.io.graphs import as_graph
+    >>> path = [0, 1, 3, 4], [1, 0, 2, 1]
+    >>> communication_volume(as_graph(path), [0, 1, 2])
+    4
+    >>> communication_volume(as_graph(path, vertex_sizes=[5, 0, 1]), [0, 1, 2])
+    6
+    """
+    ids, sizes = checked_parts(graph, parts), graph.vertex_sizes
     volume = 0
     for u, entries in cut_entries(graph, ids):
         pairs = u.astype(np.int64) << 32 | ids[graph.indices[entries]]
         pairs.sort()
-        volume += _distinct_sorted(pairs)
+        if sizes is None:
+            volume += _distinct_sorted(pairs)
+        else:
+            sent = pairs[np.diff(pairs, prepend=-1) != 0] >> 32
+            volume += int(sizes[sent].sum(dtype=np.int64))
     return volume
 
 

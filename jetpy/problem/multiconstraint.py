@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.errors import GraphError
-from jetpy.graph.csr import INT32_MAX, IntArray, common_divisor
-from jetpy.graph.dlpack import on_host
-from jetpy.graph.validate import Naming
+from jetpy.graph.csr import IntArray, common_divisor
 from jetpy.problem.limits import limits_of
 from jetpy.problem.targets import Shares, ideals
 
@@ -21,27 +18,25 @@ FINENESS = 1000
 """Average weight of a vertex when one weight replaces all."""
 SLACK = 0.5
 """Extra room of parts on coarse levels, as a fraction of an average vertex."""
+MANY = 16
+"""Limit of the number of vertices of a part, as a multiple of n: never the scarcest room."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultiConstraint:
-    """Several weights per vertex, with the ideal and maximum weights of parts.
+    """Several weights per vertex, with the ideal, maximum and minimum weights of parts.
 
     Attributes
     ----------
     weights : int32, shape (n, c)
-    ideals, limits : int64, shape (k, c)
-        Ideal and maximum weight of each part.
+    ideals, limits, lower_limits : int64, shape (k, c)
+        Ideal, maximum and minimum weight of each part.
     """
 
     weights: npt.NDArray[np.int32]
     ideals: npt.NDArray[np.int64]
     limits: npt.NDArray[np.int64]
-
-    @property
-    def lower_limits(self) -> npt.NDArray[np.int64]:
-        """Minimum weight of each part, int64, shape (k, c)."""
-        return np.zeros_like(self.limits)
+    lower_limits: npt.NDArray[np.int64]
 
     @property
     def totals(self) -> npt.NDArray[np.int64]:
@@ -54,9 +49,10 @@ class MultiConstraint:
         return np.asarray(WHOLE // np.maximum(self.totals, 1)).clip(1)
 
     def excess(self, parts: IntArray) -> int:
-        """Return the total scaled weight of parts above their limits."""
-        above = np.maximum(loads(self.weights, parts, len(self.limits)) - self.limits, 0)
-        return int((above * self.factors).sum())
+        """Return the total scaled weight of parts above their limits, or below the lower ones."""
+        held = loads(self.weights, parts, len(self.limits))
+        above, below = held - self.limits, self.lower_limits - held
+        return int(((np.maximum(above, 0) + np.maximum(below, 0)) * self.factors).sum())
 
     def coarsened(self, coarse_of: IntArray, n: int) -> MultiConstraint:
         """Return the constraints of n coarse vertices; `coarse_of` maps vertices to them."""
@@ -70,12 +66,27 @@ class MultiConstraint:
             weights=self.weights // units,
             ideals=-(-self.ideals // units),
             limits=self.limits // units,
+            lower_limits=-(-self.lower_limits // units),
         )
 
     def loosened(self) -> MultiConstraint:
-        """Return the constraints with limits raised by `SLACK` average vertices."""
-        average = self.totals / max(len(self.weights), 1)
-        return replace(self, limits=self.limits + (SLACK * average).astype(np.int64))
+        """Return the constraints with limits wider by `SLACK` average vertices on both sides."""
+        slack = (SLACK * (self.totals / max(len(self.weights), 1))).astype(np.int64)
+        return replace(
+            self,
+            limits=self.limits + slack,
+            lower_limits=np.maximum(self.lower_limits - slack, 0),
+        )
+
+    def with_counts(self) -> MultiConstraint:
+        """Return the constraints with the number of vertices as another weight, at least 1."""
+        n, k = len(self.weights), len(self.limits)
+        return MultiConstraint(
+            np.column_stack([self.weights, np.ones(n, np.int32)]),
+            np.column_stack([self.ideals, np.full(k, -(-n // k))]),
+            np.column_stack([self.limits, np.full(k, MANY * n)]),
+            np.column_stack([self.lower_limits, np.ones(k, np.int64)]),
+        )
 
 
 def in_one(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -92,40 +103,6 @@ def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArra
     return np.stack(columns, axis=1)
 
 
-def checked_weights(
-    weights: npt.ArrayLike, n: int, naming: Naming | None = None
-) -> npt.NDArray[np.int32]:
-    """Return several weights per vertex, int32, shape (n, c); `naming` is for messages.
-
-    Raises
-    ------
-    GraphError
-        If the weights are not n rows of integers from 0 on, or a column sums to 2**31 or more.
-    """
-    array = on_host(weights)
-    if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
-        raise GraphError(
-            f"vertex_weights has shape {array.shape}; it must have shape ({n}, c), where c is the "
-            "number of weights of each vertex"
-        )
-    if array.dtype.kind not in "biuf":
-        raise GraphError(f"vertex weights must be integers, not {array.dtype}")
-    wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
-    if wrong.any():
-        v, j = (int(i) for i in np.argwhere(wrong)[0])
-        bearer = (naming or Naming()).vertex(v)
-        raise GraphError(
-            f"weight {j} of {bearer} is {array[v, j]}; it must be an integer in 0..2**31 - 1"
-        )
-    totals = array.sum(axis=0, dtype=np.float64)
-    if (totals > INT32_MAX).any():
-        raise GraphError(
-            f"the vertex weights overflow: the sum of weight {int(totals.argmax())} over all "
-            "vertices is 2**31 or more"
-        )
-    return np.ascontiguousarray(array, np.int32)
-
-
 def pose_several(
     weights: npt.NDArray[np.int32], imbalances: Sequence[float], shares: Shares
 ) -> MultiConstraint:
@@ -135,5 +112,6 @@ def pose_several(
     """
     totals = weights.sum(axis=0, dtype=np.int64).tolist()
     wanted = np.stack([ideals(total, shares) for total in totals], axis=1)
-    limits = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
-    return MultiConstraint(weights, wanted, np.stack(limits, axis=1))
+    columns = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
+    limits = np.stack(columns, axis=1)
+    return MultiConstraint(weights, wanted, limits, np.zeros_like(limits))

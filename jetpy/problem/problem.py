@@ -317,8 +317,7 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
         weights = graph.vertex_weights // unit
     if unit == 1:
         return graph, problem
-    reduced = Graph(graph.indptr, graph.indices, graph.edge_weights, weights, graph.name)
-    return reduced, in_units(problem, unit, graph.n)
+    return replace(graph, vertex_weights=weights), in_units(problem, unit, graph.n)
 
 
 def loosened(problem: Problem, n: int) -> Problem:

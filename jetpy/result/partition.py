@@ -51,7 +51,8 @@ class Partition:
         Total weight of undirected edges whose ends lie in different parts.
     ideals : int64, shape (k,) or (k, c)
         Ideal weight of each part: ceil(W / k), where W is the total vertex weight, or its share
-        of W by the targets, rounded up. One column for each of several vertex weights.
+        of W by the targets, rounded up. One column for each column of vertex weights of shape
+        (n, c).
     limits : int64, shape (k,) or (k, c)
         Maximum weight of each part: floor((1 + imbalance option) * ideal), or by the option
         max_weights; for a mapping ceil((1 + imbalance option) * W / k).
@@ -79,7 +80,7 @@ class Partition:
     disconnected : mapping from part to str
         Reason for each part that is not connected although connected parts were requested.
     weights : int32, shape (n, c), or None
-        Vertex weights, if there are several per vertex.
+        Vertex weights, if they were given as such an array.
     home : int32, shape (n,), or None
         Previous part of each vertex, if given; -1 for vertices without one.
     compiled : bool
@@ -133,7 +134,7 @@ class Partition:
 
     @cached_property
     def part_weights(self) -> npt.NDArray[np.int64]:
-        """Total vertex weight of each part, int64, shape (k,); shape (k, c) for several weights."""
+        """Total vertex weight of each part, int64, shape (k,); (k, c) for weights of (n, c)."""
         if self.weights is not None:
             from jetpy.problem.multiconstraint import loads
 
@@ -177,7 +178,10 @@ class Partition:
 
     @cached_property
     def communication_volume(self) -> int:
-        """Sum over all vertices of the number of other parts among their neighbours."""
+        """Sum over all vertices of the number of other parts among their neighbours.
+
+        If the graph has `vertex_sizes`, each vertex counts as often as its size says.
+        """
         return communication_volume(self.graph, self.parts)
 
     @cached_property

@@ -121,7 +121,18 @@ def subgraph(
     adjacency, ghosts = pieces(graph, parts, members, rows)
     ids = np.concatenate((rows.owned, ghosts))
     names = None if graph.names is None else tuple(graph.names[v] for v in ids)
-    local = Graph(*adjacency, graph.vertex_weights[ids], f"{graph.name}, part {part}", names)
+    columns, sizes = (
+        None if array is None else array[ids]
+        for array in (graph.constraint_weights, graph.vertex_sizes)
+    )
+    local = Graph(
+        *adjacency,
+        graph.vertex_weights[ids],
+        f"{graph.name}, part {part}",
+        names,
+        constraint_weights=columns,
+        vertex_sizes=sizes,
+    )
     return Subgraph(part, local, ids, len(rows.owned), parts[ghosts])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from jetpy.errors import BackendError, FileFormatError, JetpyError
 from jetpy.graph.csr import Graph
+from jetpy.graph.validate import check_one_weight
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
 from jetpy.study.arrays import checksum, save_arrays
@@ -84,6 +85,7 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
     """
     for name, file in names_of(files).items():
         graph = _read(file)
+        check_one_weight(graph, "a study")
         study.check_graph(_about(name, graph))
         most = max(options.ks, default=0)
         if most > graph.n:

@@ -152,8 +152,8 @@ def test_every_option_of_partition_is_passed_on(monkeypatch: pytest.MonkeyPatch)
     functions = jetpy.partition, jetpy.partition_many
     options, own = ([*signature(one).parameters.values()][1:] for one in functions)
     assert [(one.name, one.default) for one in own] == [(one.name, one.default) for one in options]
-    of_each = {"k", "seed", "vertex_weights", "edge_weights", "n", "fixed", "home"}
-    of_each |= {"together", "within"}
+    of_each = {"k", "seed", "vertex_weights", "edge_weights", "vertex_sizes", "n"}
+    of_each |= {"fixed", "home", "together", "within"}
     given: dict[str, Any] = {one.name: object() for one in options}
     given |= {name: [given[name]] for name in of_each} | {"threads": 1, "progress": None}
     passed: dict[str, Any] = {}

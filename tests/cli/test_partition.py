@@ -231,10 +231,33 @@ def test_vertex_weights_are_read_from_a_file(run: Run, columns: int) -> None:
         ideals = -(-weights.sum(axis=0) // 3)
         assert report["limits"] == [np.floor(ideals * [1.02, 1.3]).astype(int).tolist()] * 3
     run("partition", "mesh.graph", "-k", 3, "-o", "p.txt", *ENGINE)
-    if columns == 1:
-        options = ("--vertex-weights", "weights.npy", "--json", "-")
-        report = json.loads(run("evaluate", "mesh.graph", "p.txt", *options).stdout)
-        assert sum(report["part_weights"]) == weights.sum()
+    options = ("--vertex-weights", "weights.npy", "--json", "-")
+    report = json.loads(run("evaluate", "mesh.graph", "p.txt", *options).stdout)
+    assert np.sum(report["part_weights"]) == weights.sum()
+
+
+def test_weights_and_sizes_in_the_graph_file_are_used(run: Run) -> None:
+    grid, kinds = read_graph("mesh.graph"), np.arange(1200) % 2
+    weights = np.stack([1 + kinds, 2 - kinds, kinds], axis=1)
+    write_graph("several.graph", jetpy.as_graph(grid, vertex_weights=weights))
+    shown = run("partition", "several.graph", "-k", 3, "-o", "p.txt", *ENGINE)
+    assert "limit, weight 2" in shown.stdout
+    parts = jetpy.partition(grid, 3, vertex_weights=weights, backend="cpu", threads=1).parts
+    assert read_parts("p.txt").tolist() == parts.tolist()
+    report = json.loads(run("evaluate", "several.graph", "p.txt", "--json", "-").stdout)
+    assert np.sum(report["part_weights"], axis=0).tolist() == weights.sum(axis=0).tolist()
+    assert "part weights, weight 2" in run("evaluate", "several.graph", "p.txt").stdout
+    options = ("--session", "s.npz", *ENGINE)
+    refused = run("partition", "several.graph", "-k", 3, *options, code=2).stderr
+    assert "--session needs one weight of each vertex, but several.graph has several" in refused
+
+    sized = jetpy.as_graph(grid, vertex_sizes=1 + 9 * kinds)
+    write_graph("sized.graph", sized)
+    options = ("--objective", "volume", "-o", "v.txt", "--json", "-", *ENGINE)
+    report = json.loads(run("partition", "sized.graph", "-k", 3, *options).stdout)
+    found = jetpy.partition(sized, 3, objective="volume", backend="cpu", threads=1)
+    assert read_parts("v.txt").tolist() == found.parts.tolist()
+    assert report["communication_volume"] == found.communication_volume
 
 
 def test_fractional_vertex_weights_need_scale(run: Run) -> None:

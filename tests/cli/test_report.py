@@ -233,8 +233,8 @@ MISTAKES = {
         "nan.npy: vertex 0 has coordinates [nan",
     ),
     "mesh.graph -k 2 --vertex-weights two.txt -o x.html": (
-        2,
-        "the file has several weights for each vertex",
+        1,
+        "each vertex has 2 weights; jetpy report needs one weight of each vertex",
     ),
     "mesh.foo -k 2 -o x.html": (1, "mesh.foo: '.foo' is not a graph format (.graph, "),
     ". -k 2 -o x.html": (2, ". is a folder, but not an OpenFOAM case with a mesh"),

@@ -9,6 +9,7 @@ from jetpy.workloads.constraints.multiconstraint import (
     best_with_room,
     connect,
     disconnect,
+    neediest,
     roomiest,
 )
 
@@ -23,12 +24,13 @@ def choose_each(
     graph: Graph,
     state: MultiConstraint,
 ):
-    """Find the part to which each vertex moves to improve the cut, and to relieve its own part."""
+    """Find the part to which each vertex moves to improve the cut, and to reduce the excess."""
     widest: int = roomiest(k, state)
+    needy: int = neediest(k, state)
     for v in range(n):
         connect(v, graph, state)
         improving[v] = best_with_room(v, graph, state)
         relieving[v] = NO_PART
         if k > 1:
-            relieving[v] = best_relief(v, widest, k, graph, state)
+            relieving[v] = best_relief(v, widest, needy, k, graph, state)
         disconnect(v, graph, state)

@@ -17,7 +17,7 @@ from jetpy.engines.base import Backend
 from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import loads
+from jetpy.problem.multiconstraint import loads, pose_several
 from tests.graphs import from_edges, path
 from tests.limits import check_limit
 from tests.strategies import weighted_graphs
@@ -40,7 +40,7 @@ def two_weights(n: int, seed: int) -> np.ndarray:
 def test_result_agrees_with_its_parts(
     graph: Graph, k: int, kinds: int, seed: int, preset: Any
 ) -> None:
-    weights = np.random.default_rng(seed).integers(0, 9, (graph.n, kinds))
+    weights = np.random.default_rng(seed).integers(kinds == 1, 9, (graph.n, kinds))
     imbalance = [0.1 * (j + 1) for j in range(kinds)]
     options: dict[str, Any] = {"imbalance": imbalance, "preset": preset, "seed": seed}
     result = jetpy.partition(graph, k, vertex_weights=weights, **options, **ENGINE)
@@ -175,6 +175,83 @@ def test_paths_with_few_vertices_fill_the_parts() -> None:
         result = jetpy.partition(path(n), k, vertex_weights=weights, **ENGINE)
         assert len(set(result.parts.tolist())) == min(n, k)
         assert result.part_weights.sum(axis=0).tolist() == weights.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("k", [20, 64, 143])
+def test_no_part_is_empty(k: int) -> None:
+    """Each part can have a vertex within the limits, but there is little room."""
+    grid = jetpy.generators.grid(12, 12)
+    result = jetpy.partition(grid, k, vertex_weights=np.ones((144, 2), int), **ENGINE)
+    assert result.empty_parts == 0
+    assert result.feasible
+    assert result.cut == edge_cut(grid, result.parts)
+
+
+@settings(max_examples=80, deadline=None)
+@given(weighted_graphs(least=2, most=40), st.integers(2, 12), st.integers(0, 99))
+def test_refinement_is_not_worse_and_fills_parts(graph: Graph, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights, given = rng.integers(0, 9, (graph.n, 2)), rng.integers(0, (k + 1) // 2, graph.n)
+    options: dict[str, Any] = {"vertex_weights": weights, "imbalance": [0.5, 1], "seed": seed}
+    options |= {"large_imbalance": True, **ENGINE}
+    found = jetpy.refine(graph, given, k, **options)
+    several = pose_several(weights.astype(np.int32), options["imbalance"], np.ones(k, np.int64))
+    assert found.part_weights.tolist() == loads(weights, found.parts, k).tolist()
+    assert found.limits.tolist() == several.limits.tolist()
+    excess = several.excess(given.astype(np.int32)), several.excess(found.parts)
+    assert excess[1] < excess[0] or (excess[1] == excess[0] and found.cut <= edge_cut(graph, given))
+    filled = jetpy.refine(graph, given, k, fill_empty=True, **options)
+    assert filled.feasible or not found.feasible
+    if found.feasible and weights.max() <= several.limits.min():
+        assert filled.empty_parts == max(0, k - graph.n)
+
+
+def test_refinement_with_several_weights_improves_a_partition() -> None:
+    grid = jetpy.generators.grid(30, 30)
+    weights, given = two_weights(900, 4), np.arange(900) % 3
+    fixed = np.where(np.arange(900) < 30, given, -1)
+    found = jetpy.refine(grid, given, vertex_weights=weights, fixed=fixed, **ENGINE)
+    assert found.feasible
+    assert found.cut < 0.5 * edge_cut(grid, given)
+    assert np.array_equal(found.parts[:30], given[:30])
+    assert jetpy.refine(grid, np.zeros(900, int), vertex_weights=weights, **ENGINE).cut == 0
+
+
+COLUMNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "targets": {"targets": [3, 2, 2, 1, 1]},
+    "fixed": {"fixed": np.where(np.arange(400) % 9 == 0, np.arange(400) % 5, -1)},
+    "home": {"home": np.arange(400) % 5, "migration": 0.1},
+    "connected": {"connected": True},
+    "volume": {"objective": "volume"},
+    "scaled": {"scale": True},
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_one_column_is_the_same_as_one_weight(case: str) -> None:
+    grid = jetpy.generators.grid(20, 20)
+    weights = np.random.default_rng(0).integers(1, 9, 400) / (2 if case == "scaled" else 1)
+    plain = jetpy.partition(grid, 5, vertex_weights=weights, **COLUMNS[case], **ENGINE)
+    found = jetpy.partition(grid, 5, vertex_weights=weights[:, None], **COLUMNS[case], **ENGINE)
+    assert np.array_equal(found.parts, plain.parts)
+    for name in ("part_weights", "limits", "ideals"):
+        assert np.array_equal(getattr(found, name), getattr(plain, name)[:, None])
+    assert (found.imbalance, found.feasible) == (plain.imbalance, plain.feasible)
+    assert found.moved_weight == plain.moved_weight
+
+
+def test_one_column_is_refined_as_one_weight() -> None:
+    grid, given = jetpy.generators.grid(20, 20), np.arange(400) % 5
+    weights = np.random.default_rng(0).integers(1, 9, 400)
+    options: dict[str, Any] = {"connected": True, "fill_empty": True, **ENGINE}
+    plain = jetpy.refine(grid, given, vertex_weights=weights, **options)
+    found = jetpy.refine(grid, given, vertex_weights=weights[:, None], **options)
+    assert np.array_equal(found.parts, plain.parts)
+    many = jetpy.partition_many([grid], 5, vertex_weights=[weights[:, None]])
+    assert np.array_equal(
+        many[0].parts, jetpy.partition(grid, 5, vertex_weights=weights, **ENGINE).parts
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from jetpy.constraints.nets import Nets, contract, neighbourhoods
 from jetpy.constraints.volume_refinement import shrink_volume
 from jetpy.device.backends import get_backend
 from jetpy.engines.base import Backend
-from jetpy.errors import OptionError
+from jetpy.errors import JetpyError
+from jetpy.graph.build import with_sizes
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import communication_volume, edge_cut
 from jetpy.problem.options import Options
@@ -49,11 +50,23 @@ def volume_by_nets(nets: Nets, parts: np.ndarray) -> int:
 
 def volume_of(graph: Graph, parts: np.ndarray) -> int:
     rows = (graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in range(graph.n))
-    return sum(len({int(p) for p in parts[row]} - {int(parts[v])}) for v, row in enumerate(rows))
+    sizes = np.ones(graph.n, int) if graph.vertex_sizes is None else graph.vertex_sizes
+    return sum(
+        int(sizes[v]) * len({int(p) for p in parts[row]} - {int(parts[v])})
+        for v, row in enumerate(rows)
+    )
+
+
+@st.composite
+def sized_graphs(draw: st.DrawFn, most: int) -> Graph:
+    """Draw a graph, in half of the cases with vertex sizes."""
+    graph = draw(weighted_graphs(most=most))
+    sizes = draw(st.lists(st.integers(0, 4), min_size=graph.n, max_size=graph.n))
+    return with_sizes(graph, sizes if draw(st.booleans()) else None)
 
 
 @settings(max_examples=150, deadline=None)
-@given(weighted_graphs(most=40), st.integers(1, 40), st.integers(0, 99), st.sampled_from([0, 0.3]))
+@given(sized_graphs(most=40), st.integers(1, 40), st.integers(0, 99), st.sampled_from([0, 0.3]))
 def test_refinement_never_increases_the_volume(
     graph: Graph, k: int, seed: int, share: float
 ) -> None:
@@ -70,7 +83,7 @@ def test_refinement_never_increases_the_volume(
 
 
 @settings(max_examples=100, deadline=None)
-@given(weighted_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
+@given(sized_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
 def test_volume_of_coarse_nets_equals_that_of_the_graph(
     graph: Graph, k: int, most: int, seed: int
 ) -> None:
@@ -157,6 +170,36 @@ def test_objective_reduces_the_volume_on_every_back_end(backend: Backend) -> Non
     assert found.feasible
 
 
+def test_sizes_change_the_parts(backend: Backend) -> None:
+    """Two lines of the grid, ten columns apart, may be cut for nothing."""
+    grid = jetpy.generators.grid(30, 30)
+    sizes = np.where(np.isin(np.arange(900) % 10, [0, 9]), 0, 100)
+    options: dict[str, Any] = {"objective": "volume", **ENGINE}
+    plain = jetpy.partition(grid, 6, **options).parts
+    found = jetpy.partition(grid, 6, vertex_sizes=sizes, **options)
+    sized = jetpy.as_graph(grid, vertex_sizes=sizes)
+    assert found.communication_volume == volume_of(sized, found.parts)
+    assert found.communication_volume < 0.6 * volume_of(sized, plain)
+    options |= {"backend": backend.name, "threads": backend.threads}
+    assert np.array_equal(jetpy.partition(sized, 6, **options).parts, found.parts)
+    start = np.random.default_rng(0).integers(0, 6, 900)
+    again = jetpy.refine(grid, start, 6, vertex_sizes=sizes, objective="volume", **ENGINE)
+    assert again.communication_volume == volume_of(sized, again.parts)
+    cut = jetpy.refine(grid, start, 6, **ENGINE).parts
+    assert again.communication_volume < volume_of(sized, cut)
+
+
+def test_equal_sizes_multiply_the_volume() -> None:
+    grid = jetpy.generators.grid(20, 20)
+    plain = jetpy.partition(grid, 5, objective="volume", **ENGINE)
+    sizes = np.full(400, 3)
+    found = jetpy.partition(grid, 5, objective="volume", vertex_sizes=sizes, **ENGINE)
+    assert np.array_equal(found.parts, plain.parts)
+    assert found.communication_volume == 3 * plain.communication_volume
+    evaluated = jetpy.evaluate(grid, plain, vertex_sizes=sizes)
+    assert evaluated.communication_volume == found.communication_volume
+
+
 def test_refine_by_volume_keeps_fixed_vertices() -> None:
     grid = jetpy.generators.grid(20, 20)
     fixed = np.where(np.arange(400) % 7 == 0, np.arange(400) % 4, -1)
@@ -177,8 +220,14 @@ def test_refine_by_volume_keeps_fixed_vertices() -> None:
             {"objective": "volume", "vertex_weights": np.ones((9, 2))},
             "several weights cannot be combined",
         ),
+        ({"vertex_sizes": [1] * 8}, "the vertex sizes have shape .8,.; there must be 9 of them"),
+        ({"vertex_sizes": [1.5] * 9}, "vertex 0 has size 1.5; sizes must be integers in 0..2"),
+        ({"vertex_sizes": [0, -1] + [1] * 7}, "vertex 1 has size -1; sizes must be integers"),
+        ({"vertex_sizes": [np.nan] * 9}, "vertex 0 has size nan; sizes must be integers"),
+        ({"vertex_sizes": ["a"] * 9}, "vertex sizes must be integers, not"),
+        ({"vertex_sizes": [2**30] * 9}, "the vertex sizes sum to 9663676416; the sum must be"),
     ],
 )
 def test_bad_objective_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(JetpyError, match=message):
         jetpy.partition(path(9), 3, **options, **ENGINE)

@@ -156,6 +156,7 @@ def test_ranks_write_parts_into_one_file(name: str, size: int, tmp_path: Path) -
         (b"3 2\n2\n1 3\n2\n1\n", "more vertex lines than the 3"),
         (b"3 2\n2\n1 x\n2\n", "not an integer"),
         (b"three\n", "the header is 'three'; it must be"),
+        (b"2 1 10 2\n1 1 2\n1 1 1\n", "each vertex has 2 weights; several processes need one"),
     ],
 )
 def test_bad_metis_file_is_refused(content: bytes, message: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ CHECKS = (
     *("alone and at once agree", "mesh neighbours", "mesh node pairs", "mesh parts"),
     *("vertex names", "edges of lists", "files of graphs", "files of parts"),
     *("members", "ghosts", "subgraph ids", "subgraph edges", "subgraph weights"),
-    *("evaluated", "refined is no worse"),
+    *("evaluated", "refined is no worse", "one column is one weight"),
     *("permutation", "elimination tree", "column counts", "fill", "operations"),
     *("no fill of forests", "tree", "separated"),
     *("large nodes", "projected sides", "candidate weights", "best candidates"),

@@ -21,6 +21,7 @@ from tests.fuzz.draws import (
     any_k,
     any_objective,
     any_options,
+    any_sizes,
     spelled,
 )
 from tests.fuzz.oracles import Parts
@@ -86,7 +87,7 @@ class Constrained:
 
 
 def constrained(rng: Random) -> Constrained:
-    graph = any_graph(rng, most=INT32_MAX // 4)
+    graph = any_sizes(rng, any_graph(rng, most=INT32_MAX // 4))
     n, k = graph.n, any_k(rng, graph.n)
     equal_shares = rng.pick("targets", CHOICES["targets"]) == "equal"
     targets = [1] * k if equal_shares else rng.integers(1, 9, k).tolist()

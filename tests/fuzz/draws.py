@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +17,8 @@ from jetpy.problem.problem import SEEDS
 from jetpy.refinement.methods import REFINEMENTS
 from tests.fuzz.checks import Finding
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.oracles import Parts
-from tests.fuzz.structures import STRUCTURES, WEIGHTS, graph
+from tests.fuzz.oracles import Ints, Parts
+from tests.fuzz.structures import STRUCTURES, WEIGHTS, graph, weights
 
 WIDTHS = {
     "narrow": INT32_MAX,
@@ -51,6 +52,7 @@ CHOICES: Choices = {
     "option": [None] * 12 + [f"{name}={value}" for name, value in CHANGES],
     "generations": [None, 1, 2, 5],
     "objective": ["cut"] * 6 + ["volume"] * 2 + ["connected"],
+    "vertex sizes": ["none"] * 4 + ["zero", "half zero", *WEIGHTS],
 }
 Engine = dict[str, Any]
 """Arguments `backend` and `threads` of the functions of jetpy."""
@@ -100,6 +102,23 @@ def any_k(rng: Random, n: int) -> int:
     numbers = [2, 3, 8, 32, anything, n // 2 + near, n // 3, n + near]
     k = dict(zip(SHARES, numbers, strict=True))[any_of(rng, "k")]
     return max(1, min(k, n + 5))
+
+
+def any_sizes(rng: Random, graph: Graph) -> Graph:
+    """Return the graph, with vertex sizes or without."""
+    kind = any_of(rng, "vertex sizes")
+    if kind == "none":
+        return graph
+    return replace(graph, vertex_sizes=any_column(rng, kind, graph.n).astype(np.int32))
+
+
+def any_column(rng: Random, kind: str, n: int) -> Ints:
+    """Return n weights of a kind of `WEIGHTS`, or zeros, or small weights among zeros."""
+    if kind == "zero":
+        return np.zeros(n, np.int64)
+    if kind == "half zero":
+        return weights(rng, "small", n, INT32_MAX) * rng.integers(2, size=n)
+    return weights(rng, kind, n, INT32_MAX)
 
 
 def any_goal(rng: Random) -> dict[str, Any]:

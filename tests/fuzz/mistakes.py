@@ -125,6 +125,13 @@ MISTAKES: dict[str, Call] = {
     "more imbalances than weights": _of_pair(
         jetpy.partition, 2, vertex_weights=[[1, 1], [1, 1]], imbalance=[0.1, 0.1, 0.1]
     ),
+    "sizes below 0": _of_pair(jetpy.partition, 2, vertex_sizes=[1, -1]),
+    "sizes of one vertex": _of_pair(jetpy.partition, 2, vertex_sizes=[1]),
+    "sizes that overflow": _of_pair(jetpy.partition, 2, vertex_sizes=[2**31 - 1, 1]),
+    "fractional sizes": _of_pair(jetpy.partition, 2, vertex_sizes=[1, 0.5]),
+    "several weights in a mapping": _of_pair(
+        jetpy.map_processes, "2", "1", vertex_weights=[[1, 1], [1, 1]]
+    ),
     "several weights and connected": _of_pair(
         jetpy.partition, 2, vertex_weights=[[1, 1], [1, 1]], connected=True
     ),

@@ -104,6 +104,16 @@ def sent(graph: Graph, parts: Parts) -> Ints:
     return np.unique(np.stack([u, p], axis=1)[p != parts[u]], axis=0)
 
 
+def sizes_of(graph: Graph) -> Ints:
+    """Return the size of each vertex, 1 by default."""
+    return np.ones(graph.n, np.int64) if graph.vertex_sizes is None else graph.vertex_sizes
+
+
+def volume_of(graph: Graph, parts: Parts) -> int:
+    """Return the communication volume."""
+    return int(sizes_of(graph)[sent(graph, parts)[:, 0]].sum(dtype=np.int64))
+
+
 def components_of(graph: Graph, parts: Parts) -> Ints:
     """Return for each vertex the lowest vertex of its connected component within its part."""
     u, v = sources_of(graph), graph.indices

@@ -22,6 +22,7 @@ from tests.fuzz.draws import (
     any_objective,
     any_of,
     any_options,
+    any_sizes,
     spelled,
     supporting,
 )
@@ -40,7 +41,8 @@ class Partitioning:
     def _solve(self, engine: Engine, **options: Any) -> jetpy.Partition:
         graph = self.graph
         arrays = graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights
-        return jetpy.partition(arrays, self.k, **{**self.options, **options}, **engine)
+        options = {"vertex_sizes": graph.vertex_sizes, **self.options, **options}
+        return jetpy.partition(arrays, self.k, **options, **engine)
 
     def parts(self, engine: Engine) -> Parts:
         return self._solve(engine).parts
@@ -85,7 +87,7 @@ def less_volume(found: jetpy.Partition, other: jetpy.Partition, limits: Numbers)
     def quality(result: jetpy.Partition) -> tuple[int, int]:
         weights = oracles.weights_of(result.graph, result.parts, result.k)
         above = weights // unit - limits // unit
-        return int(above.clip(0).sum()), len(oracles.sent(result.graph, result.parts))
+        return int(above.clip(0).sum()), oracles.volume_of(result.graph, result.parts)
 
     volumes = quality(found), quality(other)
     text = "(overload, volume) are {}, those of a small cut {}".format(*volumes)
@@ -93,7 +95,7 @@ def less_volume(found: jetpy.Partition, other: jetpy.Partition, limits: Numbers)
 
 
 def partitioning(rng: Random) -> Partitioning:
-    graph = any_graph(rng, most=None)
+    graph = any_sizes(rng, any_graph(rng, most=None))
     methods = {**any_options(rng), "generations": any_of(rng, "generations")}
     options = {**any_goal(rng), **methods, **any_objective(rng)}
     return Partitioning(graph, any_k(rng, graph.n), options)

@@ -58,7 +58,7 @@ def partition(
     yield from balance(result, loads, ideals, limits, lower)
     yield equal("ideals", result.ideals, ideals)
     yield same("empty parts", result.empty_parts, k - len(np.unique(parts)))
-    yield same("volume", result.communication_volume, len(oracles.sent(graph, parts)))
+    yield same("volume", result.communication_volume, oracles.volume_of(graph, parts))
     pieces = oracles.pieces_of(graph, parts, k)
     yield equal("pieces", result.pieces, pieces)
     yield same("disconnected", result.disconnected_parts, int((pieces > 1).sum()))

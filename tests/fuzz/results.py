@@ -14,7 +14,7 @@ from jetpy.graph.csr import Graph
 from tests.fuzz import oracles
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, spelled, supporting
+from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_sizes, spelled, supporting
 from tests.fuzz.oracles import Ints, Parts
 from tests.mapping.oracle import cut_of
 
@@ -117,7 +117,7 @@ def evaluated(graph: Graph, result: jetpy.Partition) -> Iterator[Finding]:
     weights = oracles.weights_of(graph, parts, k)
     arrays = {
         "part_weights": weights,
-        "part_volumes": np.bincount(parts[sent[:, 0]], minlength=k),
+        "part_volumes": oracles.loads_of(oracles.sizes_of(graph)[sent[:, 0]], parts[sent[:, 0]], k),
         "part_boundary_vertices": np.bincount(parts[np.unique(sent[:, 0])], minlength=k),
         "part_isolated_vertices": np.bincount(parts[alone], minlength=k),
         "components": pieces,
@@ -129,7 +129,7 @@ def evaluated(graph: Graph, result: jetpy.Partition) -> Iterator[Finding]:
     numbers = {
         "k": k,
         "cut": cut_of(graph, parts),
-        "communication_volume": len(sent),
+        "communication_volume": oracles.volume_of(graph, parts),
         "boundary_vertices": len(np.unique(sent[:, 0])),
         "isolated_vertices": len(alone),
         "empty_parts": k - len(np.unique(parts)),
@@ -144,7 +144,7 @@ def evaluated(graph: Graph, result: jetpy.Partition) -> Iterator[Finding]:
 
 
 def resulting(rng: Random) -> Resulting:
-    graph = any_graph(rng, most=None, largest=1000)
+    graph = any_sizes(rng, any_graph(rng, most=None, largest=1000))
     k = any_k(rng, graph.n)
     kind = rng.pick("parts of a result", CHOICES["parts of a result"])
     used = max(1, k // 3) if kind == "few" else k

@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 
 import jetpy
-from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.csr import Graph
 from tests.fuzz import oracles, recount
-from tests.fuzz.checks import Finding, ensure, equal
+from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_of, any_options, spelled
+from tests.fuzz.draws import (
+    Engine,
+    any_column,
+    any_goal,
+    any_graph,
+    any_k,
+    any_objective,
+    any_of,
+    any_options,
+    spelled,
+)
 from tests.fuzz.oracles import Ints, Parts
-from tests.fuzz.structures import WEIGHTS, weights
+from tests.fuzz.structures import WEIGHTS
 
 CHOICES: Choices = {
     "weights of a vertex": [1, 2, 2, 3, 5],
@@ -40,10 +50,13 @@ class MultiConstraint:
         numbers = f"weights of shape {shape}, targets {self.targets}, {fixed} fixed"
         return f"several: {self.graph.name}, k={self.k}, {numbers}, {spelled(self.options)}"
 
-    def _solve(self, engine: Engine) -> jetpy.Partition:
-        constraints: dict[str, Any] = {"targets": self.targets, "fixed": self.fixed}
-        constraints["vertex_weights"] = self.weights
-        return jetpy.partition(self.graph, self.k, **constraints, **self.options, **engine)
+    def _solve(self, engine: Engine, **other: Any) -> jetpy.Partition:
+        constraints = {"vertex_weights": self.weights, **self.options, **other}
+        return jetpy.partition(self.graph, self.k, **self._places, **constraints, **engine)
+
+    @property
+    def _places(self) -> dict[str, Any]:
+        return {"targets": self.targets, "fixed": self.fixed}
 
     def parts(self, engine: Engine) -> Parts:
         return self._solve(engine).parts
@@ -64,13 +77,32 @@ class MultiConstraint:
         yield ensure("feasible", first.feasible or not free, "all parts may weigh anything")
         for other in others:
             yield equal("engines agree", first.parts, other.parts)
+        if free and not kept.any():
+            yield same("no part empty", first.empty_parts, max(0, k - graph.n))
+        if len(totals) == 1:
+            alone = self._solve(engines[0], vertex_weights=self.weights[:, 0])
+            yield equal("one column is one weight", first.parts, alone.parts)
+        elif graph.n:
+            yield from self._refined(first, engines[0])
+
+    def _refined(self, found: jetpy.Partition, engine: Engine) -> Iterator[Finding]:
+        """Check that refining a result does not worsen it."""
+        goal = {name: self.options[name] for name in ("imbalance", "seed")}
+        places = {**self._places, "vertex_weights": self.weights, "large_imbalance": True}
+        again = jetpy.refine(self.graph, found.parts, self.k, **places, **goal, **engine)
+        yield ensure("refined is no worse", again.feasible >= found.feasible, "not feasible")
+        better = again.cut <= found.cut or not found.feasible
+        yield ensure("refined is no worse", better, f"{found.cut} to {again.cut}")
 
 
 def several(rng: Random) -> MultiConstraint:
     graph = any_graph(rng)
     n, k, goal = graph.n, any_k(rng, graph.n), any_goal(rng)
     count = rng.pick("weights of a vertex", CHOICES["weights of a vertex"])
-    columns = [_column(rng, n) for _ in range(count)]
+    columns = [any_column(rng, rng.pick("column", CHOICES["column"]), n) for _ in range(count)]
+    if count == 1:
+        columns = [np.maximum(columns[0], 1)]
+        goal |= any_objective(rng)
     if rng.pick("imbalances", CHOICES["imbalances"]) == "each":
         goal["imbalance"] = [any_of(rng, "imbalance") for _ in range(count)]
         goal["large_imbalance"] = True
@@ -80,12 +112,3 @@ def several(rng: Random) -> MultiConstraint:
     fixed = np.where(rng.random(n) < share, rng.integers(k, size=n), -1).astype(np.int32)
     table = np.stack(columns, axis=1).reshape(n, count)
     return MultiConstraint(graph, k, table, targets, fixed, {**goal, **any_options(rng)})
-
-
-def _column(rng: Random, n: int) -> Ints:
-    kind = rng.pick("column", CHOICES["column"])
-    if kind == "zero":
-        return np.zeros(n, np.int64)
-    if kind == "half zero":
-        return weights(rng, "small", n, INT32_MAX) * rng.integers(2, size=n)
-    return weights(rng, kind, n, INT32_MAX)

@@ -3,15 +3,19 @@ from __future__ import annotations
 import io
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jetpy.errors import GraphError
+from jetpy.graph.build import graph_from_csr, with_sizes
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Rules
 from jetpy.io import metis
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path
+
+EDGE = from_edges(2, [(0, 1)])
 
 
 def read(content: str | bytes, repair: bool = False) -> Graph:
@@ -29,18 +33,39 @@ def plain_reader(content: str) -> Graph:
     """Read a valid METIS file in plain Python."""
     lines = [line for line in content.split("\n") if not line.startswith("%")]
     n, _, *rest = lines[0].split()
-    sizes, vertices, edges = (c == "1" for c in (rest[0] if rest else "0").zfill(3))
-    weights, found = [], {}
+    with_sizes, with_weights, edges = (c == "1" for c in (rest[0] if rest else "0").zfill(3))
+    kinds = int(rest[1]) if len(rest) > 1 else int(with_weights)
+    sizes, weights, found = [], [], {}
     for u in range(int(n)):
         tokens = [int(token) for token in lines[1 + u].split()]
-        tokens = tokens[sizes:]
-        weights.append(tokens[0] if vertices else 1)
-        tokens = tokens[vertices:]
+        sizes += tokens[:with_sizes]
+        tokens = tokens[with_sizes:]
+        weights.append(tokens[:kinds] or [1])
+        tokens = tokens[kinds:]
         step = 2 if edges else 1
         for i in range(0, len(tokens), step):
             if u < tokens[i] - 1:
                 found[u, tokens[i] - 1] = tokens[i + 1] if edges else 1
-    return from_edges(int(n), list(found), list(found.values()), weights)
+    graph = from_edges(int(n), list(found), list(found.values()))
+    return weighted(graph, weights, sizes or None)
+
+
+def weighted(graph: Graph, weights: list[list[int]], sizes: list[int] | None = None) -> Graph:
+    """Return a graph with rows of weights, and sizes."""
+    rows = graph.indptr, graph.indices, graph.edge_weights
+    columns = np.array(weights, np.int64).reshape(graph.n, -1 if graph.n else 1)
+    own = columns[:, 0] if columns.shape[1] == 1 else columns
+    return with_sizes(graph_from_csr(*rows, own), sizes)
+
+
+def assert_same(actual: Graph, expected: Graph) -> None:
+    """Compare also sizes, 1 by default, and several weights."""
+    assert_same_graph(actual, expected)
+    ones = np.ones(actual.n, int)
+    for name, default in (("vertex_sizes", ones), ("constraint_weights", np.array([]))):
+        found, wanted = (getattr(graph, name) for graph in (actual, expected))
+        found, wanted = (default if array is None else array for array in (found, wanted))
+        assert found.tolist() == wanted.tolist()
 
 
 @st.composite
@@ -50,13 +75,17 @@ def weighted_graphs(draw: st.DrawFn) -> Graph:
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
     weight = st.sampled_from([1, 2, 10, 99999]) if draw(st.booleans()) else st.just(1)
     mass = st.sampled_from([1, 7, 123456789]) if draw(st.booleans()) else st.just(1)
-    return from_edges(n, edges, [draw(weight) for _ in edges], [draw(mass) for _ in range(n)])
+    graph = from_edges(n, edges, [draw(weight) for _ in edges])
+    kinds = draw(st.sampled_from([1, 1, 2, 3])) if n else 1
+    size = draw(st.sampled_from([None, st.just(1), st.integers(0, 9)]))
+    sizes = None if size is None else [draw(size) for _ in range(n)]
+    return weighted(graph, [[draw(mass) for _ in range(kinds)] for _ in range(n)], sizes)
 
 
 @given(weighted_graphs())
 def test_written_file_is_read_back(graph: Graph) -> None:
-    assert_same_graph(read(written(graph)), graph)
-    assert_same_graph(plain_reader(written(graph)), graph)
+    assert_same(read(written(graph)), graph)
+    assert_same(plain_reader(written(graph)), graph)
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
@@ -70,9 +99,12 @@ def test_text_of_written_files() -> None:
     assert written(from_edges(3, [(0, 2)], [5])) == "3 1 1\n3 5\n\n1 5\n"
     assert written(from_edges(2, [(0, 1)], None, [4, 1])) == "2 1 10\n4 2\n1 1\n"
     assert written(from_edges(2, [(0, 1)], [6], [4, 1])) == "2 1 11\n4 2 6\n1 1 6\n"
+    assert written(weighted(EDGE, [[4, 0], [1, 3]])) == "2 1 10 2\n4 0 2\n1 3 1\n"
+    assert written(weighted(EDGE, [[1], [1]], [7, 0])) == "2 1 100\n7 2\n0 1\n"
+    both = weighted(from_edges(2, [(0, 1)], [6]), [[4, 0], [1, 3]], [7, 8])
+    assert written(both) == "2 1 111 2\n7 4 0 2 6\n8 1 3 1 6\n"
 
 
-EDGE = from_edges(2, [(0, 1)])
 VALID = {
     "no format code": ("2 1\n2\n1\n", EDGE),
     "format 0": ("2 1 0\n2\n1\n", EDGE),
@@ -83,8 +115,16 @@ VALID = {
     "both weights": ("2 1 011\n8 2 7\n9 1 7\n", from_edges(2, [(0, 1)], [7], [8, 9])),
     "weights of 0": ("2 1 011\n0 2 0\n9 1 0\n", from_edges(2, [(0, 1)], [0], [0, 9])),
     "ncon 1": ("2 1 11 1\n8 2 7\n9 1 7\n", from_edges(2, [(0, 1)], [7], [8, 9])),
-    "sizes are ignored": ("2 1 100\n5 2\n6 1\n", EDGE),
-    "sizes and weights": ("2 1 111\n5 8 2 7\n6 9 1 7\n", from_edges(2, [(0, 1)], [7], [8, 9])),
+    "sizes": ("2 1 100\n5 2\n0 1\n", weighted(EDGE, [[1], [1]], [5, 0])),
+    "sizes and weights": (
+        "2 1 111\n5 8 2 7\n6 9 1 7\n",
+        weighted(from_edges(2, [(0, 1)], [7]), [[8], [9]], [5, 6]),
+    ),
+    "ncon 2": ("2 1 10 2\n1 0 2\n0 3 1\n", weighted(EDGE, [[1, 0], [0, 3]])),
+    "ncon 3, sizes and edge weights": (
+        "2 1 111 3\n5 1 2 3 2 7\n6 4 5 6 1 7\n",
+        weighted(from_edges(2, [(0, 1)], [7]), [[1, 2, 3], [4, 5, 6]], [5, 6]),
+    ),
     "comments everywhere": ("% a\n%b\n2 1\n%c\n2\n% 5 5\n1\n%d\n", EDGE),
     "blanks and CRLF": ("  2\t1 \r\n 2  \r\n\t1\r\n", EDGE),
     "no newline at the end": ("2 1\n2\n1", EDGE),
@@ -97,7 +137,7 @@ VALID = {
 @pytest.mark.parametrize("case", VALID)
 def test_valid_file_is_read(case: str) -> None:
     content, graph = VALID[case]
-    assert_same_graph(read(content), graph)
+    assert_same(read(content), graph)
 
 
 BAD: dict[str, tuple[str | bytes, str]] = {
@@ -107,9 +147,20 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "five numbers": ("2 1 0 1 1\n2\n1\n", "line 1: the header is"),
     "negative": ("-2 1\n", "line 1: the header is"),
     "fmt not binary": ("2 1 12\n2\n1\n", "line 1: the header is"),
-    "ncon 2": (
-        "2 1 10 2\n1 1 2\n1 1 1\n",
-        r"line 1: ncon is 2; .* vertex_weights= \(--vertex-weights\)",
+    "ncon 65": ("2 1 10 65\n1 2\n1 1\n", "line 1: ncon is 65; a vertex may have at most 64"),
+    "ncon 2 without weights": ("2 1 1 2\n2 1\n1 1\n", "line 1: ncon is 2, .* no vertex weights"),
+    "one of two weights missing": (
+        "2 1 10 2\n1 1 2\n1\n",
+        "line 3: the line must start with 2 vertex weights",
+    ),
+    "one of two weights negative": (
+        "2 1 10 2\n1 1 2\n1 -1 1\n",
+        r"weight 1 of vertex 2 on line 3 is -1; it must be an integer in 0..2\*\*31 - 1",
+    ),
+    "size negative": ("2 1 100\n1 2\n-1 1\n", "vertex 2 on line 3 has size -1; sizes must be"),
+    "sizes overflow": (
+        "2 1 100\n2147483647 2\n1 1\n",
+        r"the vertex sizes sum to 2147483648; the sum must be below 2\*\*31",
     ),
     "ncon without weights": ("2 1 1 1\n2 1\n1 1\n", "line 1: ncon is 1, .* no vertex weights"),
     "weights without ncon": ("2 1 10 0\n1 2\n1 1\n", "line 1: ncon is 0, .* are vertex weights"),
@@ -216,14 +267,6 @@ def test_fractional_or_unknown_neighbour_is_refused(id: str, printed: str) -> No
     content = f"2 1 1\n2 .5\n{id} .5\n".encode()
     with pytest.raises(GraphError, match=f"line 3: {re.escape(printed)} is not a vertex"):
         metis.read(io.BytesIO(content), rules=Rules(scale=True), name="graph")
-
-
-@pytest.mark.parametrize("code", ["100", "111"])
-def test_vertex_sizes_are_ignored_with_a_warning(
-    code: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    read({"100": "2 1 100\n5 2\n6 1\n", "111": "2 1 111\n5 8 2 7\n6 9 1 7\n"}[code])
-    assert caplog.messages == ["jetpy ignores the vertex sizes in graph; every vertex has size 1"]
 
 
 @pytest.mark.parametrize("content", ["3 5\n2\n1 3\n2\n", "3 2\n2\n1 3\n", "2 1\n2\n5\n"])

@@ -1,9 +1,11 @@
 """Refinement with several weights per vertex (multi-constraint): one index refines a whole level.
 
-Every part has a limit for each weight. Kernels first relieve parts above a limit, by the moves of
-lowest cost per reduction of the excess. Then passes of Fiduccia and Mattheyses move vertices to
-parts with room for all of their weights (`jetpy.workloads.common.fm`, from two parts to k). Source:
-Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
+Every part has a limit and a lower limit for each weight. The excess is what parts weigh above the
+one or below the other. Kernels first relieve parts above a limit and fill parts below a lower
+limit, by the moves of lowest cost per reduction of the excess. Then passes of Fiduccia and
+Mattheyses move vertices to parts with room for all of their weights (`jetpy.workloads.common.fm`,
+from two parts to k). Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
+partitioning", SC 1998.
 """
 
 import pykokkos as pk
@@ -39,6 +41,7 @@ class MultiConstraint(Moves):
 
     weights: pk.View1D[pk.int32]  # of vertices
     limits: pk.View1D[pk.int64]  # of parts
+    lower_limits: pk.View1D[pk.int64]  # of parts
     loads: pk.View1D[pk.int64]  # weights of parts
     factors: pk.View1D[pk.int64]  # scale of each weight in sums over weights
     parts: pk.View1D[pk.int32]
@@ -76,10 +79,14 @@ def excess_of(p: int, v: int, sign: int, state: MultiConstraint) -> pk.int64:
     """Return the scaled excess of part p with v (sign 1), without v (-1), or as it is (0)."""
     excess: pk.int64 = 0
     for j in range(state.kinds):
-        above: pk.int64 = state.loads[p * state.kinds + j] - state.limits[p * state.kinds + j]
-        above += sign * state.weights[v * state.kinds + j]
+        load: pk.int64 = state.loads[p * state.kinds + j]
+        load += sign * state.weights[v * state.kinds + j]
+        above: pk.int64 = load - state.limits[p * state.kinds + j]
+        below: pk.int64 = state.lower_limits[p * state.kinds + j] - load
         if above > 0:
             excess += above * state.factors[j]
+        if below > 0:
+            excess += below * state.factors[j]
     return excess
 
 
@@ -90,6 +97,45 @@ def total_excess(k: int, state: MultiConstraint) -> pk.int64:
     for p in range(k):
         excess += excess_of(p, 0, 0, state)
     return excess
+
+
+@pk.function
+def growth_of(q: int, v: int, state: MultiConstraint) -> pk.int64:
+    """Return the increase of the excess of part q by vertex v."""
+    growth: pk.int64 = 0
+    for j in range(state.kinds):
+        w: pk.int64 = state.weights[v * state.kinds + j]
+        load: pk.int64 = state.loads[q * state.kinds + j]
+        room: pk.int64 = state.limits[q * state.kinds + j] - load
+        need: pk.int64 = state.lower_limits[q * state.kinds + j] - load
+        if room < 0:
+            room = 0
+        if w > room:
+            growth += (w - room) * state.factors[j]
+        if need > w:
+            need = w
+        if need > 0:
+            growth -= need * state.factors[j]
+    return growth
+
+
+@pk.function
+def growth_without(v: int, state: MultiConstraint) -> pk.int64:
+    """Return the increase of the excess of the part of vertex v if v leaves it."""
+    p: int = state.parts[v]
+    return excess_of(p, v, -1, state) - excess_of(p, v, 0, state)
+
+
+@pk.function
+def may_leave_for(q: int, v: int, state: MultiConstraint) -> bool:
+    """Whether vertex v may leave its part for part q: it is not needed there, or less than in q."""
+    p: int = state.parts[v]
+    for j in range(state.kinds):
+        load: pk.int64 = state.loads[p * state.kinds + j] - state.weights[v * state.kinds + j]
+        if load < state.lower_limits[p * state.kinds + j]:
+            loss: pk.int64 = growth_without(v, state)
+            return loss <= 0 or loss + growth_of(q, v, state) < 0
+    return True
 
 
 @pk.function
@@ -109,7 +155,8 @@ def move(v: int, state: MultiConstraint):
 def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
     """Return the adjacent part with room of largest connection, or `NO_PART`.
 
-    Ties go to the lowest part. The connections of v must be up to date.
+    If the part of v needs v for its lower limits, the other part must need it more. Ties go to the
+    lowest part. The connections of v must be up to date.
     """
     own: int = state.parts[v]
     best: int = NO_PART
@@ -122,7 +169,7 @@ def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
                 continue
             if state.connections[q] == state.connections[best] and q > best:
                 continue
-        if fits(v, q, state):
+        if fits(v, q, state) and may_leave_for(q, v, state):
             best = q
     return best
 
@@ -203,27 +250,44 @@ def roomiest(k: int, state: MultiConstraint) -> int:
 
 
 @pk.function
-def growth_of(q: int, v: int, state: MultiConstraint) -> pk.int64:
-    """Return the increase of the excess of part q by vertex v."""
-    return excess_of(q, v, 1, state) - excess_of(q, v, 0, state)
+def neediest(k: int, state: MultiConstraint) -> int:
+    """Return the part furthest below its lower limits, or `NO_PART`; ties go to the lowest part."""
+    best: int = NO_PART
+    most: pk.int64 = 0
+    for p in range(k):
+        need: pk.int64 = 0
+        for j in range(state.kinds):
+            below: pk.int64 = state.lower_limits[p * state.kinds + j]
+            below -= state.loads[p * state.kinds + j]
+            if below > 0:
+                need += below * state.factors[j]
+        if need > most:
+            best = p
+            most = need
+    return best
 
 
 @pk.function
-def best_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstraint) -> int:
-    """Return the part that a vertex should leave an overweight part for.
+def best_relief(
+    v: int, widest: int, needy: int, k: int, graph: Graph, state: MultiConstraint
+) -> int:
+    """Return the part that a vertex should move to for a smaller excess.
 
-    Candidates are the adjacent parts and the part with most room. The smallest growth of the excess
-    wins, then the largest connection. If the best one lacks room, all parts are candidates.
+    Candidates are the adjacent parts, the part with most room and the one furthest below its lower
+    limits, `needy`, if any. The smallest growth of the excess wins, then the largest connection. If
+    the best one lacks room, all parts are candidates.
     """
     own: int = state.parts[v]
     best: int = NO_PART
     least: pk.int64 = 0
     begin: int = graph.indptr[v]
-    for e in range(begin - 1, graph.indptr[v + 1]):
+    for e in range(begin - 2, graph.indptr[v + 1]):
         q: int = widest
         if e >= begin:
             q = state.parts[graph.indices[e]]
-        if q == own or q == best:
+        elif e == begin - 2:
+            q = needy
+        if q == own or q == best or q == NO_PART:
             continue
         growth: pk.int64 = growth_of(q, v, state)
         if best != NO_PART:
@@ -235,7 +299,7 @@ def best_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstrain
                 continue
         best = q
         least = growth
-    if best != NO_PART and least == 0:
+    if best != NO_PART and least <= 0:
         return best
     for p in range(k):
         if p != own and (best == NO_PART or growth_of(p, v, state) < least):
@@ -250,10 +314,8 @@ def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
 
     A larger relief increases a gain and decreases a loss.
     """
-    own: int = state.parts[v]
-    gain: pk.int64 = state.connections[q] - state.connections[own]
-    relief: pk.int64 = excess_of(own, v, 0, state) - excess_of(own, v, -1, state)
-    relief -= growth_of(q, v, state)
+    gain: pk.int64 = state.connections[q] - state.connections[state.parts[v]]
+    relief: pk.int64 = -growth_without(v, state) - growth_of(q, v, state)
     relief >>= RELIEF_BITS
     if relief < 1:
         relief = 1
@@ -267,31 +329,37 @@ def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
 
 
 @pk.function
-def queue_for_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstraint):
-    """Queue a vertex of an overweight part by the price of its move."""
+def queue_for_relief(v: int, widest: int, needy: int, k: int, graph: Graph, state: MultiConstraint):
+    """Queue a vertex by the price of its move, if its part has too much or another too little."""
     if state.positions[v] == LOCKED:
         return
-    if excess_of(state.parts[v], v, 0, state) == excess_of(state.parts[v], v, -1, state):
+    loss: pk.int64 = growth_without(v, state)
+    if loss >= 0 and needy == NO_PART:
         dequeue(v, 0, ONLY_LEVEL, state)
         return
     connect(v, graph, state)
-    q: int = best_relief(v, widest, k, graph, state)
+    q: int = best_relief(v, widest, needy, k, graph, state)
     price: pk.int64 = price_of(v, q, state)
     disconnect(v, graph, state)
     state.targets[v] = q
-    enqueue(v, price, 0, ONLY_LEVEL, state)
+    if loss >= 0 and loss + growth_of(q, v, state) >= 0:
+        dequeue(v, 0, ONLY_LEVEL, state)
+    else:
+        enqueue(v, price, 0, ONLY_LEVEL, state)
 
 
 @pk.function
 def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
-    """Move vertices out of overweight parts, at most once each; return whether that has helped.
+    """Move vertices out of overweight parts, and into parts below their lower limits.
 
-    A move may overload its target, as a last resort. It is undone unless the excess falls later.
+    Each vertex moves at most once. A move may overload its target, as a last resort. It is undone
+    unless the excess falls later. Return whether the excess has fallen.
     """
     begin_pass(ONLY_LEVEL, state)
     widest: int = roomiest(k, state)
+    needy: int = neediest(k, state)
     for v in range(n):
-        queue_for_relief(v, widest, k, graph, state)
+        queue_for_relief(v, widest, needy, k, graph, state)
     excess: pk.int64 = total_excess(k, state)
     least: pk.int64 = excess
     while excess > 0 and moves_in_vain(ONLY_LEVEL, state) < MAX_IN_VAIN:
@@ -300,25 +368,26 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
             break
         price: pk.int64 = queued_gain(u, 0, ONLY_LEVEL, state)
         widest = roomiest(k, state)
-        queue_for_relief(u, widest, k, graph, state)
+        needy = neediest(k, state)
+        queue_for_relief(u, widest, needy, k, graph, state)
         if queued_gain(u, 0, ONLY_LEVEL, state) != price:
             continue
         lock(u, 0, ONLY_LEVEL, state)
         p: int = state.parts[u]
         q: int = state.targets[u]
-        was_overloaded: bool = excess_of(q, u, 0, state) > 0
+        was_in_excess: bool = excess_of(q, u, 0, state) > 0
         excess -= excess_of(p, u, 0, state) + excess_of(q, u, 0, state)
         move(u, state)
         excess += excess_of(p, u, 0, state) + excess_of(q, u, 0, state)
         if excess < least:
             least = excess
             keep_moves(ONLY_LEVEL, state)
-        if excess_of(q, u, 0, state) > 0 and not was_overloaded:
+        if excess_of(q, u, 0, state) > 0 and not was_in_excess:
             for v in range(n):
                 if state.parts[v] == q:
-                    queue_for_relief(v, widest, k, graph, state)
+                    queue_for_relief(v, widest, needy, k, graph, state)
         for e in edges(u, graph):
-            queue_for_relief(graph.indices[e], widest, k, graph, state)
+            queue_for_relief(graph.indices[e], widest, needy, k, graph, state)
     for i in to_undo(ONLY_LEVEL, state):
         move(state.moved[i], state)
     return state.numbers[Field.KEPT] > 0
@@ -328,7 +397,10 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
 def refine_level(
     i: int, n: int, k: int, passes: int, seed: pk.uint32, graph: Graph, state: MultiConstraint
 ):
-    """Refine a partition of a level: relieve parts, then improve the cut; loads must be 0."""
+    """Refine a partition of a level: relieve and fill parts, then improve the cut.
+
+    The loads must be 0 before.
+    """
     for v in range(n):
         for j in range(state.kinds):
             state.loads[state.parts[v] * state.kinds + j] += state.weights[v * state.kinds + j]

@@ -111,9 +111,12 @@ def raw_of(
             data.indices,
             indptr=data.indptr,
             edge_weights=data.edge_weights,
-            vertex_weights=data.vertex_weights,
+            vertex_weights=(
+                data.vertex_weights if data.constraint_weights is None else data.constraint_weights
+            ),
             names=data.names,
             locate=data.locate,
+            vertex_sizes=data.vertex_sizes,
         )
     if sp.issparse(data):
         return from_scipy(data)
