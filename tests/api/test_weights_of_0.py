@@ -25,7 +25,7 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def partly(share: float, seed: int = 0) -> np.ndarray:
-    """Return weights for the grid, of which about a share are 0."""
+    """Return weights for the grid; about a share of them are 0."""
     rng = np.random.default_rng(seed)
     return rng.integers(1, 50, GRID.n) * (rng.random(GRID.n) >= share)
 

@@ -38,7 +38,7 @@ def test_limits_are_looser_on_coarser_levels(name: str, slack: float) -> None:
 
 def test_looser_limits_with_groups_and_units() -> None:
     problem = replace(
-        in_units(make_problem(6000, 4, 0.03, 1, preset("default")), 10),
+        in_units(make_problem(6000, 4, 0.03, 1, preset("default")), 10, 600),
         groups=2,
         part_limits=np.array([150, 150, 170, 170]),
     )
@@ -51,7 +51,7 @@ def test_common_factor_of_weights_does_not_change_looser_limits() -> None:
     """An average part weighs 94.7 units, rounded up to 95 before and after the division."""
     options = preset("default")
     whole = make_problem(3031, 32, 0.03, 1, options)
-    divided = in_units(make_problem(3031 * 1000, 32, 0.03, 1, options), 1000)
+    divided = in_units(make_problem(3031 * 1000, 32, 0.03, 1, options), 1000, 3031)
     assert divided.limit == whole.limit
     assert loosened(divided, 20).limit == loosened(whole, 20).limit
 

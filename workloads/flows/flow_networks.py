@@ -1,7 +1,8 @@
 """Flow networks of the regions between pairs of parts. One index builds a whole network.
 
 The nodes are the vertices of the region, a source and a sink. The source and the sink stand for the
-rest of the two parts. An edge becomes two arcs, each with the weight of the edge as capacity.
+rest of the two parts. An edge becomes two arcs, each with the weight of the edge as capacity. Edges
+of weight 0 are left out.
 """
 
 from enum import IntEnum
@@ -112,7 +113,7 @@ def add_vertex(
     for e in edges(v, graph):
         u: int = graph.indices[e]
         part: int = parts[u]
-        if part == p or part == q:
+        if graph.edge_weights[e] > 0 and (part == p or part == q):
             other: int = pairs.places[u]
             if other < place:
                 if (part == p) != is_first:
