@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -70,7 +69,7 @@ class Meshed:
     def _through_gmsh(self, graph: Graph, parts: Parts) -> Iterator[Finding]:
         """Gmsh's format orders cells anew, but keeps the dual graph and the sizes of parts."""
         standard = not any(name[-1].isdigit() for name, _ in self.blocks)
-        if find_spec("meshio") is None or not standard or not graph.n or self.common_nodes:
+        if not standard or not graph.n or self.common_nodes:
             return
         blocks = [(name, cells) for name, cells in self.boundary + self.blocks if len(cells)]
         nodes = 1 + max(int(cells.max()) for _, cells in blocks)
@@ -80,14 +79,14 @@ class Meshed:
             write_mesh(path, mesh, spread(mesh, parts), 3, ghost_cells(mesh, graph, parts))
             found = read_mesh(path)
         again = jetpy.dual_graph(found)
-        yield equal("Gmsh: degrees", np.sort(again.degrees), np.sort(graph.degrees))
+        yield equal("mesh in Gmsh", np.sort(again.degrees), np.sort(graph.degrees))
         written = np.concatenate(found.cell_data["part"])[cells_of_vertices(found)]
-        yield equal("Gmsh: parts", np.bincount(written.astype(int)), np.bincount(parts))
+        yield equal("mesh in Gmsh", np.bincount(written.astype(int)), np.bincount(parts))
         cuts = [
             jetpy.evaluate(a, own.astype(np.int32)).cut
             for a, own in ((graph, parts), (again, written))
         ]
-        yield same("Gmsh: cut", *cuts)
+        yield same("mesh in Gmsh", *cuts)
 
 
 def _incidence(blocks: Blocks) -> Ints:
