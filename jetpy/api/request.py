@@ -118,9 +118,8 @@ class Request:
             several = several.coarsened(groups.coarse_of, groups.n)
         graph = contract(self.graph, groups.coarse_of, groups.n, self.graph.name)
         if self.graph.vertex_sizes is not None:
-            graph = replace(
-                graph, vertex_sizes=groups.sums(self.graph.vertex_sizes).astype(np.int32)
-            )
+            sizes = groups.sums(self.graph.vertex_sizes)
+            graph = replace(graph, vertex_sizes=sizes.astype("int32"))
         return replace(self, graph=graph, places=places, several=several, groups=None)
 
     def _together(self, groups: Groups, solver: Any) -> TogetherSolver:

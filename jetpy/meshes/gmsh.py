@@ -223,7 +223,8 @@ def _write_ghosts(
     cell, first = np.unique(ghosts[order, 0], return_index=True)
     stream.write(b"$GhostElements\n")
     _put(stream, np.uint64, len(cell))
-    for one, own in zip(cell, np.split(ghosts[order, 1], first[1:]), strict=True):
+    others = np.split(ghosts[order, 1], first)[1:]
+    for one, own in zip(cell, others, strict=True):
         _put(stream, np.uint64, number[one])
         _put(stream, np.int32, owner[one] + 1)
         _put(stream, np.uint64, len(own))

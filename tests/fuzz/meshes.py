@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import jetpy
 from jetpy.graph.csr import Graph
+from jetpy.meshes.dual import cells_of_vertices, ghost_cells, spread
+from jetpy.meshes.files import read_mesh, write_mesh
+from jetpy.meshes.formats import meshio
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine
@@ -59,6 +64,29 @@ class Meshed:
         yield same("mesh parts", first.shape, (len(shared),))
         for other in others:
             yield equal("engines agree", first, other)
+        yield from self._through_gmsh(graph, first)
+
+    def _through_gmsh(self, graph: Graph, parts: Parts) -> Iterator[Finding]:
+        """Gmsh's format orders cells anew, but keeps the dual graph and the sizes of parts."""
+        standard = not any(name[-1].isdigit() for name, _ in self.blocks)
+        if not standard or not graph.n or self.common_nodes:
+            return
+        blocks = [(name, cells) for name, cells in self.boundary + self.blocks if len(cells)]
+        nodes = 1 + max(int(cells.max()) for _, cells in blocks)
+        mesh = meshio().Mesh(np.zeros((nodes, 3)), blocks)
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "out.msh")
+            write_mesh(path, mesh, spread(mesh, parts), 3, ghost_cells(mesh, graph, parts))
+            found = read_mesh(path)
+        again = jetpy.dual_graph(found)
+        yield equal("mesh in Gmsh", np.sort(again.degrees), np.sort(graph.degrees))
+        written = np.concatenate(found.cell_data["part"])[cells_of_vertices(found)]
+        yield equal("mesh in Gmsh", np.bincount(written.astype(int)), np.bincount(parts))
+        cuts = [
+            jetpy.evaluate(a, own.astype(np.int32)).cut
+            for a, own in ((graph, parts), (again, written))
+        ]
+        yield same("mesh in Gmsh", *cuts)
 
 
 def _incidence(blocks: Blocks) -> Ints:

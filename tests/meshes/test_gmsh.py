@@ -146,6 +146,12 @@ def test_ghost_cells_are_neighbours_in_other_parts(tmp_path: Path) -> None:
     assert ghost_cells(mesh, jetpy.dual_graph(mesh), [0] * 4).shape == (0, 2)
 
 
+def test_mesh_in_one_part_has_no_ghost_cells(tmp_path: Path) -> None:
+    mesh = read(tmp_path, gmsh_files.PLAIN)
+    write_mesh(tmp_path / "out.msh", mesh, np.zeros(6, np.int32), 1, np.zeros((0, 2), np.int64))
+    assert in_groups(read_mesh(tmp_path / "out.msh")) == GROUPS
+
+
 def test_gmsh_finds_partitions_groups_and_ghost_cells(tmp_path: Path) -> None:
     gmsh = pytest.importorskip("gmsh")
     path, parts = written(tmp_path, ghosts=True)

@@ -13,7 +13,7 @@ from jetpy.graph.raw import Raw
 
 
 def from_scikit_fem(mesh: Any) -> Raw:
-    """Convert the elements of a mesh, of which those with a common facet are neighbours."""
+    """Convert the elements of a mesh; those that share a facet are neighbours."""
     elements = np.asarray(mesh.f2t)  # of each facet, -1 where there is no second one
     inner = elements[:, (elements >= 0).all(axis=0)]
     return from_cell_pairs(inner.T, mesh.t.shape[1], partial(_centres, mesh))

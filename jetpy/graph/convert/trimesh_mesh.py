@@ -13,7 +13,7 @@ from jetpy.graph.raw import Raw
 
 
 def from_trimesh(mesh: Any) -> Raw:
-    """Convert the faces of a mesh, of which those with a common edge are neighbours."""
+    """Convert the faces of a mesh; those that share an edge are neighbours."""
     pairs = np.asarray(mesh.face_adjacency).reshape(-1, 2)
     locate = partial(attrgetter("triangles_center"), mesh)
     return from_cell_pairs(pairs, len(mesh.faces), locate)
