@@ -79,7 +79,8 @@ def partition_many(
         Each is a graph as for `partition`. All are collected in a list first.
     k : int or sequence of int, optional
         Number of parts, for all graphs or for each graph; without it, as for `partition`.
-    vertex_weights, edge_weights, vertex_sizes, n, fixed, home, together, within : iterable, optional
+    vertex_weights, edge_weights, vertex_sizes, n : iterable, optional
+    fixed, home, together, within : iterable, optional
         As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.

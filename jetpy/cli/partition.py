@@ -276,6 +276,9 @@ def partition_command(
         asked: dict[str, Any] = {
             "imbalance": imbalance,
             "large_imbalance": large_imbalance,
+            "lower_imbalance": lower_imbalance,
+            "min_weights": numbers["min_weights"],
+            "max_weights": numbers["max_weights"],
             "seed": seed,
             "preset": preset,
             "coarsening": coarsening,
@@ -290,8 +293,7 @@ def partition_command(
                 k,
                 **asked,
                 **places,
-                **numbers,
-                lower_imbalance=lower_imbalance,
+                targets=numbers["targets"],
                 migration=migration,
                 objective=objective,
                 connected=connected,
@@ -308,7 +310,7 @@ def partition_command(
         if session is not None and k is not None:
             from jetpy.incremental.partitioner import IncrementalPartitioner
 
-            asked.update(backend=result.backend, imbalance=usual)
+            asked["backend"] = result.backend
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)

@@ -19,7 +19,7 @@ from jetpy.cli.options import (
     threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
-from jetpy.cli.results import exit_unless_balanced
+from jetpy.cli.results import exit_unless_within
 from jetpy.progress import progress_bars
 
 
@@ -98,4 +98,5 @@ def update_command(
     if not quiet and json_file != STDOUT:
         console = stdout_console()
         console.print(updates_table(updates), update_summary(live, updates))
-    exit_unless_balanced(ctx, int(live.part_weights.max()), live.limit, ("partition", "part"))
+    limits = live.limits, live.lower_limits
+    exit_unless_within(ctx, live.part_weights, *limits, ("partition", "part"))

@@ -30,6 +30,7 @@ from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
 from jetpy.io.graphs import as_graph, without_options
 from jetpy.multilevel.outcome import Outcome
+from jetpy.problem.bounds import DEFAULT_IMBALANCE
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.problem.options import IncrementalOptions
 from jetpy.problem.presets import incremental_options
@@ -47,7 +48,11 @@ def _exceeds(value: int, share: float | None, whole: int) -> bool:
     return share is not None and value > share * whole
 
 
-_problem_of = lru_cache(maxsize=8)(SessionOptions.problem)
+@lru_cache(maxsize=8)
+def _problem_of(goal: SessionOptions, total: int) -> Problem:
+    return goal.bounded_problem(total, checked=False)
+
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -128,6 +133,9 @@ class IncrementalPartitioner:
     ----------
     graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
         As for `jetpy.partition`, which finds the first partition; the preset `max` is `ultra` here.
+    lower_imbalance, min_weights, max_weights
+        As for `jetpy.partition`. Absolute limits stay when the weight of the graph changes;
+        if no partition keeps them any more, `feasible` is false.
     n, backend, threads, device, repair, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
@@ -159,8 +167,11 @@ class IncrementalPartitioner:
         k: int,
         *,
         n: int | None = None,
-        imbalance: float = 0.03,
+        imbalance: float | None = None,
         large_imbalance: bool = False,
+        lower_imbalance: float | None = None,
+        min_weights: npt.ArrayLike | None = None,
+        max_weights: npt.ArrayLike | None = None,
         seed: int = 0,
         preset: choices.Preset = "default",
         coarsening: choices.Coarsening | None = None,
@@ -180,8 +191,20 @@ class IncrementalPartitioner:
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = incremental_options(preset, options)
         goal = SessionOptions(
-            k, imbalance, large_imbalance, seed, preset, coarsening, refinement, follow
+            k,
+            DEFAULT_IMBALANCE if imbalance is None else imbalance,
+            large_imbalance,
+            seed,
+            preset,
+            coarsening,
+            refinement,
+            follow,
+            lower_imbalance,
+            min_weights,  # type: ignore[arg-type]
+            max_weights,  # type: ignore[arg-type]
+            imbalance is not None,
         )
+        goal.bounded_problem(checked.total_vertex_weight, checked=True)
         homes = np.full(checked.n, goal.k, np.int32) if given is None else given
         self._open(checked, homes, goal, backend, threads, device, progress)
         if given is None:
@@ -331,14 +354,26 @@ class IncrementalPartitioner:
     @property
     @_undisturbed
     def limit(self) -> int:
-        """Maximum part weight for the current graph."""
-        return self._problem.limit
+        """Maximum of `limits` over all parts."""
+        return int(self._problem.limits.max())
+
+    @property
+    @_undisturbed
+    def limits(self) -> npt.NDArray[np.int64]:
+        """Maximum weight of each part for the current graph, int64, shape (k,)."""
+        return self._problem.limits.copy()
+
+    @property
+    @_undisturbed
+    def lower_limits(self) -> npt.NDArray[np.int64]:
+        """Minimum weight of each part for the current graph, int64, shape (k,)."""
+        return self._problem.lower_limits.copy()
 
     @property
     @_undisturbed
     def feasible(self) -> bool:
-        """Whether every part weighs at most `limit`."""
-        return int(self._part_weights.max()) <= self.limit
+        """Whether every part keeps its limits."""
+        return not self._problem.excess_of(self._part_weights).any()
 
     @property
     @_undisturbed
@@ -398,7 +433,7 @@ class IncrementalPartitioner:
             ends = edits.modifiers.vertices
             is_left = (ends < first) & graph.is_present[ends]
             modified = np.concatenate([ends[is_left], new])
-            placed = self._placement.update(modified, self._part_weights, self._roomy.limit)
+            placed = self._placement.update(modified, self._part_weights, self._roomy.limits)
             self._cut += change + placed.growth
             self._lost += placed.loss
         moved, action, reason = self._renew(placed)
@@ -460,7 +495,12 @@ class IncrementalPartitioner:
         unit = common_divisor(self._graph.vertex_weights.host)
         divided = in_units(problem, unit, self.n)
         room = max(divided.limit - divided.ideal_in_units, 0)
-        return replace(problem, limit=unit * (divided.limit - room // SHRINKAGE))
+        limit = unit * (divided.limit - room // SHRINKAGE)
+        if divided.part_limits is None:
+            return replace(problem, limit=limit)
+        rooms = np.maximum(divided.part_limits - -(-divided.ideals // max(unit, 1)), 0)
+        part_limits = unit * (divided.part_limits - rooms // SHRINKAGE)
+        return replace(problem, limit=limit, part_limits=part_limits)
 
     def _renewal(self) -> tuple[str, str]:
         """Return the action that the whole partition needs, and its reason."""
@@ -514,7 +554,9 @@ class IncrementalPartitioner:
         """Adopt a partition of the whole graph."""
         before = self._graph.parts.host[ids]
         parts = (
-            renumbered(outcome.parts, before, weights, self.k) if from_scratch else outcome.parts
+            renumbered(outcome.parts, before, weights, self._problem.kinds)
+            if from_scratch
+            else outcome.parts
         )
         with self._half_way():
             self._graph.parts.set(ids, parts)

@@ -67,7 +67,12 @@ class Placement:
         self._marks = BlankColumn(graph.backend, Mark.NONE)
         self._numbers = BlankColumn(graph.backend, NO_NUMBER)
 
-    def update(self, modified: IntArray, part_weights: npt.NDArray[np.int64], limit: int) -> Placed:
+    def update(
+        self,
+        modified: IntArray,
+        part_weights: npt.NDArray[np.int64],
+        limits: npt.NDArray[np.int64],
+    ) -> Placed:
         """Place new vertices, and vertices that are more strongly connected to another part.
 
         Parameters
@@ -76,8 +81,8 @@ class Placement:
             Vertices whose edges have changed, and new vertices.
         part_weights : int64, shape (k,)
             Updated in place.
-        limit : int
-            Maximum part weight; a vertex that fits into no part goes to the lightest.
+        limits : int64, shape (k,)
+            Maximum weight of each part; a vertex that fits into no part goes to the lightest.
         """
         graph, k = self._graph, self._k
         vertices = find_entering(graph, modified, self._marks, k, self._highest_degree)
@@ -87,7 +92,7 @@ class Placement:
         old = previous < k
         np.subtract.at(part_weights, previous[old], weights[old])
         pseudo = gather(graph, vertices, self._numbers)
-        parts, growth, loss = place(pseudo, part_weights, limit, self._seed)
+        parts, growth, loss = place(pseudo, part_weights, limits, self._seed)
         graph.parts.set(vertices, parts)
         return Placed(vertices, previous, changed_parts(previous, parts, k), growth, loss)
 
@@ -98,14 +103,17 @@ class _State(PseudoPartition):
 
     parts: Array
     part_weights: Array
-    limit: int
+    limits: Array
     lightest: Array
     seed: int
     k: int
 
 
 def place(
-    pseudo: PseudoPartition, part_weights: npt.NDArray[np.int64], limit: int, seed: int
+    pseudo: PseudoPartition,
+    part_weights: npt.NDArray[np.int64],
+    limits: npt.NDArray[np.int64],
+    seed: int,
 ) -> tuple[IntArray, int, int]:
     """Place vertices in rounds; in a round, no two neighbours move.
 
@@ -114,8 +122,8 @@ def place(
     pseudo : PseudoPartition
     part_weights : int64, shape (k,)
         Weights without the vertices to place; updated in place.
-    limit : int
-        Maximum part weight; a vertex that fits into no part goes to the lightest.
+    limits : int64, shape (k,)
+        Maximum weight of each part; a vertex that fits into no part goes to the lightest.
     seed : int
 
     Returns
@@ -130,7 +138,7 @@ def place(
         **vars(pseudo),
         parts=backend.full(n, NO_PART),
         part_weights=backend.from_host(part_weights),
-        limit=limit,
+        limits=backend.from_host(limits),
         lightest=backend.empty(1),
         seed=seed,
         k=k,

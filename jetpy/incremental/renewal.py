@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Backend
@@ -40,16 +41,18 @@ def refine_again(
 
 
 def best(outcomes: Iterable[Outcome], weights: IntArray, problem: Problem) -> Outcome:
-    """Return the outcome with the least weight of a part above the limit, then the smallest cut."""
+    """Return the outcome with the least weight of a part outside its limits, then least cut."""
 
     def quality(outcome: Outcome) -> tuple[int, int]:
-        heaviest = int(np.bincount(outcome.parts, weights, problem.k).max())
-        return max(heaviest - problem.limit, 0), outcome.cut
+        held = np.bincount(outcome.parts, weights, problem.k).astype(np.int64)
+        return int(problem.excess_of(held).max()), outcome.cut
 
     return min(outcomes, key=quality)
 
 
-def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> IntArray:
+def renumbered(
+    parts: IntArray, before: IntArray, weights: IntArray, kinds: npt.NDArray[np.int64]
+) -> IntArray:
     """Renumber parts so that the maximum vertex weight keeps its part id.
 
     Parameters
@@ -58,12 +61,15 @@ def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> 
     before : int32, shape (n,)
         Previous part of each vertex; k if none.
     weights : int32, shape (n,)
+    kinds : int64, shape (k,)
+        `Problem.kinds`: only parts of equal kinds exchange their ids.
 
     Returns
     -------
     int32, shape (n,)
         `parts` unchanged if k is above 1,024.
     """
+    k = len(kinds)
     if k > MAX_RENUMBERED:
         return parts
     from scipy.optimize import linear_sum_assignment  # takes long to import
@@ -71,6 +77,7 @@ def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> 
     old = before < k
     pairs = before[old].astype(np.int64) * k + parts[old]
     common = np.bincount(pairs, weights[old], k * k).reshape(k, k)
+    common[kinds[:, None] != kinds] = -k * (common.sum() + 1)
     numbers, new = linear_sum_assignment(common, maximize=True)
     result = np.empty(k, np.int32)
     result[new] = numbers

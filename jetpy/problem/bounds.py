@@ -53,11 +53,14 @@ class Bounds:
 NO_BOUNDS = Bounds()
 
 
-def bounded(problem: Problem, bounds: Bounds, *, keeps_imbalance: bool) -> Problem:
+def bounded(
+    problem: Problem, bounds: Bounds, *, keeps_imbalance: bool, checked: bool = True
+) -> Problem:
     """Return a problem with the caller's bounds beside its own limits.
 
     `keeps_imbalance` says whether the limits of the problem hold as well, because the caller has
-    given an imbalance or targets. Otherwise absolute bounds replace them.
+    given an imbalance or targets. Otherwise absolute bounds replace them. Without `checked`,
+    partitions need not be able to keep the limits.
 
     Raises
     ------
@@ -75,10 +78,11 @@ def bounded(problem: Problem, bounds: Bounds, *, keeps_imbalance: bool) -> Probl
     if bounds.lower_imbalance is not None:
         lower = lower_limits_of(total, problem.shares, checked_lower(bounds.lower_imbalance))
     if bounds.min_weights is not None:
-        lower = np.maximum(lower, _checked(bounds.min_weights, k, total, "min_weights"))
+        lower = np.maximum(lower, checked_weights(bounds.min_weights, k, total, "min_weights"))
     if bounds.max_weights is not None:
-        upper = np.minimum(upper, _checked(bounds.max_weights, k, total, "max_weights"))
-    check_bounds(total, lower, upper)
+        upper = np.minimum(upper, checked_weights(bounds.max_weights, k, total, "max_weights"))
+    if checked:
+        check_bounds(total, lower, upper)
     return _with_limits(problem, lower, upper)
 
 
@@ -170,8 +174,14 @@ def check_bounds(total: int, lower: Limits, upper: Limits, kind: str = "weight")
         )
 
 
-def _checked(given: Any, k: int, total: int, name: str) -> Limits:
-    """Return one weight for each part, int64, shape (k,)."""
+def checked_weights(given: Any, k: int, total: int, name: str) -> Limits:
+    """Return one weight for each part, int64, shape (k,), given one for all or one for each.
+
+    Raises
+    ------
+    OptionError
+        If `given` has another shape, or under the conditions of `whole_weights`.
+    """
     values = np.asarray(given)
     if values.shape == (k, 1):
         values = values[:, 0]

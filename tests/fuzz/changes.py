@@ -32,6 +32,7 @@ CHOICES: Choices = {
     "modifiers of a kind": [2, 10, 40],
     "heaviest modifier": [1, 4, 1000],
     "first parts": ["found", "found", "packed"],
+    "lower_imbalance of a session": [None, None, 0.5],
     "saved after a batch": [True, False],
 }
 BATCHES = 4
@@ -98,7 +99,12 @@ class Changing:
         yield equal("part weights", live.part_weights, loads)
         limit = oracles.limit_of(sum(weights), self.k, self.options["imbalance"])
         yield same("limit", live.limit, limit)
-        yield same("feasible is correct", live.feasible, int(loads.max()) <= limit)
+        lower = np.zeros(self.k, np.int64)
+        if self.options.get("lower_imbalance") is not None:
+            lower += -(-sum(weights) // (2 * self.k))
+        yield equal("lower limits", live.lower_limits, lower)
+        kept = int(loads.max()) <= limit and bool((loads >= lower).all())
+        yield same("feasible is correct", live.feasible, kept)
         yield recount.kept(found, loads, limit)
 
 
@@ -117,6 +123,8 @@ def changing(rng: Random) -> Changing:
     chosen = {what: rng.pick(what, CHOICES[what]) for what in CHOICES}
     if chosen["first parts"] == "packed":
         options["parts"] = oracles.packed(graph.vertex_weights, k)
+    if graph.total_vertex_weight >= 2 * k:
+        options["lower_imbalance"] = chosen["lower_imbalance of a session"]
     names = list(CHOICES)[:6]
     options["options"] = jetpy.IncrementalOptions(**{name: chosen[name] for name in names})
     model, ids = as_networkx(graph), graph.n

@@ -27,7 +27,6 @@ class Placement(PseudoPartition, Partition):
     `parts` has NO_PART for unplaced vertices, and the part weights exclude them.
     """
 
-    limit: pk.int64  # largest weight of any part
     lightest: pk.View1D[pk.int32]  # shape (1,): the part of lowest weight
     seed: int
 
@@ -99,7 +98,7 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
         if q >= 0 and pull > most:
             most = pull
         if q >= 0 and pull > 0 and pull >= best_pull:
-            if state.part_weights[q] + state.vertex_weights[j] <= state.limit:
+            if state.part_weights[q] + state.vertex_weights[j] <= state.limits[q]:
                 h: pk.uint32 = part_hash(j, q, state.seed)
                 if pull > best_pull or is_lighter(q, h, best, best_hash, state):
                     best = q
@@ -152,7 +151,7 @@ def admit(i: int, acc: pk.Acc[pk.int64], state: Placement, moves: VertexMoves):
     p: int = moves.targets[j]
     before: pk.int64 = moves.weights_before[i] - moves.weights_before_part[p]
     grown: pk.int64 = state.part_weights[p] + before + state.vertex_weights[j]
-    if is_first(i, moves) or grown <= state.limit:
+    if is_first(i, moves) or grown <= state.limits[p]:
         state.parts[j] = p
         acc += 1
 
