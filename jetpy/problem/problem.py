@@ -72,6 +72,8 @@ class Problem:
         Number of groups of k / groups consecutive parts. A vertex stays in its group.
     part_limits : int64, shape (k,), or None
         Maximum weight of each part; None: `limit` for all.
+    part_lower_limits : int64, shape (k,), or None
+        Minimum weight of each part, in units; None: 0 for all.
     targets : int64, shape (k,), or None
         Relative ideal weights of the parts; None: all equal. With targets, there is one group.
     metric : Metric
@@ -90,6 +92,7 @@ class Problem:
     options: Options
     groups: int = 1
     part_limits: npt.NDArray[np.int64] | None = None
+    part_lower_limits: npt.NDArray[np.int64] | None = None
     targets: npt.NDArray[np.int64] | None = None
     metric: Metric = EDGE_CUT
     fill: bool = False
@@ -116,6 +119,13 @@ class Problem:
         if self.part_limits is None:
             return np.full(self.k, self.limit, np.int64)
         return self.part_limits
+
+    @cached_property
+    def lower_limits(self) -> npt.NDArray[np.int64]:
+        """Minimum weight of each part, in units, int64, shape (k,)."""
+        if self.part_lower_limits is None:
+            return np.zeros(self.k, np.int64)
+        return self.part_lower_limits
 
     @cached_property
     def shares(self) -> npt.NDArray[np.int64]:
@@ -247,8 +257,11 @@ def in_units(problem: Problem, unit: int) -> Problem:
     not smaller than the lightest vertex.
     """
     part_limits = None if problem.part_limits is None else problem.part_limits // unit
+    lower = None if problem.part_lower_limits is None else -(-problem.part_lower_limits // unit)
     limit, all_units = problem.limit // unit, problem.unit * unit
-    return replace(problem, limit=limit, part_limits=part_limits, unit=all_units)
+    return replace(
+        problem, limit=limit, part_limits=part_limits, part_lower_limits=lower, unit=all_units
+    )
 
 
 def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
@@ -274,7 +287,13 @@ def loosened(problem: Problem, n: int) -> Problem:
     average = problem.ideal_in_units * problem.k / n
     more = int(problem.options.refine.coarse_slack * average)
     limits = None if problem.part_limits is None else problem.part_limits + more
-    return replace(problem, limit=problem.limit + more, part_limits=limits)
+    lower = problem.part_lower_limits
+    return replace(
+        problem,
+        limit=problem.limit + more,
+        part_limits=limits,
+        part_lower_limits=None if lower is None else np.maximum(lower - more, 0),
+    )
 
 
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
