@@ -447,7 +447,8 @@ def test_openfoam_parts_are_evaluated(run: Run, tmp_path: Path) -> None:
         assert json.loads(words)["cut"] == 2
         words = run(*command, folder, folder / openfoam.DECOMPOSITION, "--json", "-").stdout
         assert json.loads(words)["cut"] == 1
-    run("mesh", folder, "-k", "2", *ENGINE, "--cell-weights", "own.part", code=1)
+    Path("negative.txt").write_text(6 * "-1\n")
+    run("mesh", folder, "-k", "2", *ENGINE, "--cell-weights", "negative.txt", code=1)
     words = run("mesh", folder, "-k", "2", "--cell-weights", "own", code=2).stderr
     assert "'own' is not a file" in words
     shorter = (folder / openfoam.DECOMPOSITION).read_text().replace("6\n(\n0\n", "5\n(\n")

@@ -80,7 +80,7 @@ def test_only_parts_that_lack_weight_gain_it(
     candidates = {
         (v, max((w, -o) for o, w in row.items() if lacks[o] > 0)[0])
         for v, row in enumerate(rows)
-        if lacks[before[v]] <= 0 and any(lacks[o] > 0 for o in row)
+        if weights[v] > 0 and lacks[before[v]] <= 0 and any(lacks[o] > 0 for o in row)
     }
     may = [
         v

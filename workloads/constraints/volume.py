@@ -42,6 +42,8 @@ from jetpy.workloads.refinement.connectivity import (
     take_from_row,
 )
 
+LIMITS, LOWER_LIMITS, SIZES = 1, 2, 3
+"""Places in `loads`, in multiples of k: maximum and minimum part weights, numbers of vertices."""
 MIN_TRIED, TRIED_SHARE = 200, 50
 """A pass ends after this number of moves without success: a minimum, or n / TRIED_SHARE."""
 
@@ -61,7 +63,7 @@ class Volume(Moves):
     """A partition, and the gains and the log of its moves."""
 
     parts: pk.View1D[pk.int32]
-    loads: pk.View1D[pk.int64]  # of parts: weights, upper and lower limits, numbers of vertices
+    loads: pk.View1D[pk.int64]  # k numbers each: weights of the parts, then `LIMITS` and so on
     benefits: pk.View1D[pk.int32]  # by slot of the table
     leaves: pk.View1D[pk.int32]  # minus the weight of nets with another vertex in the same part
     stamps: pk.View1D[pk.int32]  # index of the move after which a vertex was last queued
@@ -139,11 +141,11 @@ def find_best(v: int, nets: Nets, table: Connectivity, state: Volume) -> int:
             continue
         benefit: int = state.benefits[row + j]
         if best == NO_PART or benefit > most or (benefit == most and p < best):
-            if state.loads[p] + weight <= state.loads[table.k + p]:
+            if state.loads[p] + weight <= state.loads[LIMITS * table.k + p]:
                 best = p
                 most = benefit
-    lower: pk.int64 = state.loads[2 * table.k + own]
-    if state.loads[3 * table.k + own] == 1 or state.loads[own] - weight < lower:
+    lower: pk.int64 = state.loads[LOWER_LIMITS * table.k + own]
+    if state.loads[SIZES * table.k + own] == 1 or state.loads[own] - weight < lower:
         best = NO_PART
     state.targets[v] = best
     return state.leaves[v] + most
@@ -197,8 +199,8 @@ def move(v: int, nets: Nets, table: Connectivity, state: Volume):
     end: int = nets.indptr[v + 1]
     state.loads[p] -= nets.weights[v]
     state.loads[q] += nets.weights[v]
-    state.loads[3 * table.k + p] -= 1
-    state.loads[3 * table.k + q] += 1
+    state.loads[SIZES * table.k + p] -= 1
+    state.loads[SIZES * table.k + q] += 1
     state.parts[v] = q
     state.targets[v] = p
     for i in range(begin, end):
