@@ -68,7 +68,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "imbalance": [-0.01, math.nan, math.inf, "0.03", 1j],
     "lower_imbalance": [-0.01, 1.01, math.nan, "0"],
     "min_weights": [-1, 0.5, math.nan, "1", 2**40, [1], [[1]]],
-    "max_weights": [-1, 0, 9.5, math.inf, "99", [9], [[9]]],
+    "max_weights": [-1, 9.5, math.inf, "99", [9], [[9]]],
     "seed": [-1, 2**31, 0.5, "1", None],
     "preset": ["", "Default", None, 1],
     "coarsening": ["", "two_hop", 1],

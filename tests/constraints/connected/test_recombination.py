@@ -165,7 +165,7 @@ def test_empty_part_is_split_off() -> None:
 
 
 def districts(seed: int) -> Graph:
-    """Return a planar graph with skewed populations, of which a few are large and a few 0."""
+    """Return a planar graph with skewed populations; a few are large, and a few are 0."""
     rng = np.random.default_rng(seed)
     mesh = jetpy.generators.delaunay(700, seed=seed)
     people = np.round(rng.lognormal(7, 0.5, mesh.n)).astype(np.int32)
