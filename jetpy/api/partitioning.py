@@ -100,7 +100,8 @@ def partition(
         `disconnected` of the result has the reason for each part that is not connected. In a graph
         of c connected components and at least k vertices, the parts have max(k, c) connected
         components in total if each part may weigh as much as the whole graph and no vertex is
-        fixed. With lower limits, jetpy tries, but cannot guarantee it.
+        fixed. With lower limits, jetpy tries, but cannot guarantee it. More `generations` are never
+        worse: results within the limits are preferred, then connected ones, then small cuts.
     large_imbalance : bool
         Allow an imbalance of 1 or more. jetpy refuses these by default, because 3 means 300 %, not
         3 %.

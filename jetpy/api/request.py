@@ -79,7 +79,8 @@ class Request:
         if self.connected:
             from jetpy.constraints.connected.driver import ConnectedSolver
 
-            return ConnectedSolver(graph, problem, places, _cut_solver(graph, problem, places))
+            solver = _cut_solver(graph, problem, places, keep_records=True)
+            return ConnectedSolver(graph, problem, places, solver)
         if self.objective == "volume":
             from jetpy.constraints.objective import VolumeSolver
 
@@ -180,10 +181,12 @@ def _check_combination(
         )
 
 
-def _cut_solver(graph: Graph, problem: Problem, places: FixedVertices | None) -> CostSolver:
+def _cut_solver(
+    graph: Graph, problem: Problem, places: FixedVertices | None, *, keep_records: bool = False
+) -> CostSolver:
     """Return the solver for a small cut, plus the cost of leaving homes."""
     if places is None:
-        return CutSolver(graph, problem)
+        return CutSolver(graph, problem, keep_records=keep_records)
     from jetpy.constraints.terminals import TerminalSolver
 
-    return TerminalSolver(graph, problem, places)
+    return TerminalSolver(graph, problem, places, keep_records=keep_records)

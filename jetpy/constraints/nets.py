@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from jetpy.constraints.hashing import hashes
 from jetpy.graph.csr import Graph, IntArray
-
-STEP, SHIFTS = 0x9E3779B97F4A7C15, (30, 27, 31)
-MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +84,8 @@ def contract(nets: Nets, coarse_of: IntArray, coarse: Graph) -> Nets:
 
 def _without_doubles(nets: Nets) -> Nets:
     """Merge nets with equal vertices, but keep a net for each vertex."""
-    hashes = np.add.reduceat(_hashes(nets.n)[nets.pins], nets.starts[:-1])
-    _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    sums = np.add.reduceat(hashes(np.arange(nets.n))[nets.pins], nets.starts[:-1])
+    _, first, which = np.unique(sums, return_index=True, return_inverse=True)
     weights = np.zeros(nets.count, np.int64)
     np.add.at(weights, first[which], nets.weights)
     kept = np.union1d(first, np.arange(nets.n))
@@ -101,11 +98,3 @@ def _without_doubles(nets: Nets) -> Nets:
         pins=nets.pins[np.repeat(of_kept, sizes)],
         weights=weights[kept].astype(np.int32),
     )
-
-
-def _hashes(n: int) -> npt.NDArray[np.uint64]:
-    """Return a hash of each integer below n (splitmix64)."""
-    found = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(STEP)
-    for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
-        found = (found ^ (found >> np.uint64(shift))) * np.uint64(multiplier)
-    return found ^ (found >> np.uint64(SHIFTS[-1]))

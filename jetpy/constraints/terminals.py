@@ -70,9 +70,13 @@ class TerminalGraph:
 
     def without(self, outcome: Outcome) -> Outcome:
         """Return the outcome for the original graph; parts keep their numbers if possible."""
-        parts = outcome.parts[self.numbers]
-        parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
-        return outcome.with_parts(self.origin, parts)
+        records = [self._expand(parts) for parts in outcome.records]
+        outcome = replace(outcome, records=records)
+        return outcome.with_parts(self.origin, self._expand(outcome.parts))
+
+    def _expand(self, parts: IntArray) -> IntArray:
+        parts = parts[self.numbers]
+        return keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
 
 
 class TerminalSolver:
@@ -84,10 +88,21 @@ class TerminalSolver:
         If cut and migration together may exceed 2**46.
     """
 
-    def __init__(self, graph: Graph, problem: Problem, places: FixedVertices) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        problem: Problem,
+        places: FixedVertices,
+        *,
+        keep_records: bool = False,
+    ) -> None:
         self._with = with_terminals(graph, problem, places)
         self._solver = CutSolver(
-            self._with.graph, self._with.problem, self._with.pinned, self._with.home
+            self._with.graph,
+            self._with.problem,
+            self._with.pinned,
+            self._with.home,
+            keep_records,
         )
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:

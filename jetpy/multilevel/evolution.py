@@ -8,7 +8,7 @@ depends on the time limit. No decision depends on the clock.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from math import isqrt
@@ -73,13 +73,16 @@ def evolve(
     progress: Progress = no_progress,
     pinned: npt.NDArray[np.int32] | None = None,
     home: npt.NDArray[np.int32] | None = None,
+    *,
+    keep_records: bool = False,
 ) -> Outcome:
     """Return the best of a population of partitions, within the limits of `effort`.
 
     The first generation is a multilevel run. A generation depends on the seed, its index and
     earlier generations; the clock only ends the run. `pinned` (int32, shape (n,)) are the parts in
     which vertices must be, -1 for free vertices. `home` (int32, shape (n,)) are the previous parts,
-    -1 for none: the first generation is recombined with their refinement.
+    -1 for none: the first generation is recombined with their refinement. With `keep_records`, the
+    outcome also has the partition of each generation that was better than all before.
     """
     backend = backend.for_size(graph.n + 2 * graph.m)
     pace = GenerationBudget(effort)
@@ -87,11 +90,21 @@ def evolve(
         device, unit = divide_weights(backend, upload(backend, graph))
         kept = None if pinned is None else backend.from_host(pinned)
     own = in_units(problem, unit)
-    best, generations = evolve_uploaded(backend, device, own, pace, progress, kept, home)
+    records: list[npt.NDArray[np.int32]] = []
+
+    def record(found: Solution) -> None:
+        records.append(backend.to_host(found.refined.parts))
+
+    listen = record if keep_records else ignore
+    best, generations = evolve_uploaded(backend, device, own, pace, progress, kept, home, listen)
     with Stopwatch(backend, "refine") as fetching:
         parts, cut = backend.to_host(best.refined.parts), best.refined.measures.cut
     spent = [best.seconds, stage_seconds(coarsen=transfer.seconds, refine=fetching.seconds)]
-    return Outcome(parts, cut, cut, best.levels, all_seconds(spent), generations)
+    return Outcome(parts, cut, cut, best.levels, all_seconds(spent), generations, records=records)
+
+
+def ignore(_: Solution) -> None:
+    """Do nothing with a new best partition."""
 
 
 def evolve_uploaded(
@@ -102,8 +115,11 @@ def evolve_uploaded(
     progress: Progress = no_progress,
     pinned: Array | None = None,
     home: npt.NDArray[np.int32] | None = None,
+    record: Callable[[Solution], None] = ignore,
 ) -> tuple[Solution, int]:
     """Run `evolve` on a graph on the back end, in the form that `solve` takes.
+
+    `record` is called with the partition of each generation that is better than all before.
 
     Returns
     -------
@@ -114,6 +130,7 @@ def evolve_uploaded(
     """
     spent: list[Mapping[str, float]] = []
     population: list[Solution] = []
+    lowest: tuple[int, int] | None = None
     for generation in count():
         new = is_new(generation)
         if not pace.allows(generation, new):
@@ -134,6 +151,10 @@ def evolve_uploaded(
                 replace_similar(backend, graph, problem, population, child)
             spent.append(stage_seconds(refine=replacing.seconds))
         spent.append(child.seconds)
+        quality = child.refined.measures.quality(problem)
+        if lowest is None or quality < lowest:
+            lowest = quality
+            record(child)
         pace.end(new)
         if pace.effort.generations != 1:
             progress("evolve", round(STEPS * pace.share(generation + 1)), STEPS)

@@ -69,7 +69,8 @@ class Outcome:
 
     `cost` is the objective of refinement: the sum over cut edges of weight times distance of the
     parts. `generations` is the number of partitions found or recombined. `disconnected` has the
-    reason for each part that should be connected but is not.
+    reason for each part that should be connected but is not. `records` has the parts of each
+    generation that was better than all before, if they were asked for.
     """
 
     parts: npt.NDArray[np.int32]
@@ -79,6 +80,7 @@ class Outcome:
     seconds: Mapping[str, float]
     generations: int = 1
     disconnected: Mapping[int, str] = field(default_factory=dict)
+    records: Sequence[npt.NDArray[np.int32]] = ()
 
     def with_parts(self, graph: Graph, parts: npt.NDArray[np.int32]) -> Outcome:
         """Return the outcome with other parts (int32, shape (n,)) and their cut."""

@@ -54,17 +54,27 @@ class CutSolver:
         Part in which each vertex must be, -1 for free vertices.
     home : int32, shape (n,), or None
         Previous part of each vertex, -1 for none.
+    keep_records : bool
+        Whether outcomes have records.
     """
 
     graph: Graph
     problem: Problem
     pinned: IntArray | None = None
     home: IntArray | None = None
+    keep_records: bool = False
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
         """Return the best partition that an evolutionary search finds."""
         return self._trivial() or evolve(
-            engine, self.graph, self.problem, effort, progress, self.pinned, self.home
+            engine,
+            self.graph,
+            self.problem,
+            effort,
+            progress,
+            self.pinned,
+            self.home,
+            keep_records=self.keep_records,
         )
 
     def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:

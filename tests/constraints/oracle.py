@@ -62,9 +62,11 @@ class Moves:
     failed_slots: int = 0
     changes: list[int] = field(default_factory=list)
     failed: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    lower_limits: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.k = len(self.limits)
+        self.lower_limits = self.lower_limits or [0] * self.k
         self.rows = [
             self.graph.indices[start:stop].tolist() for start, stop in pairwise(self.graph.indptr)
         ]
@@ -82,6 +84,10 @@ class Moves:
     def room(self, p: int) -> int:
         """Return the weight that a part may still gain; part k never gains any."""
         return self.limits[p] - self.weight_of(self.members[p]) if p < self.k else -UNLIMITED
+
+    def spare(self, p: int) -> int:
+        """Return the weight that a part may lose."""
+        return self.weight_of(self.members[p]) - self.lower_limits[p]
 
     def weight_of(self, vertices: Iterable[int]) -> int:
         return sum(self.weights[v] for v in vertices)
@@ -165,7 +171,7 @@ class Moves:
                 continue
             connection, weight = self.connection(group), self.weight_of(group)
             open_parts = [q for q in connection if q != p and self.room(q) >= weight]
-            if not open_parts:
+            if not open_parts or self.spare(p) < weight:
                 continue
             q = max(open_parts, key=lambda q: (connection[q], self.room(q), -q))
             if connection[q] > connection.get(p, 0):
@@ -261,7 +267,7 @@ class Moves:
             v = self.take_first(queue, done)
             group = self.group(v) if self.parts[v] == p else []
             weight = self.weight_of(group)
-            if not self.may_leave(group, p) or weight > self.room(q):
+            if not self.may_leave(group, p) or weight > min(self.room(q), self.spare(p)):
                 continue
             if weight <= left:
                 left -= weight
@@ -272,7 +278,7 @@ class Moves:
         if left > 0 and heavier is not None and self.parts[heavier] == p:
             group = self.group(heavier)
             weight = self.weight_of(group)
-            if self.may_leave(group, p) and weight <= self.room(q):
+            if self.may_leave(group, p) and weight <= min(self.room(q), self.spare(p)):
                 self.move_and_queue(group, p, q, where, queue, done)
                 moved += weight
         return moved

@@ -27,6 +27,7 @@ from jetpy.workloads.constraints.components import (
     move_group,
     number_of,
     room_of,
+    spare_of,
     take_first,
 )
 
@@ -175,14 +176,15 @@ def transfer(
             size = detach(v, graph, state)
         if size > 0 and size < number_of(p, Part.SIZE, state):
             weight: pk.int64 = group_weight(size, graph, state)
-            if weight <= room_of(q, state) and (weight <= left or is_last):
+            fits: bool = weight <= room_of(q, state) and weight <= spare_of(p, state)
+            if fits and (weight <= left or is_last):
                 move_group(size, weight, p, q, graph, state)
                 left -= weight
                 for i in range(size):
                     u: int = state.group[i]
                     for e in edges(u, graph):
                         queue_for(graph.indices[e], p, q, where, graph, state)
-            elif weight < lightest:
+            elif weight < lightest and weight <= spare_of(p, state):
                 heavier = v
                 lightest = weight
         if is_last:

@@ -21,6 +21,7 @@ from jetpy.workloads.constraints.components import (
     move_group,
     number_of,
     room_of,
+    spare_of,
     take_first,
 )
 
@@ -81,6 +82,8 @@ def try_to_move(v: int, graph: Graph, state: ConnectedParts):
     if size == 0 or size >= number_of(p, Part.SIZE, state):
         return
     weight: pk.int64 = group_weight(size, graph, state)
+    if weight > spare_of(p, state):
+        return
     touched: int = connect_group(size, graph, state)
     q: int = strongest(p, weight, touched, state)
     gain: pk.int64 = 0

@@ -64,7 +64,8 @@ class Part(IntEnum):
     """Edge visits of the last construction of its tree."""
     SEARCH_COST = 11
     """Edge visits of searches since then."""
-    COUNT = 12
+    LOWER_LIMIT = 12
+    COUNT = 13
 
 
 class Link(IntEnum):
@@ -110,6 +111,12 @@ def number_of(p: int, what: int, state: ConnectedParts) -> pk.int64:
 def room_of(p: int, state: ConnectedParts) -> pk.int64:
     """Return the spare weight of a part, negative if it is overweight."""
     return number_of(p, Part.LIMIT, state) - number_of(p, Part.WEIGHT, state)
+
+
+@pk.function
+def spare_of(p: int, state: ConnectedParts) -> pk.int64:
+    """Return the weight that a part can lose, negative if it is too light."""
+    return number_of(p, Part.WEIGHT, state) - number_of(p, Part.LOWER_LIMIT, state)
 
 
 @pk.function

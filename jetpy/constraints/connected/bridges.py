@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.connected.contiguity import ContiguityProblem, Mask, find_components
+from jetpy.constraints.connected.contiguity import (
+    ContiguityProblem,
+    Mask,
+    entries_of,
+    find_components,
+)
 from jetpy.graph.csr import Graph, IntArray
 
 PASSES = 3
@@ -72,10 +77,8 @@ def shortest_path(
     came_from = np.full(graph.n, -1, np.intp)
     seen, frontier = start.copy(), np.flatnonzero(start)
     while len(frontier):
-        counts = graph.degrees[frontier].astype(np.int64)
-        sources = np.repeat(frontier, counts)
-        offsets = np.repeat(graph.indptr[frontier] - (np.cumsum(counts) - counts), counts)
-        heads = graph.indices[np.arange(len(sources)) + offsets]
+        tails, entries = entries_of(graph, frontier)
+        sources, heads = frontier[tails], graph.indices[entries]
         new = ~seen[heads] & (allowed[heads] | goal[heads])
         frontier, first = np.unique(heads[new], return_index=True)
         came_from[frontier] = sources[new][first]

@@ -111,6 +111,7 @@ def _state_of(
     rows = np.zeros((k + 2, Part.COUNT), np.int64)
     rows[:k, Part.WEIGHT] = contiguity.weigh(parts)
     rows[:k, Part.LIMIT] = contiguity.limits
+    rows[:k, Part.LOWER_LIMIT] = contiguity.lower_limits
     rows[: k + 1, Part.SIZE] = np.bincount(parts, minlength=k + 1)
     rows[:, Part.GIVER] = component_balance.NOT_REACHED
     failed_pairs = FAILED_SHARE * k

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +31,15 @@ class ContiguityProblem:
     graph : Graph
     limits : int64, shape (k,)
         Maximum weight of each part.
+    lower_limits : int64, shape (k,)
+        Minimum weight of each part.
     movable : bool, shape (n,)
         Vertices that may change their part.
     """
 
     graph: Graph
     limits: Weights
+    lower_limits: Weights
     movable: Mask
 
     @property
@@ -52,6 +56,12 @@ class ContiguityProblem:
         """Return the weight of each part, int64, shape (k,); vertices of part k are ignored."""
         weights = np.bincount(parts, self.graph.vertex_weights, self.k)
         return weights[: self.k].astype(np.int64)
+
+    def violations(self, weights: Weights) -> Weights:
+        """Return how far weights are above or below the limits of the parts, int64, shape (k,)."""
+        over, under = weights - self.limits, self.lower_limits - weights
+        beyond: Weights = np.maximum(np.maximum(over, under), 0)
+        return beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +105,16 @@ def find_components(contiguity: ContiguityProblem, parts: IntArray) -> Pieces:
     order = np.lexsort((firsts, -weights, owners))
     kept[order[np.unique(owners[order], return_index=True)[1]]] = True
     return Pieces(labels, owners, contiguity.components[firsts], weights, firsts, kept)
+
+
+def entries_of(
+    graph: Graph, vertices: npt.NDArray[np.integer[Any]]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+    """Return the directed edges of vertices: index in `vertices`, and index in `graph.indices`."""
+    counts = graph.degrees[vertices].astype(np.int64)
+    tails = np.repeat(np.arange(len(vertices)), counts)
+    offsets = np.repeat(graph.indptr[vertices] - (np.cumsum(counts) - counts), counts)
+    return tails, np.arange(len(tails)) + offsets
 
 
 def gather(

@@ -7,7 +7,7 @@ recovers the increase in cut, but may disconnect parts again, so both alternate 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,9 @@ from jetpy.constraints.connected.contiguity import (
     gather,
 )
 from jetpy.constraints.connected.reassignment import reassign_parts
+from jetpy.constraints.connected.recombination import recombine, split
 from jetpy.constraints.connected.relocation import relocate
+from jetpy.constraints.connected.tree_cuts import TreeCuts
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
@@ -37,6 +39,8 @@ ROUNDS = 4
 """Maximum number of times that parts are made connected, with refinement in between."""
 RELOCATIONS, FAILED_RELOCATIONS = 16, 2
 """Maximum number of relocations in a round, and of consecutive ones without success."""
+EFFORT_SHARE, MIN_EFFORT, MAX_EFFORT, MIN_EFFORT_SHARE = 1 << 12, 1 << 21, 1 << 25, 4
+"""Effort of recombination per vertex and edge, its limits, and the least per vertex and edge."""
 Quality = tuple[int, int, int, int, int]
 
 
@@ -59,7 +63,11 @@ class ConnectedSolver:
         self._fixed = None if places is None else places.fixed
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
-        """Return a partition of connected parts; its `disconnected` has the exceptions."""
+        """Return a partition of connected parts; its `disconnected` has the exceptions.
+
+        It is the best that comes from a generation that was better than all before. More
+        generations are therefore never worse.
+        """
         return self._connect(engine, self._solver.solve(engine, effort, progress))
 
     def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
@@ -73,14 +81,19 @@ class ConnectedSolver:
             movable = self._fixed == NO_PART
             held = np.bincount(outcome.parts[~movable], graph.vertex_weights[~movable], k)
             limits = np.maximum(limits, held.astype(np.int64))
-        contiguity = ContiguityProblem(graph, limits, movable)
+        contiguity = ContiguityProblem(graph, limits, self._problem.lower_limits, movable)
         parts = outcome.parts
         with Stopwatch(engine, "refine") as watch:
             if k > 1 and graph.n > 0:
-                parts = connect(engine, contiguity, parts, self._solver, self._problem.seed)
+                starts = outcome.records or [parts]
+                found = [
+                    connect(engine, contiguity, start, self._solver, self._problem.seed)
+                    for start in reversed(starts)
+                ]
+                parts = min(found, key=lambda parts: _quality(contiguity, parts, self._solver))
             why = reasons(contiguity, parts)
         result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
-        return replace(result, disconnected=why)
+        return replace(result, disconnected=why, records=())
 
 
 def connect(
@@ -92,8 +105,9 @@ def connect(
 ) -> IntArray:
     """Return a partition whose parts are connected if possible.
 
-    The maximum overload of a part does not increase. At equal overload, the number of disconnected
-    parts does not increase or, if the graph has more components than parts, the number of pieces.
+    The maximum violation of the limits does not increase. At equal violation, the number of
+    disconnected parts does not increase or, if the graph has more components than parts, the number
+    of pieces.
 
     Parameters
     ----------
@@ -122,7 +136,49 @@ def connect(
         if not choices or number == ROUNDS - 1:
             break
         parts = solver.refine(backend, joined, no_progress).parts
+    for joined in _recombined(moves, best, seed):
+        found = _quality(contiguity, joined, solver)
+        if found < quality:
+            best, quality = joined, found
+        if _is_valid(contiguity, joined):
+            break
     return best
+
+
+def _is_valid(contiguity: ContiguityProblem, parts: IntArray) -> bool:
+    """Return whether all parts keep their limits, and are as connected as the graph allows."""
+    violations = contiguity.violations(contiguity.weigh(parts))
+    return not violations.any() and _is_whole(find_components(contiguity, parts))
+
+
+def _may_be_valid(contiguity: ContiguityProblem) -> bool:
+    """Return whether the sum of the weights and the largest one fit the limits."""
+    weights = contiguity.graph.vertex_weights
+    total = int(weights.sum(dtype=np.int64))
+    fits = contiguity.lower_limits.sum() <= total <= contiguity.limits.sum()
+    return bool(fits and weights.max(initial=0) <= contiguity.limits.max())
+
+
+def _recombined(moves: PieceMoves, parts: IntArray, seed: int) -> Iterator[IntArray]:
+    """Yield partitions found by recombination, unless `parts` (int32, shape (n,)) is valid.
+
+    It starts from `parts` with all pieces joined, then from a split of the whole graph.
+    """
+    contiguity = moves.contiguity
+    graph = contiguity.graph
+    if _is_valid(contiguity, parts) or not _may_be_valid(contiguity):
+        return
+    fixed_to = np.where(contiguity.movable, NO_PART, parts)
+    size = graph.n + graph.m
+    effort = min(max(EFFORT_SHARE * size, MIN_EFFORT), MAX_EFFORT)
+    trees = TreeCuts(fixed_to, seed, max(effort, MIN_EFFORT_SHARE * size))
+    choices = _choices(contiguity, parts)
+    joined = [moves.balance(gather(contiguity, *choice, crowd=True)) for choice in choices]
+    for start in joined or [parts]:
+        yield _finish(moves, recombine(contiguity, start, trees), parts)
+    whole = split(contiguity, trees)
+    if whole is not None:
+        yield _finish(moves, recombine(contiguity, whole, trees), parts)
 
 
 def _choices(contiguity: ContiguityProblem, parts: IntArray) -> list[tuple[IntArray, Pieces]]:
@@ -165,7 +221,12 @@ def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
         joined = moves.balance(joined, anywhere=True)
     if _excess(contiguity, joined):
         joined = gather(contiguity, parts, pieces, crowd=False)
-    return assign_components(contiguity, moves.lower_cut(joined), parts)
+    return _finish(moves, joined, parts)
+
+
+def _finish(moves: PieceMoves, joined: IntArray, parts: IntArray) -> IntArray:
+    """Return connected parts after their cut was lowered, and adrift pieces got a part."""
+    return assign_components(moves.contiguity, moves.lower_cut(joined), parts)
 
 
 def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:
@@ -174,18 +235,19 @@ def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:
 
 
 def _quality(contiguity: ContiguityProblem, parts: IntArray, solver: CostSolver) -> Quality:
-    """Return the sort key: overload, pieces, disconnected parts, their pieces, cost.
+    """Return the sort key: violation, pieces, disconnected parts, their pieces, cost.
 
-    The number of all pieces counts only if the graph has more components than parts. Otherwise it
+    The violation is the largest weight of a part above its limit or below its lower limit. The
+    number of all pieces counts only if the graph has more components than parts. Otherwise it
     matters first that each part is connected.
     """
-    overload = max(0, int((contiguity.weigh(parts) - contiguity.limits).max()))
+    violation = int(contiguity.violations(contiguity.weigh(parts)).max())
     found = find_components(contiguity, parts)
     pieces = np.bincount(found.parts, minlength=contiguity.k)
     several = pieces[pieces > 1]
     has_more_components = int(contiguity.components.max()) >= contiguity.k
     total = len(found.parts) if has_more_components else 0
-    return overload, total, len(several), int(several.sum()), solver.cost(parts)
+    return violation, total, len(several), int(several.sum()), solver.cost(parts)
 
 
 def reasons(contiguity: ContiguityProblem, parts: IntArray) -> Mapping[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -40,7 +41,7 @@ def problems(draw: st.DrawFn, most: int = 16) -> tuple[ContiguityProblem, np.nda
     parts = rng.integers(0, k, graph.n).astype(np.int32)
     limits = np.maximum(part_weights(graph, parts, k) + rng.integers(-4, 9, k), 1)
     movable = rng.random(graph.n) >= draw(st.sampled_from([0.0, 0.2]))
-    return ContiguityProblem(graph, limits, movable), parts
+    return ContiguityProblem(graph, limits, np.zeros(k, np.int64), movable), parts
 
 
 def rows_of(graph: Graph) -> list[list[int]]:
@@ -181,7 +182,7 @@ def test_components_that_fit_stay_whole(
     rng, k = np.random.default_rng(seed), contiguity.k
     if is_roomy:
         limits = contiguity.limits + contiguity.graph.total_vertex_weight // k
-        contiguity = ContiguityProblem(contiguity.graph, limits, contiguity.movable)
+        contiguity = replace(contiguity, limits=limits)
     chosen = rng.random(contiguity.graph.n) < 0.7
     parts = np.where(chosen[contiguity.components], k, before).astype(np.int32)
     found, expected = (
@@ -196,7 +197,9 @@ def test_components_that_fit_stay_whole(
 def test_component_that_fits_nowhere_is_split() -> None:
     """The path fills the part with the most room, then the next part."""
     graph = from_edges(6, [(v, v + 1) for v in range(5)])
-    contiguity = ContiguityProblem(graph, np.array([2, 4]), np.ones(6, np.bool_))
+    contiguity = ContiguityProblem(
+        graph, np.array([2, 4]), np.zeros(2, np.int64), np.ones(6, np.bool_)
+    )
     adrift, before = np.full(6, 2, np.int32), np.zeros(6, np.int32)
     assert assign_components(contiguity, adrift, before).tolist() == [1, 1, 1, 1, 0, 0]
 
@@ -259,7 +262,9 @@ def test_bridge_is_a_shortest_path(length: int) -> None:
     parts[[0, length]] = 0
     movable = np.ones(n, np.bool_)
     movable[[0, length]] = False
-    found = bridge(ContiguityProblem(graph, np.array([n, n]), movable), parts)
+    found = bridge(
+        ContiguityProblem(graph, np.array([n, n]), np.zeros(2, np.int64), movable), parts
+    )
     assert np.flatnonzero(found == 0).tolist() == list(range(length + 1))
 
 
@@ -302,7 +307,7 @@ def test_reassigned_parts_spread_over_components(
     contiguity, parts = problem
     if is_roomy:
         limits = contiguity.limits + contiguity.graph.total_vertex_weight
-        contiguity = ContiguityProblem(contiguity.graph, limits, contiguity.movable)
+        contiguity = replace(contiguity, limits=limits)
     pieces = find_components(contiguity, parts)
     reassigned = reassign_parts(contiguity, parts, pieces)
     kept = pieces.components[pieces.kept].tolist()
@@ -328,7 +333,9 @@ def test_reassigned_parts_spread_over_components(
 def test_parts_leave_a_component_only_if_the_rest_has_room(limit: int, is_possible: bool) -> None:
     """Two of three parts must leave a path that weighs 6."""
     graph = from_edges(5, [(0, 1), (1, 2)], vertex_weights=[1, 1, 4, 1, 1])
-    contiguity = ContiguityProblem(graph, np.full(3, limit), np.ones(5, np.bool_))
+    contiguity = ContiguityProblem(
+        graph, np.full(3, limit), np.zeros(3, np.int64), np.ones(5, np.bool_)
+    )
     parts = np.array([0, 1, 2, 2, 2], np.int32)
     reassigned = reassign_parts(contiguity, parts, find_components(contiguity, parts))
     assert (reassigned is not None) == is_possible
@@ -351,7 +358,9 @@ def test_reassigned_part_leaves_a_path(
 ) -> None:
     """The part with less weight on the path gets the heavier of two isolated vertices if it can."""
     graph = from_edges(6, [(0, 1), (1, 2), (2, 3)], vertex_weights=[2, 1, 1, 3, 2, 1])
-    contiguity = ContiguityProblem(graph, np.array(limits), ~np.isin(np.arange(6), fixed))
+    contiguity = ContiguityProblem(
+        graph, np.array(limits), np.zeros(2, np.int64), ~np.isin(np.arange(6), fixed)
+    )
     parts = np.array([0, 0, 0, 1, 0, 0], np.int32)
     reassigned = reassign_parts(contiguity, parts, find_components(contiguity, parts))
     if kept is None:

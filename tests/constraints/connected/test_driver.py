@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,6 +90,35 @@ def test_parts_are_equal_on_every_back_end(backend: Backend) -> None:
     expected = jetpy.partition(graph, 6, connected=True, **ENGINE)
     assert found.parts.tolist() == expected.parts.tolist()
     assert found.feasible
+
+
+@pytest.mark.parametrize("seed", [5, 6, 24])
+def test_skewed_weights_are_connected_within_tight_limits(seed: int) -> None:
+    """Moves of vertices alone leave a part disconnected."""
+    graph = jetpy.generators.grid(14, 20)
+    people = np.round(np.random.default_rng(seed).lognormal(7, 0.9, graph.n)).astype(int)
+    options: dict[str, Any] = {"imbalance": 0.01, "seed": seed, "vertex_weights": people}
+    result = jetpy.partition(graph, 10, connected=True, **options, **ENGINE)
+    assert result.pieces.tolist() == [1] * 10
+    assert result.feasible
+    assert not result.disconnected
+
+
+def test_more_generations_are_never_worse() -> None:
+    """The partition of smallest cut is not the one that stays smallest when it is connected."""
+    tree, rng = nx.random_labeled_tree(900, seed=53), random.Random(53)
+    for _ in range(180):
+        u = rng.randrange(900)
+        v = rng.choice(sorted(nx.single_source_shortest_path_length(tree, u, cutoff=4)))
+        if u != v:
+            tree.add_edge(u, v)
+    results = [
+        jetpy.partition(tree, 8, connected=True, preset="ultra", generations=count, **ENGINE)
+        for count in (1, 4, 16)
+    ]
+    assert not any(result.disconnected for result in results)
+    cuts = [result.cut for result in results]
+    assert cuts == sorted(cuts, reverse=True)
 
 
 def test_refine_connects_scattered_parts() -> None:
