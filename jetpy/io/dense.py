@@ -11,6 +11,7 @@ from jetpy.graph.build import graph_of
 from jetpy.graph.convert.matrices import from_dense
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Rules
+from jetpy.graph.validate import check_storable
 from jetpy.io.archive import read_array
 
 LARGEST = 1 << 14
@@ -45,10 +46,17 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     Raises
     ------
     GraphError
-        If the graph has vertex weights, which would be lost, or too many vertices.
+        If the graph has vertex weights or sizes, or edges of weight 0, which would be lost, or too
+        many vertices.
     """
+    check_storable(graph, "a dense matrix")
     if (graph.vertex_weights != 1).any():
         raise GraphError("a dense matrix cannot store vertex weights; write .graph or .npz")
+    if not graph.edge_weights.all():
+        raise GraphError(
+            "a dense matrix cannot store edges of weight 0, because 0 means no edge; write .graph "
+            "or .npz"
+        )
     if graph.n > LARGEST:
         raise GraphError(f"{graph.n} vertices are too many for a dense matrix; write .npz")
     matrix = np.zeros((graph.n, graph.n), np.int32)

@@ -88,6 +88,8 @@ def filed(rng: Random) -> Filed:
     suffix, compression = (rng.pick(what, CHOICES[what]) for what in ("format", "compression"))
     if suffix not in WITH_VERTEX_WEIGHTS:
         graph = replace(graph, vertex_weights=np.ones(graph.n, np.int32))
+    if suffix == ".npy":  # 0 means no edge there
+        graph = replace(graph, edge_weights=np.maximum(graph.edge_weights, 1))
     if suffix in (".graph", ".metis", ".npz"):
         graph = any_sizes(rng, graph)
         kinds = rng.pick("weights of a filed vertex", CHOICES["weights of a filed vertex"])

@@ -164,9 +164,15 @@ def test_error_names_the_file(tmp_path: Path) -> None:
 
 
 def test_formats_without_vertex_weights_refuse_them(tmp_path: Path) -> None:
-    for name in ("a.txt", "a.mtx"):
+    for name in ("a.txt", "a.mtx", "a.npy"):
         with pytest.raises(GraphError, match="cannot store vertex weights"):
             write_graph(tmp_path / name, from_edges(2, [(0, 1)], None, [1, 2]))
+    assert not list(tmp_path.iterdir())
+
+
+def test_dense_matrices_refuse_edges_of_weight_0(tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match="cannot store edges of weight 0, because 0 means no edge"):
+        write_graph(tmp_path / "a.npy", from_edges(3, [(0, 1), (1, 2)], [1, 0]))
     assert not list(tmp_path.iterdir())
 
 

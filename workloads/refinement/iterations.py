@@ -161,10 +161,18 @@ def patience_with(overload: pk.int64, iteration: Iteration) -> pk.int64:
 
 @pk.function
 def count_iteration(task: int, iteration: Iteration):
-    """Begin an iteration that has a task: count it, and set its seed."""
+    """Begin an iteration that has a task: count it, and set its seed.
+
+    The first iterations that fill underloaded parts cost no patience, because a propagation within
+    both limits needs them.
+    """
     iteration.control[Control.NEXT_TASK] = task
     iteration.control[Control.IS_PENDING] = 1
-    iteration.control[Control.SINCE_BEST] += 1
+    if (
+        task != Task.FILL_UNDERLOADED
+        or iteration.control[Control.WEAK_ITERATIONS] >= iteration.control[Control.PATIENCE]
+    ):
+        iteration.control[Control.SINCE_BEST] += 1
     iteration.control[Control.ITERATIONS] += 1
     iteration.control[Control.ITERATION_SEED] = (
         iteration.control[Control.SEED] + iteration.control[Control.ITERATIONS]
