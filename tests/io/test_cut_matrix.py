@@ -58,6 +58,7 @@ def test_csv_lists_each_pair_once(matrix: sp.csr_array, tmp_path: Path) -> None:
     assert found.tolist() == matrix.toarray().tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*spmatrix:DeprecationWarning")  # SciPy 1.18: of the type
 @pytest.mark.parametrize("suffix", [".npy", ".mtx", ".csv"])
 def test_sums_of_64_bits_are_stored(suffix: str, tmp_path: Path) -> None:
     weight = 2**46 - 1

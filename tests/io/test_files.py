@@ -357,6 +357,7 @@ class TestMatrixMarket:
         scipy.io.mmwrite(tmp_path / "a.mtx", matrix)
         assert_same_graph(read_graph(tmp_path / "a.mtx"), from_edges(3, [(0, 1), (1, 2)], [3, 5]))
 
+    @pytest.mark.filterwarnings("ignore:.*spmatrix:DeprecationWarning")  # SciPy 1.18: of the type
     @pytest.mark.parametrize(
         "content",
         [
