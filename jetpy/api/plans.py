@@ -20,8 +20,9 @@ from jetpy.errors import OptionError
 from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
-from jetpy.problem.bounds import NO_BOUNDS, Bounds, whole_weights
+from jetpy.problem.bounds import NO_BOUNDS, Bounds, as_numbers, whole_weights
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
+from jetpy.problem.together import APART
 from jetpy.progress import Progress, no_progress
 from jetpy.result.subdomains import subgraph
 
@@ -52,12 +53,13 @@ class Solved:
     def keeps(self, weights: npt.NDArray[Any]) -> bool:
         """Whether all parts keep their limits and are connected if asked.
 
-        `weights` (shape (n,) or (n, c)) are those of the vertices.
+        `weights` (shape (n,) or (n, c)) are those of the vertices. More parts do not help a group
+        that is not connected.
         """
         loads = np.zeros(self.limits.shape, np.int64)
         np.add.at(loads, self.outcome.parts, weights)
         within = (self.lower_limits <= loads) & (loads <= self.limits)
-        return bool(within.all()) and not self.outcome.disconnected
+        return bool(within.all()) and set(self.outcome.disconnected.values()) <= {APART}
 
 
 class Plan(Protocol):
@@ -131,7 +133,7 @@ class Asked:
             if {**self.options, **self.rows}[name] is not None:
                 raise OptionError(f"{name} needs k, the number of parts")
         weights = weights_of(graph)
-        most, kinds = np.asarray(self.bounds.max_weights), weights.shape[1:]
+        most, kinds = as_numbers(self.bounds.max_weights, "max_weights"), weights.shape[1:]
         if most.shape not in ((), kinds):
             raise OptionError(
                 f"max_weights has shape {most.shape}; without k it must be one weight for all parts"

@@ -10,10 +10,8 @@ from jetpy.multilevel.outcome import Outcome
 from jetpy.multilevel.solver import RefiningSolver
 from jetpy.problem.metrics import components_per_part
 from jetpy.problem.options import Effort
-from jetpy.problem.together import Groups
+from jetpy.problem.together import APART, Groups
 from jetpy.progress import Progress
-
-APART = "a group of together is not connected in it"
 
 
 class TogetherSolver:

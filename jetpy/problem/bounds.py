@@ -130,7 +130,7 @@ def _column(given: Any, name: str, j: int, shape: tuple[int, ...]) -> Any:
     """Return the bounds on one of several weights."""
     if given is None or np.ndim(given) == 0:
         return given
-    values = np.asarray(given)
+    values = as_numbers(given, name)
     if values.shape != shape:
         raise OptionError(
             f"{name} has shape {values.shape}; it must be one weight, or have shape {shape}, one "
@@ -182,7 +182,7 @@ def checked_weights(given: Any, k: int, total: int, name: str) -> Limits:
     OptionError
         If `given` has another shape, or under the conditions of `whole_weights`.
     """
-    values = np.asarray(given)
+    values = as_numbers(given, name)
     if values.shape == (k, 1):
         values = values[:, 0]
     if values.shape not in ((), (k,)):
@@ -190,6 +190,14 @@ def checked_weights(given: Any, k: int, total: int, name: str) -> Limits:
             f"{name} has shape {values.shape}; it must be one weight, or {k}, one for each part"
         )
     return whole_weights(np.broadcast_to(values, k), total, name)
+
+
+def as_numbers(given: Any, name: str) -> npt.NDArray[Any]:
+    """Return an array; OptionError if the rows of a list have different lengths."""
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise OptionError(f"{name} is {given!r:.40}; its rows must have equal lengths") from None
 
 
 def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
@@ -210,7 +218,8 @@ def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
         raise OptionError(
             f"{name} is {values[wrong][0]} for part {p}; weights must be integers from 0 on"
         )
-    return np.asarray(np.minimum(values, max(total, INT32_MAX)), np.int64)
+    wide = values.astype(np.float64 if values.dtype.kind == "f" else np.uint64)
+    return np.minimum(wide, max(total, INT32_MAX)).astype(np.int64)
 
 
 def _with_limits(problem: Problem, lower: Limits, upper: Limits) -> Problem:

@@ -14,6 +14,8 @@ from jetpy.graph.dlpack import on_host
 from jetpy.problem.fixed import NO_PART, FixedVertices
 
 NO_GROUP = -1
+APART = "a group of together is not connected in it"
+"""Reason for a part that is not connected, whatever its other vertices are."""
 MAX_NAMED = 4
 """Maximum number of groups that a message names."""
 

@@ -166,6 +166,14 @@ def test_a_group_that_is_not_connected_is_the_reason() -> None:
     assert found.disconnected == apart
 
 
+def test_more_parts_do_not_help_a_group_that_is_not_connected() -> None:
+    together = np.full(40, -1)
+    together[[0, 39]] = 3
+    found = jetpy.partition(path(40), max_weights=10, together=together, connected=True, **ENGINE)
+    assert found.k <= 6
+    assert list(found.disconnected) == [found.parts[0]]
+
+
 def test_a_split_group_is_refined_from_the_part_of_most_weight() -> None:
     graph = from_edges(5, [(0, 1), (1, 2), (2, 3), (3, 4)], vertex_weights=[3, 1, 1, 1, 3])
     start = [0, 0, 1, 1, 1]

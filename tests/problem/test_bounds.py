@@ -51,6 +51,14 @@ def test_lower_limits_are_exact(total: int, targets: list[int], lower: float) ->
     assert found.limits.tolist() == problem.limits.tolist()
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64, np.float32])
+def test_limits_may_have_any_type_of_numbers(kind: Any) -> None:
+    found = bounded(
+        problem_of(100, 2), Bounds(max_weights=np.array([60, 70], kind)), keeps_imbalance=False
+    )
+    assert found.limits.tolist() == [60, 70]
+
+
 def test_absolute_limits_replace_the_default_imbalance_and_no_other() -> None:
     problem = problem_of(100, 4)
     for bounds, keeps, lower, upper in (
@@ -99,6 +107,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_weights": [9, np.nan, 9]}, "max_weights is nan for part 1"),
     ({"max_weights": "9"}, "max_weights must be numbers, not <U1"),
     ({"max_weights": [9, 9]}, r"max_weights has shape \(2,\); it must be one weight, or 3"),
+    (
+        {"max_weights": [9, [9, 9], 9]},
+        r"max_weights is \[9, \[9, 9\], 9\]; its rows must have equal",
+    ),
     ({"min_weights": 5, "max_weights": [9, 4, 9]}, "part 1 has the lower limit 5 and the upper l"),
     ({"min_weights": 6}, "the lower limits of the parts add up to 18, but the total vertex weight"),
     ({"max_weights": 5}, "the upper limits of the parts add up to 15, but the total vertex weight"),
