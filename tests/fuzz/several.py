@@ -24,7 +24,7 @@ from tests.fuzz.draws import (
     any_options,
     spelled,
 )
-from tests.fuzz.oracles import Ints, Parts
+from tests.fuzz.oracles import Ints, Numbers, Parts
 from tests.fuzz.structures import WEIGHTS
 
 CHOICES: Choices = {
@@ -33,6 +33,7 @@ CHOICES: Choices = {
     "imbalances": ["one", "each"],
     "shares of several": ["equal", "up to 8"],
     "fixed of several": [0.0, 0.0, 0.1, 1.0],
+    "lower limits of several": [True, False, False],
 }
 
 
@@ -71,9 +72,11 @@ class MultiConstraint:
             for total, imbalance in zip(totals, imbalances, strict=True)
         ]
         ideals, limits = (np.stack([column[i] for column in columns], axis=1) for i in (0, 1))
-        yield from recount.partition(graph, first, k, ideals, limits, self.weights)
+        lower = lower_limits(self.weights, self.targets)
+        lower *= "lower_imbalance" in self.options
+        yield from recount.partition(graph, first, k, ideals, limits, self.weights, lower)
         yield equal("fixed vertices stay", first.parts[kept], self.fixed[kept])
-        free = bool((limits >= totals).all())
+        free = bool((limits >= totals).all()) and not lower.any()
         yield ensure("feasible", first.feasible or not free, "all parts may weigh anything")
         for other in others:
             yield equal("engines agree", first.parts, other.parts)
@@ -95,6 +98,13 @@ class MultiConstraint:
         yield ensure("refined is no worse", better, f"{found.cut} to {again.cut}")
 
 
+def lower_limits(weights: Ints, targets: list[int]) -> Numbers:
+    """Return the lower limits of parts with a lower imbalance of 1/10, int64, shape (k, c)."""
+    shares, totals = np.array(targets, object), weights.sum(axis=0).astype(object)
+    whole = 10 * int(sum(targets))
+    return np.array(-(-9 * shares[:, None] * totals[None, :] // whole), np.int64)
+
+
 def several(rng: Random) -> MultiConstraint:
     graph = any_graph(rng)
     n, k, goal = graph.n, any_k(rng, graph.n), any_goal(rng)
@@ -111,4 +121,7 @@ def several(rng: Random) -> MultiConstraint:
     share = rng.pick("fixed of several", CHOICES["fixed of several"])
     fixed = np.where(rng.random(n) < share, rng.integers(k, size=n), -1).astype(np.int32)
     table = np.stack(columns, axis=1).reshape(n, count)
+    bounded = rng.pick("lower limits of several", CHOICES["lower limits of several"])
+    if bounded and (lower_limits(table, targets).sum(axis=0) <= table.sum(axis=0)).all():
+        goal["lower_imbalance"] = 0.1
     return MultiConstraint(graph, k, table, targets, fixed, {**goal, **any_options(rng)})
