@@ -173,6 +173,11 @@ def _frame(table: Any) -> Any:
         raise GraphError(
             f"the table is a {type(table).__name__!r}, which is not in memory; give {reading}"
         )
+    if isinstance(table, np.ndarray | list | tuple):
+        raise GraphError(
+            f"the table is a {type(table).__name__!r}; it must be a dict of columns, or a table in "
+            "memory that narwhals supports"
+        )
     if hasattr(table, "read_all"):  # a stream of Arrow
         table = table.read_all()
     try:
