@@ -22,7 +22,7 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
 from jetpy.problem.bounds import NO_BOUNDS, Bounds, as_numbers, whole_weights
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
-from jetpy.problem.together import APART
+from jetpy.problem.together import APART, check_together
 from jetpy.progress import Progress, no_progress
 from jetpy.result.subdomains import subgraph
 
@@ -155,6 +155,7 @@ class Asked:
         for name in ("fixed", "home"):
             if self.rows[name] is not None:
                 raise OptionError(f"within cannot be combined with {name}")
+        check_together(self.rows["together"], graph.n)
         _check_groups(self.rows["together"], given)
         members = sort_by_part(given, int(given.max(initial=0)) + 1)
         if self.k is None:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from jetpy.errors import OptionError
-from jetpy.problem.bounds import Bounds, bounded
+from jetpy.problem.bounds import Bounds, as_numbers, bounded
 from jetpy.problem.limits import limit_of_pes
 from jetpy.problem.machine import Machine
 from jetpy.problem.options import Options
@@ -64,7 +62,7 @@ def bounded_steps(steps: list[Problem], bounds: Bounds, *, keeps_imbalance: bool
         Under the conditions of `bounded`, or if bounds differ between PEs.
     """
     for name in ("min_weights", "max_weights"):
-        if np.ndim(getattr(bounds, name)) > 0:
+        if as_numbers(getattr(bounds, name), name).ndim > 0:
             raise OptionError(f"{name} has several numbers; a mapping needs one for all PEs")
     last = replace(bounded(steps[-1], bounds, keeps_imbalance=keeps_imbalance), targets=None)
     lower, upper = last.part_lower_limits, []

@@ -128,9 +128,11 @@ def bounded_columns(
 
 def _column(given: Any, name: str, j: int, shape: tuple[int, ...]) -> Any:
     """Return the bounds on one of several weights."""
-    if given is None or np.ndim(given) == 0:
-        return given
+    if given is None:
+        return None
     values = as_numbers(given, name)
+    if values.ndim == 0:
+        return given
     if values.shape != shape:
         raise OptionError(
             f"{name} has shape {values.shape}; it must be one weight, or have shape {shape}, one "
@@ -165,7 +167,7 @@ def check_bounds(total: int, lower: Limits, upper: Limits, kind: str = "weight")
     if least > total:
         raise OptionError(
             f"the lower limits of the parts add up to {least}, but the total vertex {kind} is "
-            f"{total}; lower min_weights or lower_imbalance"
+            f"{total}; lower min_weights or raise lower_imbalance"
         )
     if most < total:
         raise OptionError(

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph.csr import IntArray
-from jetpy.graph.dlpack import on_host
+from jetpy.graph.dlpack import is_array, on_host
+from jetpy.problem.bounds import as_numbers
 from jetpy.problem.fixed import NO_PART, FixedVertices
 
 NO_GROUP = -1
@@ -129,7 +130,7 @@ def check_together(together: npt.ArrayLike | None, n: int) -> Groups | None:
     """
     if together is None:
         return None
-    names = on_host(together)
+    names = on_host(together if is_array(together) else as_numbers(together, "together"))
     if names.shape != (n,):
         raise OptionError(
             f"together has shape {names.shape}; it must have one group for each of {n} vertices "

@@ -113,6 +113,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"min_weights": 5, "max_weights": [9, 4, 9]}, "part 1 has the lower limit 5 and the upper l"),
     ({"min_weights": 6}, "the lower limits of the parts add up to 18, but the total vertex weight"),
+    ({"lower_imbalance": 0}, "add up to 18, .* 16; lower min_weights or raise lower_imbalance"),
     ({"max_weights": 5}, "the upper limits of the parts add up to 15, but the total vertex weight"),
     ({"min_weights": 6, "imbalance": 0.03}, "part 0 has the lower limit 6 and the upper limit 6|1"),
     ({"lower_imbalance": -0.1}, "lower_imbalance is -0.1; it must be None or a number in 0..1"),
@@ -130,6 +131,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"together": [0] * 7}, r"together has shape \(7,\); it must have one group for each of 8"),
     ({"together": [0.5] * 8}, "together must contain integers, not float64"),
     ({"together": [-2] * 8}, "together has group -2 for vertex 0; groups must be integers from 0"),
+    ({"together": [[1, 2], [3]]}, r"together is \[\[1, 2\], \[3\]\]; its rows must have equal"),
+    ({"together": 3, "within": [0] * 8}, r"together has shape \(\); it must have one group"),
+    ({"together": ["a"] * 8, "within": [0] * 8}, "together must contain integers, not <U1"),
     ({"together": [7] * 8}, "group 7 of together weighs more than a part may: 16 instead of 6"),
     (
         {"together": [1, 1, -1, -1, -1, -1, -1, -1], "fixed": [0, 1, -1, -1, -1, -1, -1, -1]},
