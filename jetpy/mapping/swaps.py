@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.graph.csr import Graph
+from jetpy.graph.ranges import Integers, entries_of
 from jetpy.problem.problem import Metric
 
 MAX_CHANGES = 1 << 30
@@ -24,7 +25,6 @@ BLOCK = 1 << 22
 """Number of distance lookups per block of pairs."""
 
 Places = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
 
 
 def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> Places:
@@ -106,7 +106,7 @@ def swap_near(graph: Graph, places: Places, metric: Metric, k: int) -> Places:
         touched = np.zeros(graph.n, bool)
         touched[u[chosen]] = touched[v[chosen]] = True
         ends = np.flatnonzero(touched)
-        touched[graph.indices[_entries(graph, ends)[1]]] = True
+        touched[graph.indices[entries_of(graph, ends)[1]]] = True
         stale = np.flatnonzero(touched[u] | touched[v])
     return place
 
@@ -136,7 +136,7 @@ def _changes(graph: Graph, place: Places, metric: Metric, k: int, u: Places, v: 
     """Return the change in cost if u and v swap places, for each pair."""
     total = np.zeros(len(u), np.int64)
     for task, other in ((u, v), (v, u)):
-        pair, entries = _entries(graph, task)
+        pair, entries = entries_of(graph, task)
         neighbours = graph.indices[entries]
         near = metric.between(place[other[pair]], place[neighbours], k).astype(np.int64)
         near -= metric.between(place[task[pair]], place[neighbours], k)
@@ -146,14 +146,6 @@ def _changes(graph: Graph, place: Places, metric: Metric, k: int, u: Places, v: 
         ends = np.cumsum(graph.degrees[task])
         total += sums[ends] - sums[ends - graph.degrees[task]]
     return total
-
-
-def _entries(graph: Graph, tasks: npt.NDArray[np.integer]) -> tuple[Integers, Integers]:
-    """Return all neighbours of tasks: index of the task, and index in `indices`."""
-    counts = graph.degrees[tasks].astype(np.int64)
-    which = np.repeat(np.arange(len(tasks)), counts)
-    first = graph.indptr[tasks] - (np.cumsum(counts) - counts)
-    return which, np.arange(len(which)) + first[which]
 
 
 def _apart(graph: Graph, u: Places, v: Places) -> npt.NDArray[np.bool_]:

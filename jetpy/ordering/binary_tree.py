@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.ordering.ranges import Integers, ranges
+from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.separator_tree import SeparatorTree
 
 

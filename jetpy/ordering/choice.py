@@ -10,6 +10,7 @@ import numpy as np
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Backend
+from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.processes import ALONE, Processes
@@ -21,7 +22,6 @@ from jetpy.ordering.quotient_graphs import (
     gathered,
     sizes_of,
 )
-from jetpy.ordering.ranges import Integers, ranges
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
 from jetpy.ordering.symbolic import Permutation, elimination_tree

@@ -9,8 +9,8 @@ import numpy as np
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.ranges import ranges
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
-from jetpy.ordering.ranges import ranges
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.ordering import compression as kernels

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from jetpy.graph.csr import Graph
+from jetpy.graph.ranges import ranges
 from jetpy.ordering.block_elimination import Costs
-from jetpy.ordering.ranges import ranges
 from jetpy.ordering.symbolic import Permutation
 
 

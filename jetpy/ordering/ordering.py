@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from jetpy.device.backends import CPU
 from jetpy.errors import OptionError
 from jetpy.graph.checks import whole_number
+from jetpy.graph.ranges import ranges
 from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
 from jetpy.ordering.binary_tree import binary_tree
-from jetpy.ordering.ranges import ranges
 from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph
 

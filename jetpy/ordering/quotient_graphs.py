@@ -11,6 +11,7 @@ import numpy.typing as npt
 from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.ranges import ranges
 from jetpy.kernel_language import Width
 from jetpy.lazy import cached_property
 from jetpy.ordering.block_elimination import (
@@ -21,7 +22,6 @@ from jetpy.ordering.block_elimination import (
     copy_blocks,
 )
 from jetpy.ordering.processes import ALONE, Processes
-from jetpy.ordering.ranges import ranges
 from jetpy.ordering.sharing import gpu_tasks
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import quotient_graphs

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.engines.base import Backend
-from jetpy.ordering.ranges import Integers
+from jetpy.graph.ranges import Integers
 
 SLOWDOWN = 18
 """A GPU takes about this number of times as long for a task as a thread of its host."""

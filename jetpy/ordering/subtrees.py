@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
-from jetpy.ordering.ranges import Integers, ranges
 from jetpy.ordering.separator_tree import SeparatorTree
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.ranges import entries_of
 from jetpy.problem.problem import Problem
 
 Weights = npt.NDArray[np.int64]
@@ -67,10 +68,7 @@ def _gains(
     graph: Graph, parts: IntArray, vertices: npt.NDArray[np.intp], q: int
 ) -> tuple[Weights, npt.NDArray[np.bool_]]:
     """Return the gain of each vertex if it moved to part q alone, and whether it is adjacent."""
-    counts = np.diff(graph.indptr)[vertices]
-    rows = np.repeat(np.arange(len(vertices)), counts)
-    starts = np.repeat(graph.indptr[vertices] - (np.cumsum(counts) - counts), counts)
-    entries = starts + np.arange(len(rows))
+    rows, entries = entries_of(graph, vertices)
     others = parts[graph.indices[entries]]
     edges = graph.edge_weights[entries].astype(np.int64)
     gains = np.zeros(len(vertices), np.int64)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.connected.contiguity import (
-    ContiguityProblem,
-    Mask,
-    entries_of,
-    find_components,
-)
+from jetpy.constraints.connected.contiguity import ContiguityProblem, Mask, find_components
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.ranges import entries_of
 
 PASSES = 3
 """Number of passes over all parts; bridges of other parts may disconnect a part again."""

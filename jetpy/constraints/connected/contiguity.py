@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,16 +104,6 @@ def find_components(contiguity: ContiguityProblem, parts: IntArray) -> Pieces:
     order = np.lexsort((firsts, -weights, owners))
     kept[order[np.unique(owners[order], return_index=True)[1]]] = True
     return Pieces(labels, owners, contiguity.components[firsts], weights, firsts, kept)
-
-
-def entries_of(
-    graph: Graph, vertices: npt.NDArray[np.integer[Any]]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
-    """Return the directed edges of vertices: index in `vertices`, and index in `graph.indices`."""
-    counts = graph.degrees[vertices].astype(np.int64)
-    tails = np.repeat(np.arange(len(vertices)), counts)
-    offsets = np.repeat(graph.indptr[vertices] - (np.cumsum(counts) - counts), counts)
-    return tails, np.arange(len(tails)) + offsets
 
 
 def gather(

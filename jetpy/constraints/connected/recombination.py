@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jetpy.constraints.connected.contiguity import ContiguityProblem, entries_of
+from jetpy.constraints.connected.contiguity import ContiguityProblem
 from jetpy.constraints.connected.spanning_trees import Ids, region_of
 from jetpy.constraints.connected.tree_cuts import Side, TreeCuts
 from jetpy.graph.csr import IntArray
+from jetpy.graph.ranges import entries_of
 
 PATHS = 4
 """Number of paths that are tried at once; the best one is taken."""

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from jetpy.constraints.connected.contiguity import Mask, Weights, entries_of
+from jetpy.constraints.connected.contiguity import Mask, Weights
 from jetpy.constraints.hashing import hashes
 from jetpy.graph.csr import Graph
+from jetpy.graph.ranges import entries_of
 from jetpy.lazy import cached_property
 
 Ids = npt.NDArray[np.integer[Any]]
