@@ -1,10 +1,11 @@
-"""Maximum weights of parts and PEs, in exact arithmetic."""
+"""Maximum and minimum weights of parts and PEs, in exact arithmetic."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,20 @@ def lower_limits_of(
     kept, parts = 2 - growth(lower_imbalance), int(shares.sum())
     dividends = shares.astype(object) * (total * kept.numerator)
     return np.asarray(-(-dividends // (parts * kept.denominator)), np.int64)
+
+
+def outside(
+    weights: npt.NDArray[Any],
+    lower: npt.NDArray[np.int64] | int,
+    upper: npt.NDArray[np.int64] | int,
+) -> npt.NDArray[Any]:
+    """Return by how much each weight is below its lower limit or above its upper one, from 0 on.
+
+    >>> outside(np.array([1, 4, 9]), 3, 5).tolist()
+    [2, 0, 4]
+    """
+    found: npt.NDArray[Any] = np.maximum(np.maximum(lower - weights, weights - upper), 0)
+    return found
 
 
 def limit_of_pes(total: int, k: int, imbalance: float) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph.csr import IntArray, common_divisor
-from jetpy.problem.limits import limits_of
+from jetpy.problem.limits import limits_of, outside
 from jetpy.problem.targets import Shares, ideals
 
 WHOLE = 2**30
@@ -51,8 +51,7 @@ class MultiConstraint:
     def excess(self, parts: IntArray) -> int:
         """Return the total scaled weight of parts above their limits, or below the lower ones."""
         held = loads(self.weights, parts, len(self.limits))
-        above, below = held - self.limits, self.lower_limits - held
-        return int(((np.maximum(above, 0) + np.maximum(below, 0)) * self.factors).sum())
+        return int((outside(held, self.lower_limits, self.limits) * self.factors).sum())
 
     def coarsened(self, coarse_of: IntArray, n: int) -> MultiConstraint:
         """Return the constraints of n coarse vertices; `coarse_of` maps vertices to them."""

@@ -14,7 +14,7 @@ from jetpy.errors import OptionError
 from jetpy.graph.checks import finite_number, integer
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray, common_divisor
 from jetpy.lazy import cached_property
-from jetpy.problem.limits import limits_of
+from jetpy.problem.limits import limits_of, outside
 from jetpy.problem.options import Options
 from jetpy.problem.presets import choose
 
@@ -129,8 +129,7 @@ class Problem:
 
     def excess_of(self, part_weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return by how much each part is outside its limits, int64, shape (k,), from 0 on."""
-        above, below = part_weights - self.limits, self.lower_limits - part_weights
-        return np.asarray(np.maximum(np.maximum(above, below), 0), np.int64)
+        return outside(part_weights, self.lower_limits, self.limits)
 
     @cached_property
     def shares(self) -> npt.NDArray[np.int64]:

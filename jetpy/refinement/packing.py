@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.problem.limits import outside
 
 Weights = npt.NDArray[np.int64]
 Vertices = npt.NDArray[np.intp]
@@ -39,8 +40,7 @@ def pack(
 
 def _excess(weights: IntArray | Weights, parts: IntArray, limits: Weights, lower: Weights) -> float:
     """Return the total weight of parts outside their limits."""
-    loads = np.bincount(parts, weights, len(limits))
-    return float((np.maximum(loads - limits, 0) + np.maximum(lower - loads, 0)).sum())
+    return float(outside(np.bincount(parts, weights, len(limits)), lower, limits).sum())
 
 
 def _greedily(weights: IntArray | Weights, rooms: Weights) -> npt.NDArray[np.int32]:
@@ -77,8 +77,7 @@ def one_each(
     packed = pack(weights, limits, lower_limits)
 
     def keeps(own: IntArray) -> bool:
-        loads = np.bincount(own, weights, len(limits))
-        return bool(((lower_limits <= loads) & (loads <= limits)).all())
+        return _excess(weights, own, limits, lower_limits) == 0
 
     return packed if keeps(packed) and not keeps(parts) else parts
 

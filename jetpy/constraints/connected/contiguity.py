@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.lazy import cached_property
+from jetpy.problem.limits import outside
 from jetpy.problem.metrics import cut_entries, label_components
 
 Mask = npt.NDArray[np.bool_]
@@ -58,9 +59,7 @@ class ContiguityProblem:
 
     def violations(self, weights: Weights) -> Weights:
         """Return how far weights are above or below the limits of the parts, int64, shape (k,)."""
-        over, under = weights - self.limits, self.lower_limits - weights
-        beyond: Weights = np.maximum(np.maximum(over, under), 0)
-        return beyond
+        return outside(weights, self.lower_limits, self.limits)
 
 
 @dataclass(frozen=True, eq=False)

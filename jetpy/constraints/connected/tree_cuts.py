@@ -15,6 +15,7 @@ import numpy as np
 from jetpy.constraints.connected.contiguity import Mask, Weights
 from jetpy.constraints.connected.spanning_trees import Forest, Ids, Region, draw_trees
 from jetpy.graph.csr import IntArray
+from jetpy.problem.limits import outside
 
 BATCH, MAX_TREES = 1 << 12, 64
 """Approximate number of nodes in the trees that are drawn at once, and largest number of trees."""
@@ -35,7 +36,7 @@ class Side:
 
     def violations(self, weights: Weights) -> Weights:
         """Return how far weights are outside the limits."""
-        return np.maximum(np.maximum(self.lower - weights, weights - self.upper), 0)
+        return outside(weights, self.lower, self.upper)
 
 
 class Cut(NamedTuple):
