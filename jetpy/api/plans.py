@@ -155,8 +155,9 @@ class Asked:
         for name in ("fixed", "home"):
             if self.rows[name] is not None:
                 raise OptionError(f"within cannot be combined with {name}")
-        check_together(self.rows["together"], graph.n)
-        _check_groups(self.rows["together"], given)
+        groups = check_together(self.rows["together"], graph.n)
+        if groups is not None:
+            groups.check_within(given)
         members = sort_by_part(given, int(given.max(initial=0)) + 1)
         if self.k is None:
             self.checked_most(graph)
@@ -165,11 +166,8 @@ class Asked:
             own = subgraph(graph, given, members, p, 0)
             if self.k is None and own.graph.n == 0 < graph.n:
                 continue
-            rows = {
-                name: None if each is None else np.asarray(each)[own.global_ids]
-                for name, each in self.rows.items()
-            }
-            plans.append(replace(self, rows=rows).plan(own.graph))
+            together = None if groups is None else groups.names[own.global_ids]
+            plans.append(replace(self, rows={**self.rows, "together": together}).plan(own.graph))
             vertices.append(own.global_ids)
         options = {**self.options, "targets": None}
         whole = replace(self, bounds=NO_BOUNDS, options=options).request(graph, 1)
@@ -293,20 +291,4 @@ def _check_vertices(graph: Graph, weights: npt.NDArray[Any], most: Limits) -> No
         raise OptionError(
             f"vertex {name} weighs {weights[place]}, more than max_weights, "
             f"{most[place[1] if len(place) == 2 else 0]}; no part can hold it"
-        )
-
-
-def _check_groups(together: Any, given: IntArray) -> None:
-    """Refuse groups with vertices in several given parts."""
-    if together is None:
-        return
-    names = np.asarray(together)
-    in_group = np.flatnonzero(names >= 0)
-    _, firsts, which = np.unique(names[in_group], return_index=True, return_inverse=True)
-    crossing = given[in_group] != given[in_group][firsts[which]]
-    if crossing.any():
-        v = int(in_group[crossing.argmax()])
-        raise OptionError(
-            f"group {names[v]} of together has vertices in several parts of within; it must be in "
-            "one"
         )

@@ -92,6 +92,21 @@ class Groups:
         home = None if places.home is None else self.common_parts(places.home, weights)
         return FixedVertices(fixed, home, places.migration)
 
+    def check_within(self, parts: IntArray) -> None:
+        """Refuse groups with vertices in several parts, shape (n,).
+
+        Raises
+        ------
+        OptionError
+            If there is such a group.
+        """
+        crossing = parts != parts[self.firsts[self.coarse_of]]
+        if crossing.any():
+            raise OptionError(
+                f"group {self.names[crossing.argmax()]} of together has vertices in several parts "
+                "of within; it must be in one"
+            )
+
     def check_weights(
         self, weights: npt.NDArray[Any], limits: npt.NDArray[np.int64], places: FixedVertices | None
     ) -> None:
