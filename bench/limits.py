@@ -1,7 +1,7 @@
 """Limits of part weights asked for and reached, for each option with each other one.
 
-Each row has one kind of limit and one option beside it. All weights are counted again by NumPy. The
-last columns compare the cut and the processor time with those of the same option without limits.
+Each row combines one kind of limit with one other option. NumPy counts all weights again. The last
+columns compare the cut and the processor time with those of the same option without limits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Case:
             },
         }
 
-    def beside(self) -> dict[str, Options]:
+    def others(self) -> dict[str, Options]:
         """Return each other option by name."""
         n, rng = self.graph.n, np.random.default_rng(self.seed)
         some = np.where(rng.random(n) < 0.02, rng.integers(0, K, n), -1)
@@ -116,26 +116,25 @@ def main() -> None:
     runs: dict[tuple[str, str], list[Run]] = {}
     for case in cases(options.seeds):
         note(case.graph.name)
-        for beside, own in case.beside().items():
+        for other, own in case.others().items():
             for limits, bounds in case.limits().items():
                 found = measure(case, {**own, **of_all_weights(bounds, own)})
-                runs.setdefault((limits, beside), []).append(found)
-    headers = ("limits", "beside", "kept", "least / lower", "most / upper", "cut", "time")
+                runs.setdefault((limits, other), []).append(found)
+    headers = ("limits", "other option", "kept", "least / lower", "most / upper", "cut", "time")
     rows = [
-        row(limits, beside, found, runs["default", beside])
-        for (limits, beside), found in runs.items()
+        row(limits, other, found, runs["default", other]) for (limits, other), found in runs.items()
     ]
     show(f"Limits asked for and reached, k = {K}", headers, rows, left=2, markdown=options.markdown)
 
 
-def row(limits: str, beside: str, runs: list[Run], plain: list[Run]) -> tuple[str, ...]:
+def row(limits: str, other: str, runs: list[Run], plain: list[Run]) -> tuple[str, ...]:
     """Return a row of the table; `plain` are the runs without these limits."""
     has_lower = "lower" in limits or "min" in limits
     cuts = [(run.cut + 1) / (other.cut + 1) for run, other in zip(runs, plain, strict=True)]
     times = [run.seconds / other.seconds for run, other in zip(runs, plain, strict=True)]
     return (
         limits,
-        beside,
+        other,
         f"{sum(run.kept for run in runs)} of {len(runs)}",
         f"{min(run.lowest for run in runs):.3f}" if has_lower else "-",
         f"{max(run.highest for run in runs):.3f}",

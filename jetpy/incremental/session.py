@@ -39,7 +39,7 @@ class SessionOptions(RunOptions):
     min_weights, max_weights : int, tuple of k int, or None
         The bounds on the weights of parts, as for `jetpy.partition`.
     keeps_imbalance : bool
-        Whether the limit of the imbalance holds beside absolute bounds.
+        Whether the limit of the imbalance holds in addition to absolute bounds.
     """
 
     options: IncrementalOptions

@@ -215,7 +215,7 @@ def coarsen(
     seed = problem.seed + 7919 * variant
     options = problem.options.coarsen
     target = coarsest_size(options, finest.graph.global_n, steps[0].k)
-    # beside weights of 0, a limit may be less than a unit
+    # if some weights are 0, a limit may be less than a unit
     heaviest = max(1, problem.limit) if options.bounded else problem.total // problem.unit
     levels = [finest]
     entries = problem.options.initial.max_entries

@@ -25,7 +25,7 @@ Limits = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Limits of part weights beside the imbalance; None if not given.
+    """Limits of part weights other than the imbalance; None if not given.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ NO_BOUNDS = Bounds()
 def bounded(
     problem: Problem, bounds: Bounds, *, keeps_imbalance: bool, checked: bool = True
 ) -> Problem:
-    """Return a problem with the caller's bounds beside its own limits.
+    """Return a problem with the caller's bounds in addition to its own limits.
 
     `keeps_imbalance` says whether the limits of the problem hold as well, because the caller has
     given an imbalance or targets. Otherwise absolute bounds replace them. Without `checked`,
