@@ -18,6 +18,7 @@ from jetpy.distributed.faults import ending_all, run_collectively
 from jetpy.errors import FileFormatError, cannot_read
 from jetpy.graph.validate import check_one_weight
 from jetpy.io import read_graph
+from jetpy.io.archive import map_array
 from jetpy.io.compression import split_name
 from jetpy.io.metis import Header, Lines, read_header, read_lines
 
@@ -105,8 +106,8 @@ def _folder(path: Path) -> dict[str, Any]:
         file = path / f"{name}.npy"
         if file.exists():
             try:
-                arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False)
-            except (OSError, ValueError) as error:
+                arrays[name] = map_array(file)
+            except (OSError, FileFormatError) as error:
                 raise FileFormatError(f"{file}: {error}") from error
         elif name in NAMES[:2]:
             raise FileFormatError(f"{path}: {file.name} is missing")
@@ -122,7 +123,7 @@ def _archive(path: Path) -> dict[str, Any] | None:
                 if member.compress_type != zipfile.ZIP_STORED:
                     return None
                 arrays[member.filename.removesuffix(".npy")] = _mapped(path, stream, member)
-    except (OSError, ValueError, zipfile.BadZipFile):
+    except (OSError, FileFormatError, zipfile.BadZipFile):
         return None  # `read_graph` reports the reason
     return arrays if set(NAMES[:2]) <= arrays.keys() <= set(NAMES) else None
 
@@ -131,12 +132,7 @@ def _mapped(path: Path, stream: BinaryIO, member: zipfile.ZipInfo) -> Any:
     stream.seek(member.header_offset + 26)
     lengths = np.frombuffer(stream.read(4), "<u2")
     stream.seek(member.header_offset + 30 + int(lengths.sum()))
-    version = np.lib.format.read_magic(stream)
-    read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-    shape, _, kind = read(stream)
-    if 0 in shape:
-        return np.zeros(shape, kind)
-    return np.memmap(path, kind, "r", stream.tell(), shape)
+    return map_array(path, stream.tell())
 
 
 def _metis(comm: Communicator, path: Path) -> Block:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import FileFormatError
 from jetpy.graph.csr import INT32_MAX
 from jetpy.io.limits import max_unpacked
@@ -26,6 +28,9 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_parsing = fork_safe_lock()
+"""NumPy parses headers by `ast`, which may fail in several threads at once before Python 3.11.9 and
+3.12.3 (CPython issue 106905)."""
 
 
 def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
@@ -44,6 +49,8 @@ def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
         header says.
     """
     shape, by_columns, dtype = _read_header(stream)
+    if len(shape) > MAX_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
+        raise FileFormatError(f"an array cannot have shape {shape} and type {dtype}")
     size = math.prod(shape) * dtype.itemsize
     if size > room:
         raise FileFormatError(
@@ -54,6 +61,25 @@ def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
         raise FileFormatError(f"an array should have {size} bytes, but has more")
     flat = np.frombuffer(content, dtype, math.prod(shape))
     return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def map_array(path: Path, offset: int = 0) -> npt.NDArray[Any]:
+    """Return a memory-mapped, read-only array whose header begins at a byte of a file.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no array, it holds Python objects, or the file is too short.
+    """
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        shape, by_columns, dtype = _read_header(stream)
+        if 0 in shape:
+            return np.zeros(shape, dtype)
+        try:
+            return np.memmap(stream, dtype, "r", stream.tell(), shape, "F" if by_columns else "C")
+        except ValueError as error:
+            raise FileFormatError(f"the array is cut short: {error}") from error
 
 
 def read_exactly(stream: Any, size: int, what: str) -> bytearray:
@@ -75,15 +101,14 @@ def read_exactly(stream: Any, size: int, what: str) -> bytearray:
 def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return the shape of an array, whether it is in Fortran order, and its dtype."""
     try:
-        shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+        with _parsing:
+            shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
     except (MemoryError, OSError, zipfile.BadZipFile):
         raise
     except Exception as error:  # damaged headers make NumPy raise all kinds
         raise FileFormatError(f"this is not a NumPy array: {error}") from error
     if dtype.hasobject:
         raise FileFormatError("jetpy does not load arrays of Python objects (allow_pickle=False)")
-    if len(shape) > MAX_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
-        raise FileFormatError(f"an array cannot have shape {shape} and type {dtype}")
     return shape, by_columns, dtype
 
 

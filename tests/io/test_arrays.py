@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +14,7 @@ import pytest
 import jetpy.distributed
 from jetpy.errors import FileFormatError
 from jetpy.graph.csr import Graph
-from jetpy.io import read_graph, write_graph
+from jetpy.io import archive, read_graph, write_graph
 from tests.graphs import assert_same_graph, path, random_graph
 
 GRAPH = random_graph(30, 80, 1, weighted=True)
@@ -99,3 +103,39 @@ def test_bad_parhip_is_refused(
     np.array([*header, *rest], "<u8").tofile(file)
     with pytest.raises(FileFormatError, match=message):
         read_graph(file)
+
+
+def test_one_thread_at_a_time_parses_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "a.npy", np.arange(5))
+    read, lock, overlaps = archive._HEADERS[1, 0], Lock(), []
+
+    def slow(stream: Any) -> Any:
+        overlaps.append(not lock.acquire(blocking=False))
+        time.sleep(0.01)
+        lock.release()
+        return read(stream)
+
+    monkeypatch.setitem(archive._HEADERS, (1, 0), slow)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: archive.map_array(tmp_path / "a.npy"), range(8)))
+    assert all(array.tolist() == [0, 1, 2, 3, 4] for array in found)
+    assert overlaps == [False] * 8
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(0), np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3))],
+)
+def test_mapped_array_is_the_saved_one(tmp_path: Path, array: Any) -> None:
+    np.save(tmp_path / "a.npy", array)
+    found = archive.map_array(tmp_path / "a.npy")
+    assert (found.tolist(), found.dtype, found.shape) == (array.tolist(), array.dtype, array.shape)
+
+
+def test_mapped_array_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(100))
+    (tmp_path / "b.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:-8])
+    with pytest.raises(FileFormatError, match="cut short"):
+        archive.map_array(tmp_path / "b.npy")
