@@ -141,8 +141,9 @@ def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> Ter
     place[parts] = count + np.arange(len(parts), dtype=np.int32)
     numbers = np.where(free, np.cumsum(free) - 1, place[fixed]).astype(np.int32)
     held = np.bincount(fixed[~free], graph.vertex_weights[~free], problem.k).astype(np.int64)
-    bare = np.zeros(problem.k, np.int64)
+    bare, placeholders = np.zeros((2, problem.k), np.int64)
     bare[parts] = held[parts] == 0
+    placeholders[np.setdiff1d(parts, fixed[~free])] = 1
     weights = np.concatenate(
         [graph.vertex_weights[free].astype(np.int64), np.maximum(held[parts], 1)]
     )
@@ -154,7 +155,7 @@ def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> Ter
         graph,
         places,
         Graph(rows.indptr, rows.indices, rows.data, _compact(weights), graph.name),
-        _with_terminals_in(problem, held, bare),
+        replace(_with_terminals_in(problem, held, bare), placeholders=placeholders),
         pinned,
         numbers,
         problem.kinds,

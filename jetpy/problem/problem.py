@@ -82,6 +82,9 @@ class Problem:
         Whether to leave no part empty, if there are at least k vertices.
     unit : int
         Vertex weight that one unit represents (`in_units`).
+    placeholders : int64, shape (k,), or None
+        Number of vertices of each part, of weight 1, that stand for no vertex of the input; a part
+        that has no others is empty. None: there are none.
     """
 
     k: int
@@ -97,6 +100,7 @@ class Problem:
     metric: Metric = EDGE_CUT
     fill: bool = False
     unit: int = 1
+    placeholders: npt.NDArray[np.int64] | None = None
 
     @property
     def ideal(self) -> int:

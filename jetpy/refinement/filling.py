@@ -46,6 +46,7 @@ def fill(
     pinned: Array | None = None,
     limits: npt.NDArray[np.int64] | None = None,
     spare: npt.NDArray[np.int64] | None = None,
+    placeholders: npt.NDArray[np.int64] | None = None,
 ) -> Filled:
     """Return the vertices to move into the empty parts of a partition (int32, shape (n,)).
 
@@ -53,9 +54,12 @@ def fill(
     internal weight. If there are fewer vertices than parts, some parts stay empty. `pinned` (int32,
     shape (n,)) is -1 for vertices that may move. A part gets only vertices that weigh at most its
     entry of `limits` (int64, shape (k,)), if given, and loses no more weight than its entry of
-    `spare` (int64, shape (k,)), if given.
+    `spare` (int64, shape (k,)), if given. A part with no vertices but its pinned `placeholders`
+    (their number for each part, int64, shape (k,)) is empty.
     """
     counts = count_vertices(backend, graph, parts, k)
+    if placeholders is not None:
+        counts -= backend.from_host(placeholders.astype(np.int32))
     sizes = backend.to_host(counts).tolist()
     empty = [p for p, size in enumerate(sizes) if size == 0]
     if not empty:  # a part may have vertices of weight 0
@@ -88,9 +92,11 @@ def fill(
         loosest = heapq.heappop(heap)
         moved[loosest.vertex] = p
         growth += loosest.weight
+        if placeholders is not None:
+            growth -= sum(weight for _, _, weight in neighbours.within(p, loosest.vertex))
         left[loosest.part] -= weights[loosest.vertex]
         sizes[loosest.part] -= 1
-        for u, before, weight in neighbours.inside(loosest):
+        for u, before, weight in neighbours.within(loosest.part, loosest.vertex):
             if u not in moved:
                 now[u] = now.get(u, before) - weight
                 heapq.heappush(heap, Held(now[u], u, loosest.part))
@@ -163,12 +169,12 @@ class _Neighbours:
         self._fetch = np.asarray if whole else backend.to_host
         self._arrays = tuple(map(backend.to_host, arrays)) if whole else arrays
 
-    def inside(self, held: Held) -> Iterator[tuple[int, int, int]]:
-        """Return the neighbours in the same part, their internal weights and the edge weights."""
+    def within(self, part: int, v: int) -> Iterator[tuple[int, int, int]]:
+        """Return the neighbours of v in a part, their internal weights and the edge weights."""
         indptr, indices, edge_weights, parts, internal = self._arrays
-        begin, end = self._fetch(indptr[held.vertex : held.vertex + 2]).tolist()
+        begin, end = self._fetch(indptr[v : v + 2]).tolist()
         row = indices[begin:end]
-        inside: IntArray = self._fetch(parts[row]) == held.part
+        inside: IntArray = self._fetch(parts[row]) == part
         columns = (
             self._fetch(row),
             self._fetch(internal[row]),

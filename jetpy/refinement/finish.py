@@ -27,7 +27,8 @@ def finish(refinement: Refinement, refined: Refined) -> Refined:
     problem = refinement.problem
     if problem.groups == 1 and refined.measures.overload(problem) > 0:
         refined = _pack(refinement, refined)
-    if problem.fill and not refined.measures.part_weights.all():
+    placeholders = 0 if problem.placeholders is None else problem.placeholders
+    if problem.fill and (refined.measures.part_weights <= placeholders).any():
         refined = _fill(refinement, refined)
     return refined
 
@@ -78,7 +79,10 @@ def _fill(refinement: Refinement, refined: Refined) -> Refined:
     spare = None
     if problem.part_lower_limits is not None:
         spare = (refined.measures.part_weights - problem.lower_limits).clip(0)
-    own = refinement.pinned, problem.part_limits, spare
+    limits, placeholders = problem.part_limits, problem.placeholders
+    if limits is not None and placeholders is not None:
+        limits = limits - placeholders
+    own = refinement.pinned, limits, spare, placeholders
     vertices, new, growth = fill(backend, device, refined.parts, problem.k, *own)
     moved, parts = backend.from_host(vertices), refined.parts
     held = backend.to_host(device.vertex_weights[moved])

@@ -107,6 +107,28 @@ def test_part_ids_are_kept_with_free_migration() -> None:
     assert largest // 6 == largest % 6
 
 
+@pytest.mark.parametrize("migration", [0, 0.5, 7])
+@pytest.mark.parametrize("objective", ["cut", "volume"])
+def test_no_part_is_empty(objective: str, migration: float) -> None:
+    """Parts that nothing has as home are filled, too, within all limits."""
+    grid = jetpy.generators.grid(12, 12)
+    for used in ([0, 1, 2, 4, 5], [3], [0, 5]):
+        home = np.random.default_rng(1).choice(used, 144)
+        options: dict[str, Any] = {"objective": objective, "max_weights": 140, **ENGINE}
+        result = jetpy.partition(grid, 6, home=home, migration=migration, **options)
+        assert result.empty_parts == 0
+        assert result.feasible
+
+
+def test_a_filled_part_keeps_its_limit() -> None:
+    """Part 2 may weigh 2, but vertices of weight 3 lose least."""
+    weights, home = np.where(np.arange(40) % 10 < 8, 3, 2), 2 * (np.arange(40) < 3)
+    options: dict[str, Any] = {"home": home, "migration": 0, "vertex_weights": weights}
+    result = jetpy.partition(path(40), 3, max_weights=[200, 200, 2], **options, **ENGINE)
+    assert result.empty_parts == 0
+    assert result.feasible
+
+
 def test_fixed_overrides_home() -> None:
     grid = jetpy.generators.grid(12, 12)
     home = np.arange(144) // 36

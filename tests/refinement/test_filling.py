@@ -13,7 +13,7 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut
 from jetpy.refinement import filling
 from jetpy.refinement.filling import fill
-from tests.graphs import clique, path
+from tests.graphs import clique, from_edges, path
 from tests.refinement.filling_oracle import internal_of
 from tests.strategies import weighted_graphs
 
@@ -67,3 +67,18 @@ def test_all_vertices_come_from_one_part(backend: Backend) -> None:
     found, growth = with_no_part_empty(backend, clique(5), parts, 5)
     assert sorted(found.tolist()) == [0, 1, 2, 3, 4]
     assert growth == 10
+
+
+def test_part_of_a_placeholder_alone_is_filled(backend: Backend) -> None:
+    """Vertex 4 is a placeholder in part 1, with an edge to vertex 0; vertex 5 one in part 0."""
+    graph = from_edges(6, [(0, 1), (1, 2), (2, 3), (0, 4), (3, 5)], [1, 5, 5, 7, 9])
+    parts, pinned = np.array([0, 0, 0, 0, 1, 0], np.int32), np.array([-1] * 4 + [1, 0], np.int32)
+    device, own = upload(backend, graph), backend.from_host(parts)
+    options = {"pinned": backend.from_host(pinned), "placeholders": np.array([1, 1, 0])}
+    vertices, new, growth = fill(backend, device, own, 3, **options)
+    found = parts.copy()
+    found[vertices] = new
+    assert sorted(found[:4].tolist()) == [0, 0, 1, 2]
+    assert found[4:].tolist() == [1, 0]
+    assert found[0] == 1
+    assert growth == edge_cut(graph, found) - edge_cut(graph, parts)
