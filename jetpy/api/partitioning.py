@@ -73,7 +73,8 @@ def partition(
     k : int, optional
         Number of parts. No part is empty, unless there are fewer than k vertices (each then gets
         a part of its own) or constraints prevent it. Without k, jetpy looks for the fewest parts
-        that keep `max_weights`, which must then be one number, or one for each of c weights.
+        that keep `max_weights`. This and `min_weights` must then be one number, or one for each of
+        c weights.
     vertex_weights : array of int, shape (n,) or (n, c), optional
         Vertex weights, which replace those of the graph. With c weights per vertex, integers from
         0 on, each part gets a limit for each of the c weights. If jetpy finds no partition within

@@ -21,7 +21,9 @@ from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
 from jetpy.problem.bounds import NO_BOUNDS, Bounds, as_numbers, whole_weights
+from jetpy.problem.limits import outside
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
+from jetpy.problem.problem import MAX_PARTS
 from jetpy.problem.together import APART, check_together
 from jetpy.progress import Progress, no_progress
 from jetpy.result.subdomains import subgraph
@@ -50,16 +52,21 @@ class Solved:
         limits = (each.reshape(shape) for each in (own.ideals, own.limits, own.lower_limits))
         return cls(outcome, request.problem.k, *limits)
 
-    def keeps(self, weights: npt.NDArray[Any]) -> bool:
-        """Whether all parts keep their limits and are connected if asked.
+    def faults(self, weights: npt.NDArray[Any]) -> tuple[int, int]:
+        """Return the weight outside the limits, and the number of parts to connect, both from 0 on.
 
         `weights` (shape (n,) or (n, c)) are those of the vertices. More parts do not help a group
-        that is not connected.
+        that is not connected, so it does not count.
         """
         loads = np.zeros(self.limits.shape, np.int64)
         np.add.at(loads, self.outcome.parts, weights)
-        within = (self.lower_limits <= loads) & (loads <= self.limits)
-        return bool(within.all()) and set(self.outcome.disconnected.values()) <= {APART}
+        reasons = self.outcome.disconnected.values()
+        excess = int(outside(loads, self.lower_limits, self.limits).sum())
+        return excess, sum(why != APART for why in reasons)
+
+    def keeps(self, weights: npt.NDArray[Any]) -> bool:
+        """Whether all parts keep their limits and are connected if asked; `weights` as above."""
+        return self.faults(weights) == (0, 0)
 
 
 class Plan(Protocol):
@@ -107,9 +114,13 @@ class Asked:
 
     def request(self, graph: Graph, k: int) -> Request:
         """Return the request for k parts of a graph."""
-        bounds, most = self.bounds, self.bounds.max_weights
-        if self.k is None and most is not None:
-            bounds = replace(bounds, max_weights=np.tile(most, (k, 1)))
+        bounds = self.bounds
+        if self.k is None:
+            least, most = (
+                None if each is None else np.tile(each, (k, 1))
+                for each in (bounds.min_weights, bounds.max_weights)
+            )
+            bounds = replace(bounds, min_weights=least, max_weights=most)
         return make_request(graph, k, bounds=bounds, **self.options, **self.rows)
 
     def plan(self, graph: Graph) -> Plan:
@@ -118,30 +129,25 @@ class Asked:
             return OneRun(self.request(graph, self.k))
         return FewestParts.of(self, graph)
 
-    def checked_most(self, graph: Graph) -> tuple[npt.NDArray[Any], Limits]:
-        """Return the vertex weights, shape (n,) or (n, c), and c maximum weights of any part.
+    def checked_limits(self, graph: Graph) -> tuple[Limits, Limits]:
+        """Return c minimum weights of any part, and c maximum weights.
 
         Raises
         ------
         OptionError
-            If there are no maximum weights, if they differ between parts, if a vertex weighs more,
-            or if an option needs the number of parts.
+            If there are no maximum weights, if limits differ between parts, if a vertex weighs
+            more, or if an option needs the number of parts.
         """
         if self.bounds.max_weights is None:
             raise OptionError("k is missing; give the number of parts, or max_weights without it")
         for name in ("fixed", "home", "targets"):
             if {**self.options, **self.rows}[name] is not None:
                 raise OptionError(f"{name} needs k, the number of parts")
-        weights = weights_of(graph)
-        most, kinds = as_numbers(self.bounds.max_weights, "max_weights"), weights.shape[1:]
-        if most.shape not in ((), kinds):
-            raise OptionError(
-                f"max_weights has shape {most.shape}; without k it must be one weight for all parts"
-            )
-        total = int(weights.sum(axis=0, dtype=np.int64).max(initial=0))
-        most = whole_weights(np.broadcast_to(most, kinds or 1), total, "max_weights")
-        _check_vertices(graph, weights, most)
-        return weights, most
+        given = self.bounds.min_weights
+        least = _limits_of_any_part(graph, 0 if given is None else given, "min_weights")
+        most = _limits_of_any_part(graph, self.bounds.max_weights, "max_weights")
+        _check_vertices(graph, weights_of(graph), most)
+        return least, most
 
     def within(self, graph: Graph, parts: npt.ArrayLike) -> Plan:
         """Return the plan for a graph in which no part crosses a given one.
@@ -160,7 +166,7 @@ class Asked:
             groups.check_within(given)
         members = sort_by_part(given, int(given.max(initial=0)) + 1)
         if self.k is None:
-            self.checked_most(graph)
+            self.checked_limits(graph)
         plans, vertices = [], []
         for p in range(len(members.offsets) - 1):
             own = subgraph(graph, given, members, p, 0)
@@ -183,48 +189,64 @@ class FewestParts:
     asked : Asked
     request : Request
         The request for the fewest parts that may suffice.
+    most : int
+        The most parts that are tried. More would have no weight, or less than their minimum.
     """
 
     asked: Asked
     request: Request
+    most: int
 
     @classmethod
     def of(cls, asked: Asked, graph: Graph) -> FewestParts:
-        """Return the plan for a graph; errors as for `Asked.checked_most`."""
-        weights, most = asked.checked_most(graph)
-        pieces = [weights]
+        """Return the plan for a graph; errors as for `Asked.checked_limits`."""
+        lower, upper = asked.checked_limits(graph)
+        weights = weights_of(graph)
+        pieces, most = [weights], int(np.atleast_2d(weights.T).any(axis=0).sum())
         if asked.options["connected"]:
+            most = graph.n
             which = label_components(graph, np.zeros(graph.n, np.int32))
             pieces = [weights[which == c] for c in np.unique(which)]
-        least = sum(_fewest(own, most) for own in pieces)
-        asked = replace(asked, bounds=replace(asked.bounds, max_weights=most))
-        return cls(asked, asked.request(graph, max(1, min(least, graph.n))))
+        least = sum(_fewest(own, upper) for own in pieces)
+        most = min(most, MAX_PARTS - 1, _most(weights, lower))
+        given = None if asked.bounds.min_weights is None else lower
+        bounds = replace(asked.bounds, min_weights=given, max_weights=upper)
+        asked = replace(asked, bounds=bounds)
+        return cls(asked, asked.request(graph, max(1, min(least, graph.n))), most)
 
     def solve(self, engine: Backend, progress: Progress) -> Solved:
         """Return the partition into the fewest parts that is found.
 
         The number of parts grows in steps of 1, 2, 4 and so on until all parts keep their limits.
-        Bisection then looks for fewer.
+        Bisection then looks for fewer. If no parts keep their limits, the result is the partition
+        of least weight outside them.
         """
-        graph, weights, failed = self.request.graph, weights_of(self.request.graph), 0
-        k = self.request.problem.k
-        found = self._solve(k, engine, progress)
+        weights = weights_of(self.request.graph)
+        best = OneRun(self.request).solve(engine, progress)
+        k, failed = best.k, 0
         for step in count():
-            if found.keeps(weights) or k >= graph.n:
+            if best.keeps(weights) or k >= self.most:
                 break
-            failed, k = k, min(k + (1 << step), graph.n)
-            found = self._solve(k, engine, no_progress)
-        while failed and k - failed > 1 and found.keeps(weights):
+            failed, k = k, min(k + (1 << step), self.most)
+            found = self._solve(k, engine)
+            if found is not None:
+                best = min(best, found, key=lambda one: one.faults(weights))
+        while failed and k - failed > 1 and best.keeps(weights):
             middle = (failed + k) // 2
-            fewer = self._solve(middle, engine, no_progress)
-            if fewer.keeps(weights):
-                k, found = middle, fewer
+            fewer = self._solve(middle, engine)
+            if fewer is not None and fewer.keeps(weights):
+                k, best = middle, fewer
             else:
                 failed = middle
-        return found
+        return best
 
-    def _solve(self, k: int, engine: Backend, progress: Progress) -> Solved:
-        return OneRun(self.asked.request(self.request.graph, k)).solve(engine, progress)
+    def _solve(self, k: int, engine: Backend) -> Solved | None:
+        """Return the outcome for k parts; None if rounded lower limits exceed the total weight."""
+        try:
+            request = self.asked.request(self.request.graph, k)
+        except OptionError:
+            return None
+        return OneRun(request).solve(engine, no_progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +302,24 @@ def _fewest(weights: npt.NDArray[Any], most: Limits) -> int:
     """Return the fewest parts that can hold all vertices, by their total weights."""
     total = np.atleast_1d(weights.sum(axis=0, dtype=np.int64))
     return max(1, int((-(-total // most.clip(1))).max()))
+
+
+def _most(weights: npt.NDArray[Any], least: Limits) -> int:
+    """Return the most parts that can have their minimum weights, by the total weights."""
+    total = np.atleast_1d(weights.sum(axis=0, dtype=np.int64))
+    return int(np.where(least > 0, total // least.clip(1), MAX_PARTS).min())
+
+
+def _limits_of_any_part(graph: Graph, given: Any, name: str) -> Limits:
+    """Return c checked limits of the weights of any part, int64; one for all parts is given."""
+    values, weights = as_numbers(given, name), weights_of(graph)
+    kinds = weights.shape[1:]
+    if values.shape not in ((), kinds):
+        raise OptionError(
+            f"{name} has shape {values.shape}; without k it must be one weight for all parts"
+        )
+    total = int(weights.sum(axis=0, dtype=np.int64).max(initial=0))
+    return whole_weights(np.broadcast_to(values, kinds or 1), total, name)
 
 
 def _check_vertices(graph: Graph, weights: npt.NDArray[Any], most: Limits) -> None:

@@ -54,6 +54,47 @@ def test_fewest_parts_keep_the_maximum(graph: Graph, more: int, connected: bool)
         assert (components_per_part(graph, found.parts, found.k) == 1).all()
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_weights": 6},
+        {"min_weights": np.array(1)},
+        {"lower_imbalance": 0.5},
+        {"lower_imbalance": 0.1},
+        {"imbalance": 0.0},
+    ],
+)
+def test_no_more_parts_are_tried_than_weights_allow(limits: dict[str, Any]) -> None:
+    """No part can have two of the vertices of weight 6, and no vertex of weight 0 is enough."""
+    weights = np.repeat([6, 0], 10)
+    found = jetpy.partition(path(20), max_weights=10, vertex_weights=weights, **limits, **ENGINE)
+    assert found.k == 10
+    assert found.feasible
+
+
+def test_best_partition_is_returned_if_none_keeps_all_limits() -> None:
+    """Limits are 12, 9 and 7 for 3, 4 and 5 parts, which weigh 2, 1 and 3 too much."""
+    graph = from_edges(5, [(v, v + 1) for v in range(4)], vertex_weights=[8, 8, 8, 5, 5])
+    found = jetpy.partition(graph, max_weights=13, imbalance=0.0, **ENGINE)
+    assert sorted(recounted(graph, found).tolist()) == [8, 8, 8, 10]
+    assert not found.feasible
+
+
+@pytest.mark.parametrize("weights", [np.zeros(0, int), np.zeros((0, 2), int)])
+def test_graph_without_vertices_has_one_part(weights: np.ndarray) -> None:
+    for within in (None, []):
+        options: dict[str, Any] = {"vertex_weights": weights, "within": within, **ENGINE}
+        assert jetpy.partition(isolated(0), max_weights=3, **options).k == 1
+
+
+def test_minimum_weights_of_several_weights_without_k() -> None:
+    weights = np.stack([np.repeat([6, 0], 10), np.repeat([0, 6], 10)], axis=1)
+    options: dict[str, Any] = {"vertex_weights": weights, "max_weights": 10, **ENGINE}
+    found = jetpy.partition(path(20), min_weights=[6, 2], **options)
+    assert found.lower_limits.tolist() == [[6, 2]] * 10
+    assert found.feasible
+
+
 def test_components_count_if_parts_are_connected() -> None:
     assert jetpy.partition(isolated(9), max_weights=9, **ENGINE).k == 1
     assert jetpy.partition(isolated(9), max_weights=9, connected=True, **ENGINE).k == 9

@@ -121,6 +121,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"k": None}, "k is missing; give the number of parts, or max_weights without it"),
     ({"k": None, "max_weights": [5, 5]}, r"max_weights has shape \(2,\); without k it must be one"),
     (
+        {"k": None, "max_weights": 9, "min_weights": [1, 1]},
+        r"min_weights has shape \(2,\); without k it must be one",
+    ),
+    (
+        {"k": None, "max_weights": 9, "min_weights": 9},
+        "the lower limits of the parts add up to 18, but the total vertex weight is 16",
+    ),
+    (
         {"k": None, "max_weights": 2},
         "vertex 3 weighs 3, more than max_weights, 2; no part can hold",
     ),
