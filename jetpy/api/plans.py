@@ -18,6 +18,7 @@ from jetpy.api.request import Request, make_request
 from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.by_part import sort_by_part
+from jetpy.graph.checks import integer
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
 from jetpy.problem.bounds import NO_BOUNDS, Bounds, as_numbers, whole_weights
@@ -51,6 +52,12 @@ class Solved:
         shape = (request.problem.k,) if weights is None else (request.problem.k, -1)
         limits = (each.reshape(shape) for each in (own.ideals, own.limits, own.lower_limits))
         return cls(outcome, request.problem.k, *limits)
+
+    def repeated(self, count: int) -> Solved:
+        """Return the outcome for a number of parts without vertices, instead of one."""
+        limits = (self.ideals, self.limits, self.lower_limits)
+        tiled = (np.concatenate([each] * count) for each in limits)
+        return Solved(self.outcome, count * self.k, *tiled)
 
     def faults(self, weights: npt.NDArray[Any]) -> tuple[int, int]:
         """Return the weight outside the limits, and the number of parts to connect, both from 0 on.
@@ -164,20 +171,28 @@ class Asked:
         groups = check_together(self.rows["together"], graph.n)
         if groups is not None:
             groups.check_within(given)
-        members = sort_by_part(given, int(given.max(initial=0)) + 1)
         if self.k is None:
             self.checked_limits(graph)
-        plans, vertices = [], []
-        for p in range(len(members.offsets) - 1):
-            own = subgraph(graph, given, members, p, 0)
-            if self.k is None and own.graph.n == 0 < graph.n:
-                continue
+        else:
+            _check_number_of_parts(int(given.max(initial=0)) + 1, integer("k", self.k))
+        used, place = np.unique(given, return_inverse=True)
+        if graph.n == 0:
+            used = np.zeros(1, np.int32)
+        slots = place.astype(np.int32)
+        members = sort_by_part(slots, len(used) + 1)
+
+        def plan(p: int) -> tuple[Plan, IntArray]:
+            own = subgraph(graph, slots, members, p, 0)
             together = None if groups is None else groups.names[own.global_ids]
-            plans.append(replace(self, rows={**self.rows, "together": together}).plan(own.graph))
-            vertices.append(own.global_ids)
+            rows = {**self.rows, "together": together}
+            return replace(self, rows=rows).plan(own.graph), own.global_ids
+
+        plans, vertices = zip(*map(plan, range(len(used))), strict=True)
+        skipped = np.diff(used, prepend=-1) - 1
+        unused = plan(len(used))[0] if self.k is not None and skipped.any() else None
         options = {**self.options, "targets": None}
         whole = replace(self, bounds=NO_BOUNDS, options=options).request(graph, 1)
-        return Nested(whole, plans, vertices)
+        return Nested(whole, plans, vertices, skipped, unused)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,19 +275,30 @@ class Nested:
     plans : sequence of Plan
     vertices : sequence of int32 arrays
         Vertices of each given part, ascending.
+    skipped : int array
+        Number of unused ids before that of each given part.
+    unused : Plan or None
+        Plan for a part without vertices, whose new parts each unused id has; None: it has none.
     """
 
     request: Request
     plans: Sequence[Plan]
     vertices: Sequence[IntArray]
+    skipped: npt.NDArray[np.integer[Any]]
+    unused: Plan | None
 
     def solve(self, engine: Backend, progress: Progress) -> Solved:
         """Solve the plans one after another; the new parts of a given part have consecutive ids."""
         graph = self.request.graph
         parts, first = np.zeros(graph.n, np.int32), 0
+        empty = None if self.unused is None else self.unused.solve(engine, no_progress)
         solved: list[Solved] = []
         disconnected: dict[int, str] = {}
-        for number, (plan, vertices) in enumerate(zip(self.plans, self.vertices, strict=True), 1):
+        members = zip(self.plans, self.vertices, self.skipped.tolist(), strict=True)
+        for number, (plan, vertices, skipped) in enumerate(members, 1):
+            if empty is not None and skipped:
+                solved.append(empty.repeated(skipped))
+                first += solved[-1].k
             own = plan.solve(engine, no_progress)
             parts[vertices] = first + own.outcome.parts
             disconnected.update({first + p: why for p, why in own.outcome.disconnected.items()})
@@ -302,6 +328,15 @@ def _fewest(weights: npt.NDArray[Any], most: Limits) -> int:
     """Return the fewest parts that can hold all vertices, by their total weights."""
     total = np.atleast_1d(weights.sum(axis=0, dtype=np.int64))
     return max(1, int((-(-total // most.clip(1))).max()))
+
+
+def _check_number_of_parts(ids: int, k: int) -> None:
+    """Refuse to divide parts with ids below `ids` into k parts each if that makes too many."""
+    if ids * k >= MAX_PARTS:
+        raise OptionError(
+            f"within has parts up to {ids - 1}, which makes {ids * k} parts with k = {k}; there "
+            f"must be at most {MAX_PARTS - 1}. Number the parts of within from 0 on, or lower k"
+        )
 
 
 def _most(weights: npt.NDArray[Any], least: Limits) -> int:

@@ -145,6 +145,18 @@ def test_within_without_k_numbers_parts_in_order() -> None:
     assert with_k.empty_parts == 6
 
 
+def test_unused_ids_cost_no_time() -> None:
+    graph = grid(30, 20)
+    outer = np.where(np.arange(600) < 300, 7, 2**20)
+    weights = np.ones((600, 2), int)
+    found = jetpy.partition(graph, 2, within=outer, vertex_weights=weights, **ENGINE)
+    assert found.k == 2**21 + 2
+    assert (found.parts // 2 == outer).all()
+    assert found.limits.shape == (found.k, 2)
+    assert found.limits[[14, 15, 2**21, 2**21 + 1]].min() == 154
+    assert found.limits.sum() == 8 * 154
+
+
 def test_within_a_single_part_is_the_usual_partition() -> None:
     graph = grid(30, 20)
     nested = jetpy.partition(graph, 4, within=np.zeros(600, int), seed=5, **ENGINE)

@@ -136,6 +136,12 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"k": None, "max_weights": 5, "fixed": [0] * 8}, "fixed needs k, the number of parts"),
     ({"within": [0] * 8, "home": [0] * 8}, "within cannot be combined with home"),
     ({"within": [0] * 7}, "the part ids have shape"),
+    (
+        {"within": [0] * 7 + [2**30]},
+        "within has parts up to 1073741824, which makes 3221225475 parts with k = 3; there must be "
+        "at most 16777215. Number the parts of within from 0 on, or lower k",
+    ),
+    ({"k": 0.5, "within": [0] * 8}, "k is 0.5; it must be an integer"),
     ({"together": [0] * 7}, r"together has shape \(7,\); it must have one group for each of 8"),
     ({"together": [0.5] * 8}, "together must contain integers, not float64"),
     ({"together": [-2] * 8}, "together has group -2 for vertex 0; groups must be integers from 0"),
