@@ -69,17 +69,20 @@ def one_each(
     """Return a separate part (int32, shape (n,)) for each vertex; n is at most k.
 
     The heaviest vertex gets the part of the largest share. If that breaks a limit (int64, shape
-    (k,)) and `pack` does not, return the packed parts, in which vertices may share a part.
+    (k,)), it gets the part of the largest limit. If that breaks one, too, and `pack` does not,
+    return the packed parts, in which vertices may share a part.
     """
-    parts = np.empty(len(weights), np.int32)
     heaviest_first = np.argsort(-weights.astype(np.int64), kind="stable")
-    parts[heaviest_first] = np.argsort(-shares, kind="stable")[: len(weights)]
-    packed = pack(weights, limits, lower_limits)
 
-    def keeps(own: IntArray) -> bool:
-        return _excess(weights, own, limits, lower_limits) == 0
+    def largest_first(sizes: Weights) -> npt.NDArray[np.int32]:
+        parts = np.empty(len(weights), np.int32)
+        parts[heaviest_first] = np.argsort(-sizes, kind="stable")[: len(weights)]
+        return parts
 
-    return packed if keeps(packed) and not keeps(parts) else parts
+    by_share = largest_first(shares)
+    tries = [by_share, largest_first(limits), pack(weights, limits, lower_limits)]
+    kept = (own for own in tries if _excess(weights, own, limits, lower_limits) == 0)
+    return next(kept, by_share)
 
 
 def fit(

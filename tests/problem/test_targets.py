@@ -127,6 +127,9 @@ def test_heaviest_vertex_gets_the_largest_part() -> None:
     assert one_each(weights, shares, np.full(4, 9), none).tolist() == [1, 2, 3]
     assert one_each(weights, shares, np.array([0, 2, 13, 0]), none).tolist() == [2, 2, 1]
     assert one_each(weights, shares, np.array([0, 2, 9, 0]), none).tolist() == [1, 2, 3]
+    assert one_each(weights, shares, np.array([3, 12, 2, 0]), none).tolist() == [0, 1, 2]
+    own = {"max_weights": [2, 1, 5], "vertex_weights": [1, 3, 1]}
+    assert jetpy.partition(path(3), 3, **own, **ENGINE).parts.tolist() == [0, 2, 1]
     graph = from_edges(3, [(0, 1), (1, 2)], None, weights.tolist())
     result = jetpy.partition(graph, 4, targets=[1, 5, 7, 2], **ENGINE)
     assert result.parts.tolist() == [1, 2, 3]
