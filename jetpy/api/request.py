@@ -54,6 +54,8 @@ class Request:
         The weights, if each vertex has several; `vertex_weights` of `graph` then combine them.
     groups : Groups or None
         Groups of vertices that must share a part, if there are any.
+    has_bounds : bool
+        Whether the caller gave limits other than the imbalance.
     """
 
     graph: Graph
@@ -65,6 +67,7 @@ class Request:
     places: FixedVertices | None = None
     several: MultiConstraint | None = None
     groups: Groups | None = None
+    has_bounds: bool = False
 
     @property
     def solver(self) -> Solver:
@@ -73,7 +76,12 @@ class Request:
             return self._together(self.groups, self._contracted.solver)
         if self.several is None or 1 < self.problem.k < self.graph.n:
             return self.refining_solver
-        return _cut_solver(self.graph, self.problem, self._places)
+        trivial = _cut_solver(self.graph, self.problem, self._places)
+        if self.problem.k == 1 or not self.has_bounds:
+            return trivial
+        from jetpy.constraints.multiconstraint import FewVerticesSolver
+
+        return FewVerticesSolver(trivial, self.refining_solver, self.several)
 
     @cached_property
     def refining_solver(self) -> RefiningSolver:
@@ -203,7 +211,18 @@ def make_request(
         limited = (graph.vertex_weights, problem) if several is None else (several.weights, several)
         groups.check_weights(limited[0], limited[1].limits, places)
     name = name_of(preset, options)
-    return Request(graph, problem, name, effort, objective, connected, places, several, groups)
+    return Request(
+        graph,
+        problem,
+        name,
+        effort,
+        objective,
+        connected,
+        places,
+        several,
+        groups,
+        bounds.are_given,
+    )
 
 
 def _check_combination(

@@ -23,6 +23,7 @@ from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
 from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds, trivial_outcome
+from jetpy.multilevel.solver import RefiningSolver, Solver
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
@@ -196,6 +197,31 @@ class MultiConstraintSolver:
         _, best = min(found, key=lambda one: one[0])
         seconds = all_seconds([outcome.seconds for _, outcome in found])
         return replace(best, seconds=seconds, generations=len(found))
+
+
+@dataclass(frozen=True, eq=False)
+class FewVerticesSolver:
+    """Partitions a graph with several weights per vertex, and at most k vertices.
+
+    Attributes
+    ----------
+    by_one_weight : Solver
+        Uses a combined weight.
+    by_all_weights : RefiningSolver
+        Refines the result if that breaks a limit.
+    several : MultiConstraint
+    """
+
+    by_one_weight: Solver
+    by_all_weights: RefiningSolver
+    several: MultiConstraint
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return a partition; a separate part for each vertex if that is within the limits."""
+        found = self.by_one_weight.solve(engine, effort, progress)
+        if self.several.excess(found.parts) == 0:
+            return found
+        return self.by_all_weights.refine(engine, found.parts, no_progress)
 
 
 def partition_several(

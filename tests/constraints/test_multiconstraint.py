@@ -177,6 +177,16 @@ def test_paths_with_few_vertices_fill_the_parts() -> None:
         assert result.part_weights.sum(axis=0).tolist() == weights.sum(axis=0).tolist()
 
 
+def test_few_vertices_keep_the_limits_of_each_weight() -> None:
+    """Only one partition does. Without given limits, each vertex keeps a separate part."""
+    options: dict[str, Any] = {"vertex_weights": [[1, 4], [2, 4]], **ENGINE}
+    most = [[1, 5], [1, 0], [3, 5], [1, 2]]
+    found = jetpy.partition(path(2), 4, max_weights=most, **options)
+    assert found.parts.tolist() == [0, 2]
+    assert found.feasible
+    assert jetpy.partition(path(2), 4, **options).parts.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("k", [20, 64, 143])
 def test_no_part_is_empty(k: int) -> None:
     """Each part can have a vertex within the limits, but there is little room."""
