@@ -47,7 +47,7 @@ from pymetis import (
 import jetpy
 from jetpy import metis
 from jetpy.errors import GraphError, OptionError
-from jetpy.graph.checks import integer
+from jetpy.graph.checks import as_numbers, integer
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.meshes.dual import sharing_graph
 from jetpy.problem.targets import checked_targets
@@ -171,7 +171,7 @@ def part_graph(
     vweights : integers from 0 on, shape (n,), optional
     vsize : integers from 0 on, shape (n,), optional
         Amount of data that each vertex sends, for the communication volume. Without this objective,
-        it is ignored, as in METIS.
+        its values are ignored, as in METIS.
     eweights : integers from 0 on, shape (2 m,), optional
         In the order of the neighbours.
     tpwgts : positive numbers, shape (nparts,), optional
@@ -203,7 +203,7 @@ def part_graph(
         If the graph is given twice or not at all.
     GraphError
         If the graph breaks a rule that cannot be repaired: a neighbour is not an integer or not a
-        vertex, or a weight is negative.
+        vertex, a weight is negative, or `vsize` has another length.
     OptionError
         If a value is out of range, or `nparts` is not an integer.
 
@@ -225,6 +225,10 @@ def part_graph(
     graph, defect = _mended(starts, neighbours, eweights, vweights)
     if defect is not None:
         _tell(defect)
+    if vsize is not None and len(vsize) != graph.n:
+        raise GraphError(
+            f"vsize has length {len(vsize)}; give one number for each of {graph.n} vertices"
+        )
     settings = _checked(options)
     for warning in _left_out(settings):
         _tell(warning)
@@ -582,7 +586,7 @@ def _targets(tpwgts: Targets, nparts: int) -> Targets:
             f"tpwgts has length {len(tpwgts)}, which mismatches the {nparts} parts; give one "
             "number for each part"
         )
-    values = np.asarray(tpwgts)
+    values = as_numbers(tpwgts, "tpwgts")
     if values.shape == (nparts,) and values.dtype.kind in "if" and values.min() < 0:
         p = int(values.argmin())
         raise OptionError(

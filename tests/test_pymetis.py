@@ -299,6 +299,16 @@ EDGE = [[1], [0]]
         ),
         ({"adjacency": EDGE, "vweights": [1]}, GraphError, "there must be 2 of them"),
         ({"adjacency": EDGE, "eweights": [1, 0.5]}, GraphError, "not a whole number"),
+        (
+            {"adjacency": EDGE, "vsize": [1]},
+            GraphError,
+            "^vsize has length 1; give one number for each of 2 vertices$",
+        ),
+        (
+            {"adjacency": EDGE, "tpwgts": [1, [2, 3]]},
+            OptionError,
+            r"^tpwgts is \[1, \[2, 3\]\]; its rows must have equal lengths$",
+        ),
         ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "^tpwgts has length 1, .*mismatches"),
         ({"adjacency": EDGE, "tpwgts": [1.0, -1.0]}, OptionError, r"^tpwgts\[1\] is -1.0; "),
         ({"adjacency": EDGE, "tpwgts": ["a", "b"]}, OptionError, "targets must be numbers"),

@@ -18,10 +18,10 @@ from jetpy.api.request import Request, make_request
 from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.by_part import sort_by_part
-from jetpy.graph.checks import integer
+from jetpy.graph.checks import as_numbers, integer
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
-from jetpy.problem.bounds import NO_BOUNDS, Bounds, as_numbers, whole_weights
+from jetpy.problem.bounds import NO_BOUNDS, Bounds, whole_weights
 from jetpy.problem.limits import outside
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
 from jetpy.problem.problem import MAX_PARTS

@@ -204,6 +204,7 @@ def _vertex_weights(
         own = weights_of(weights, n, VERTEX_WEIGHTS, naming.vertex, scale=rules.scale)
         return scaled(own, VERTEX_WEIGHTS)
 
+    values = on_host(values) if isinstance(values, list | tuple) else values
     if np.ndim(values) < 2:  # type: ignore[arg-type]
         return single(values), None
     table = on_host(values)

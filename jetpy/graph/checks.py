@@ -1,4 +1,4 @@
-"""Checks of scalar arguments; each error names the argument."""
+"""Checks of arguments; each error names the argument."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import operator
 from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX
@@ -85,3 +88,11 @@ def one_of(known: Collection[str], what: str, name: Any) -> None:
     """
     if not isinstance(name, str) or name not in known:
         raise OptionError(f"unknown {what} {name!r:.40}; choose one of {', '.join(known)}")
+
+
+def as_numbers(given: Any, name: str) -> npt.NDArray[Any]:
+    """Return an array; OptionError if the rows of a list have different lengths."""
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise OptionError(f"{name} is {given!r:.40}; its rows must have equal lengths") from None

@@ -33,8 +33,16 @@ def on_host(data: Any) -> npt.NDArray[Any]:
     Raises
     ------
     GraphError
-        If `data` is on a GPU, only CuPy can copy it, and CuPy is not installed.
+        If `data` is on a GPU, only CuPy can copy it, and CuPy is not installed; or if the rows of a
+        list have different lengths.
     """
+    if isinstance(data, list | tuple):
+        try:
+            return np.asarray(data)
+        except ValueError:
+            raise GraphError(
+                f"{data!r:.40} is not an array; its rows must have equal lengths"
+            ) from None
     if isinstance(data, np.ma.MaskedArray):  # as in SciPy, masked entries are absent
         return np.asarray(data.filled(0))
     if hasattr(data, "detach"):  # torch exports neither tensors with gradients nor bfloat16

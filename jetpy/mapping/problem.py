@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from jetpy.errors import OptionError
-from jetpy.problem.bounds import Bounds, as_numbers, bounded
+from jetpy.graph.checks import as_numbers
+from jetpy.problem.bounds import Bounds, bounded
 from jetpy.problem.limits import limit_of_pes
 from jetpy.problem.machine import Machine
 from jetpy.problem.options import Options

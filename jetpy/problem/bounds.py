@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import OptionError
-from jetpy.graph.checks import finite_number
+from jetpy.graph.checks import as_numbers, finite_number
 from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT
 from jetpy.problem.limits import limits_of, lower_limits_of
 from jetpy.problem.problem import Problem
@@ -192,14 +192,6 @@ def checked_weights(given: Any, k: int, total: int, name: str) -> Limits:
             f"{name} has shape {values.shape}; it must be one weight, or {k}, one for each part"
         )
     return whole_weights(np.broadcast_to(values, k), total, name)
-
-
-def as_numbers(given: Any, name: str) -> npt.NDArray[Any]:
-    """Return an array; OptionError if the rows of a list have different lengths."""
-    try:
-        return np.asarray(given)
-    except ValueError:
-        raise OptionError(f"{name} is {given!r:.40}; its rows must have equal lengths") from None
 
 
 def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:

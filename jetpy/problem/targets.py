@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import OptionError
+from jetpy.graph.checks import as_numbers
 
 Shares = npt.NDArray[np.int64]
 
@@ -25,7 +26,7 @@ def checked_targets(targets: npt.ArrayLike | None, k: int) -> Shares | None:
     """
     if targets is None:
         return None
-    values = np.asarray(targets)
+    values = as_numbers(targets, "targets")
     if values.shape != (k,):
         raise OptionError(
             f"targets has shape {values.shape}; it must be {k} numbers, one for each part"

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import OptionError
+from jetpy.graph.checks import as_numbers
 from jetpy.graph.csr import IntArray
 from jetpy.graph.dlpack import is_array, on_host
-from jetpy.problem.bounds import as_numbers
 from jetpy.problem.fixed import NO_PART, FixedVertices
 
 NO_GROUP = -1

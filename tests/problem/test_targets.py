@@ -140,6 +140,7 @@ def test_heaviest_vertex_gets_the_largest_part() -> None:
     [
         ([1, 2], "targets has shape (2,); it must be 3 numbers, one for each part"),
         ([[1, 2, 3]], "targets has shape (1, 3)"),
+        ([1, [2, 3], 4], "targets is [1, [2, 3], 4]; its rows must have equal lengths"),
         (["a", "b", "c"], "targets must be numbers"),
         ([1, 0, 1], "the target of part 1 is 0; targets must be positive"),
         ([1, 2, -3], "the target of part 2 is -3"),
