@@ -42,6 +42,7 @@ from jetpy.cli.results import (
     conclude,
     read_places,
     read_timed,
+    read_together,
     read_weights,
     warn_of_pieces,
     write_files,
@@ -267,11 +268,9 @@ def partition_command(
         weights = read_weights(vertex_weights, loaded.n, scale=scale)
         places: dict[str, Any] = {
             name: read_places(file, loaded.n)
-            for name, file in (
-                *(("fixed", fixed), ("home", home)),
-                *(("together", together), ("within", within)),
-            )
+            for name, file in (("fixed", fixed), ("home", home), ("within", within))
         }
+        places["together"] = read_together(together, loaded.n)
         bars.busy("Preparing")
         asked: dict[str, Any] = {
             "imbalance": imbalance,

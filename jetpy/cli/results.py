@@ -55,6 +55,15 @@ def read_places(path: Path | None, n: int) -> IntArray | None:
     return read_parts(path, n, partial=True)
 
 
+def read_together(path: Path | None, n: int) -> IntArray | None:
+    """Return the groups of n vertices in a file (int32, -1: none), or None without a file."""
+    if path is None:
+        return None
+    from jetpy.io.parts import read_groups
+
+    return read_groups(path, n)
+
+
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:
     """Write the parts and the profile, if requested."""
     if output is not None:

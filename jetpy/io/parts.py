@@ -42,10 +42,25 @@ DELETED = (
 )
 
 
+class _Wanted(NamedTuple):
+    """Number of entries of a file (None if unknown), the least value, and names for messages."""
+
+    n: int | None
+    least: int
+    kind: str = "part"
+    entry: str = "part id"
+
+    def check_count(self, count: int) -> None:
+        """Refuse another number of entries; FileFormatError."""
+        if self.n is not None and count != self.n:
+            raise FileFormatError(
+                f"the file has {count} {self.entry}s, but the graph has {self.n} vertices"
+            )
+
+
 class _Format(NamedTuple):
-    read: Callable[[BinaryIO, int | None, int], npt.NDArray[Any]]
-    """Called as `read(stream, n, least)`: reads parts that are at least `least`. It may stop if
-    there are more than `n` (None if unknown)."""
+    read: Callable[[BinaryIO, _Wanted], npt.NDArray[Any]]
+    """Reads parts; it may stop if there are too many."""
     write: Callable[[BinaryIO, IntArray], None]
 
 
@@ -77,13 +92,25 @@ def read_parts(
     JetpyError
         If the file cannot be read.
     """
-    form, least = _format(path), NO_PART if partial else 0
+    return _read(path, _Wanted(n, NO_PART if partial else 0))
+
+
+def read_groups(path: str | os.PathLike[str], n: int) -> IntArray:
+    """Read the groups of n vertices (int32, -1: none) from a file like that of `read_parts`.
+
+    Raises
+    ------
+    FileFormatError, JetpyError
+        Under the conditions of `read_parts`.
+    """
+    return _read(path, _Wanted(n, NO_PART, "group", "group"))
+
+
+def _read(path: str | os.PathLike[str], wanted: _Wanted) -> IntArray:
+    form = _format(path)
     with open_input(path) as stream:
-        parts = _checked(form.read(stream, n, least), least)
-        if n is not None and len(parts) != n:
-            raise FileFormatError(
-                f"the file has {len(parts)} part ids, but the graph has {n} vertices"
-            )
+        parts = _checked(form.read(stream, wanted), wanted)
+        wanted.check_count(len(parts))
     return parts
 
 
@@ -104,7 +131,7 @@ def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
         If the file cannot be written.
     """
     form = _format(path)
-    checked = _checked(np.asarray(parts), NO_PART)
+    checked = _checked(np.asarray(parts), _Wanted(None, NO_PART))
     with open_output(path) as stream:
         form.write(stream, checked)
 
@@ -134,38 +161,45 @@ def _format(path: str | os.PathLike[str]) -> _Format:
     return _FORMATS.get(split_name(path)[1], _TEXT)
 
 
-def _checked(parts: npt.NDArray[Any], least: int) -> IntArray:
-    """Return parts as int32, after checking that they are integers from `least` on."""
+def _checked(parts: npt.NDArray[Any], wanted: _Wanted) -> IntArray:
+    """Return parts as int32, after checking that they are integers from the least on."""
     if parts.ndim != 1:
-        raise FileFormatError(f"part ids must be one-dimensional, not of shape {parts.shape}")
+        raise FileFormatError(
+            f"{wanted.entry}s must be one-dimensional, not of shape {parts.shape}"
+        )
     if parts.size and parts.dtype.kind not in "iu":
-        raise FileFormatError(f"part ids must be integers, not {parts.dtype}")
-    wrong = (parts < least) | (parts >= INT32_MAX)
+        raise FileFormatError(f"{wanted.entry}s must be integers, not {parts.dtype}")
+    wrong = (parts < wanted.least) | (parts >= INT32_MAX)
     if wrong.any():
         v = int(wrong.argmax())
-        raise FileFormatError(
-            f"vertex {v} is in part {parts[v]}; parts must be in {least}..2147483646"
-        )
+        raise _outside(v, parts[v], wanted)
     return np.ascontiguousarray(parts, np.int32)
 
 
-def _read_text(stream: BinaryIO, n: int | None, least: int) -> IntArray:
+def _outside(v: int, part: Any, wanted: _Wanted) -> FileFormatError:
+    return FileFormatError(
+        f"vertex {v} is in {wanted.kind} {part!s:.40}; {wanted.kind}s must be in "
+        f"{wanted.least}..2147483646"
+    )
+
+
+def _read_text(stream: BinaryIO, wanted: _Wanted) -> IntArray:
     found, count = [np.empty(0, np.int32)], 0
-    for rows in one_per_line(stream, "part id"):
-        if rows.values.min(initial=0) < least:
-            i = int((rows.values < least).argmax())
+    for rows in one_per_line(stream, wanted.entry):
+        if rows.values.min(initial=0) < wanted.least:
+            i = int((rows.values < wanted.least).argmax())
             part = rows.values[i]
             remedy = DELETED if part == NO_PART else ""
-            raise FileFormatError(f"line {rows.lines[i]}: part {part} is negative{remedy}")
+            raise FileFormatError(f"line {rows.lines[i]}: {wanted.kind} {part} is negative{remedy}")
         count += len(rows.values)
-        if n is None or count <= n:
+        if wanted.n is None or count <= wanted.n:
             found.append(rows.values)
-    if n is not None and count > n:
-        raise FileFormatError(f"the file has {count} part ids, but the graph has {n} vertices")
+    if wanted.n is not None and count > wanted.n:
+        wanted.check_count(count)
     return np.concatenate(found)
 
 
-def _read_npz(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
+def _read_npz(stream: BinaryIO, wanted: _Wanted) -> npt.NDArray[Any]:
     arrays = read_archive(stream, "an .npz archive")
     if "parts" not in arrays:
         raise FileFormatError(f"the archive has no array parts, only {', '.join(arrays)}")
@@ -176,7 +210,7 @@ def _write_npz(stream: BinaryIO, parts: IntArray) -> None:
     write_archive(stream, parts=parts)
 
 
-def _read_csv(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
+def _read_csv(stream: BinaryIO, wanted: _Wanted) -> npt.NDArray[Any]:
     """Read lines ``vertex,part`` in any order, or lines with only the part, in order."""
     first = first_line(stream)
     head = b"\n" if first[:1].isalpha() or first[:1] in (b'"', b"'") else first
@@ -200,19 +234,17 @@ def _read_csv(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     return result
 
 
-def _read_json(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
+def _read_json(stream: BinaryIO, wanted: _Wanted) -> npt.NDArray[Any]:
     content = stream.read()
     try:
         parts = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"this is not JSON: {error}") from error
     if not isinstance(parts, list):
-        raise FileFormatError("this is not a list of part ids")
+        raise FileFormatError(f"this is not a list of {wanted.entry}s")
     for v, part in enumerate(parts):
-        if type(part) is not int or not least <= part < INT32_MAX:
-            raise FileFormatError(
-                f"vertex {v} is in part {part!r:.40}; parts must be in {least}..2147483646"
-            )
+        if type(part) is not int or not wanted.least <= part < INT32_MAX:
+            raise _outside(v, repr(part), wanted)
     return np.array(parts, np.int32)
 
 
@@ -248,7 +280,7 @@ def _texts(table: IntArray) -> Iterator[bytes]:
 _TEXT = _Format(_read_text, _write_text)
 _FORMATS = {
     ".npy": _Format(
-        lambda stream, n, least: read_array(stream),
+        lambda stream, wanted: read_array(stream),
         lambda stream, parts: np.lib.format.write_array(stream, parts),
     ),
     ".npz": _Format(_read_npz, _write_npz),

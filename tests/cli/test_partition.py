@@ -194,12 +194,13 @@ def test_fixed_and_home_equal_the_library(run: Run) -> None:
         (("--fixed", "short.txt"), 1, "2 part ids, but the graph has 1200 vertices"),
         (("--fixed", "none.txt"), 2, "none.txt"),
         (("--home", "minus.txt"), 1, "part -2 is negative"),
+        (("--together", "short.txt"), 1, "2 groups, but the graph has 1200 vertices"),
         (("--home", "many.txt"), 2, "home has part 7 for vertex 0; parts must be in 0..2"),
         (("--home", "zero.txt", "--migration", "-1"), 2, "migration is -1"),
         (("--home", "many.txt", "--session", "live.npz"), 2, "--session cannot be combined with"),
     ],
 )
-def test_bad_fixed_or_home_file_is_refused(
+def test_bad_file_of_parts_or_groups_is_refused(
     run: Run, options: tuple[str, ...], code: int, message: str
 ) -> None:
     Path("short.txt").write_text("0\n1\n")

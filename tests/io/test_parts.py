@@ -16,7 +16,7 @@ import pytest
 from jetpy.errors import FileFormatError, JetpyError
 from jetpy.io import read_parts, write_parts
 from jetpy.io.compression import COMPRESSIONS
-from jetpy.io.parts import OTHERS
+from jetpy.io.parts import OTHERS, read_groups
 from tests.io.contents import saved
 
 NAMES = ("p", "p.part", "p.part.16", "p.txt", "p.npy", "p.npz", "p.csv", "p.json", "P.NPY")
@@ -174,6 +174,26 @@ def test_bad_file_is_refused(tmp_path: Path, name: str, content: bytes, words: s
         read_parts(tmp_path / name, n=5)
     assert str(caught.value).startswith(str(tmp_path / name))
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("g.txt", "1\n2\n", "the file has 2 groups, but the graph has 3 vertices"),
+        ("g.txt", "1\n2\n-1\n1\n", "the file has 4 groups, but the graph has 3 vertices"),
+        ("g.txt", "1\n-2\n1\n", "line 2: group -2 is negative"),
+        ("g.txt", "1 2\n", "line 1: the line has 2 integers; it must have one group"),
+        ("g.json", "[0, -2, 1]", "vertex 1 is in group -2; groups must be in -1..2147483646"),
+        ("g.json", "{}", "this is not a list of groups"),
+    ],
+)
+def test_bad_groups_are_called_so(tmp_path: Path, name: str, content: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(FileFormatError, match=f"{name}: {message}"):
+        read_groups(path, 3)
+    (tmp_path / "good").write_text("7\n-1\n7\n")
+    assert read_groups(tmp_path / "good", 3).tolist() == [7, -1, 7]
 
 
 @pytest.mark.parametrize("suffix", [*OTHERS, ".graph.gz"])
