@@ -28,7 +28,7 @@ from jetpy.cli.options import (
     threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
-from jetpy.cli.results import conclude, read_weights, warn_of_pieces
+from jetpy.cli.results import conclude, warn_of_pieces
 from jetpy.errors import FileFormatError
 from jetpy.progress import Bars, progress_bars
 
@@ -276,22 +276,27 @@ def _weights(cells: _Cells, given: Sequence[str], *, scale: bool) -> npt.NDArray
     """Return the weights of the graph's vertices, shape (n,) or (n, c); None for 1."""
     import numpy as np
 
-    from jetpy.graph.scaling import scaled_columns
+    from jetpy.graph.scaling import scaled_columns, weights_of
+    from jetpy.graph.validate import CellNaming, checked_columns
     from jetpy.meshes.dual import cells_of_vertices
 
     if not given:
         return None
     found = [_values(cells, name, scale=scale) for name in given]
     columns = np.concatenate([own.reshape(len(own), -1) for own in found], axis=1)
-    if cells.mesh is not None:
-        columns = columns[cells_of_vertices(cells.mesh)]
+    n = cells.graph.n
+    ids = np.arange(n) if cells.mesh is None else cells_of_vertices(cells.mesh)
+    columns, naming = columns[ids], CellNaming(ids.tolist())
     if columns.shape[1] == 1:
-        return columns[:, 0]
-    return scaled_columns(columns) if scale else columns
+        what = naming.vertex_weights
+        return weights_of(columns[:, 0], n, what, naming.vertex, scale=scale)
+    return scaled_columns(columns, naming) if scale else checked_columns(columns, n, naming)
 
 
 def _values(cells: _Cells, name: str, *, scale: bool) -> npt.NDArray[Any]:
     """Return the weights of all cells in cell data or in a file, shape (cells,) or (cells, c)."""
+    from jetpy.graph.validate import CellNaming
+    from jetpy.io.weights import read_vertex_weights
     from jetpy.meshes.cells import blocks_of, count_cells
     from jetpy.meshes.files import cell_values
 
@@ -303,16 +308,15 @@ def _values(cells: _Cells, name: str, *, scale: bool) -> npt.NDArray[Any]:
         neither = "neither " if names else "not "
         raise click.UsageError(f"--cell-weights {name!r} is {neither}{known}a file")
     rows = cells.graph.n if cells.mesh is None else count_cells(blocks_of(cells.mesh))
+    naming = CellNaming(range(rows))
     try:
-        weights = read_weights(Path(name), rows, scale=scale)
+        return read_vertex_weights(Path(name), rows, scale=scale, naming=naming)
     except FileFormatError as error:
         if rows == cells.graph.n:
             raise
         raise FileFormatError(
             f"{error}; there must be a weight for each of the {rows} cells, boundary cells included"
         ) from None
-    assert weights is not None
-    return weights
 
 
 def _write(mesh: Path, target: Path, cells: _Cells, result: Partition, *, ghosts: bool) -> None:

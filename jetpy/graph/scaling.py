@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, IntArray
-from jetpy.graph.validate import VERTEX_WEIGHTS, checked_weights, number_array, or_pattern
+from jetpy.graph.validate import Naming, checked_weights, number_array, or_pattern
 
 LOGGER = logging.getLogger("jetpy.input")
 LARGEST = 2.0**960
@@ -98,12 +98,14 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
     return np.asarray(found.astype(np.int32))
 
 
-def scaled_columns(weights: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+def scaled_columns(weights: npt.NDArray[Any], naming: Naming) -> npt.NDArray[np.int32]:
     """Convert several weights of each vertex to integers, each weight as by `scaled`; 0 stays 0.
 
     Parameters
     ----------
     weights : numbers from 0 on, shape (n, c)
+    naming : Naming
+        Names of the vertices in messages.
 
     Returns
     -------
@@ -118,13 +120,13 @@ def scaled_columns(weights: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     if wrong.any():
         v, j = (int(i) for i in np.argwhere(wrong)[0])
         raise GraphError(
-            f"weight {j} of vertex {v} is {weights[v, j]}; it must be from 0 on and below "
+            f"weight {j} of {naming.vertex(v)} is {weights[v, j]}; it must be from 0 on and below "
             f"{LARGEST:.0e}"
         )
     found = np.zeros(weights.shape, np.int32)
     for column, own in zip(weights.T, found.T, strict=True):
         positive = column > 0
-        own[positive] = scaled(column[positive].astype(np.float64), VERTEX_WEIGHTS)
+        own[positive] = scaled(column[positive].astype(np.float64), naming.vertex_weights)
     return found
 
 

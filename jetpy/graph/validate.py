@@ -6,7 +6,7 @@ or unequal reverse edges can be repaired; all other defects are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -25,18 +25,20 @@ PATTERN = "pattern=True (--pattern) ignores edge weights"
 SCALED = "scale=True (--scale) scales weights to integers"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
+CELL_WEIGHTS = "cell weights"
 ROW_WEIGHTS = "weights of the rows"
 REPAIRED_WEIGHTS = "repaired edge weights"
 _IN_WHOLE_NUMBERS = {
     EDGE_WEIGHTS: f"; {SCALED}, and {PATTERN}",
     VERTEX_WEIGHTS: f"; {SCALED}",
+    CELL_WEIGHTS: f"; {SCALED}",
     ROW_WEIGHTS: "; scale=True scales weights to integers",
     REPAIRED_WEIGHTS: f"; {SCALED}",
 }
 """Remedies for weights that are not integers, but can be scaled; weights in a batch of changes have
 none."""
 _TO_FIT = {
-    **dict.fromkeys((EDGE_WEIGHTS, VERTEX_WEIGHTS, REPAIRED_WEIGHTS), f"; {SCALING}"),
+    **dict.fromkeys((EDGE_WEIGHTS, VERTEX_WEIGHTS, CELL_WEIGHTS, REPAIRED_WEIGHTS), f"; {SCALING}"),
     ROW_WEIGHTS: "; scale=True scales weights of any size to fit",
 }
 """Remedies for weights that are too large."""
@@ -52,6 +54,8 @@ class Naming:
     ----------
     base : int
         Id of the first vertex.
+    kind, kinds : str
+        Name of one vertex, and of several.
     edge_weights : str
         Name of the edge weights; it selects the remedies for wrong ones.
     repeated : str
@@ -61,13 +65,19 @@ class Naming:
     """
 
     base = 0
+    kind, kinds = "vertex", "vertices"
     edge_weights = EDGE_WEIGHTS
     repeated = "is listed more than once"
     repair = "repair=True (--repair on the command line)"
 
     def vertex(self, v: int) -> str:
         """Return the name of the vertex with 0-based id `v`."""
-        return f"vertex {v + self.base}"
+        return f"{self.kind} {v + self.base}"
+
+    @property
+    def vertex_weights(self) -> str:
+        """Name of the vertex weights; it selects the remedies for wrong ones."""
+        return f"{self.kind} weights"
 
     def edge(self, u: int, v: int) -> str:
         """Return the name of the directed edge from `u` to `v`, 0-based ids."""
@@ -76,6 +86,19 @@ class Naming:
     def missing(self, u: int, v: int) -> str:
         """Return the name of a directed edge that the graph lacks."""
         return Naming.edge(self, u, v)
+
+
+class CellNaming(Naming):
+    """Names of cells of a mesh that are the vertices of a graph; `ids` are their cell ids."""
+
+    kind, kinds = "cell", "cells"
+
+    def __init__(self, ids: Sequence[int]) -> None:
+        self.ids = ids
+
+    def vertex(self, v: int) -> str:
+        """Return the name of the cell that is vertex `v`."""
+        return super().vertex(int(self.ids[v]))
 
 
 def row_of(indptr: npt.NDArray[Any], position: int) -> int:
@@ -282,7 +305,7 @@ def checked_columns(weights: npt.ArrayLike, n: int, naming: Naming) -> IntArray:
             "number of weights of each vertex"
         )
     if array.dtype.kind not in "biuf":
-        raise GraphError(f"vertex weights must be integers, not {array.dtype}")
+        raise GraphError(f"{naming.vertex_weights} must be integers, not {array.dtype}")
     wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
     if wrong.any():
         v, j = (int(i) for i in np.argwhere(wrong)[0])
@@ -293,8 +316,8 @@ def checked_columns(weights: npt.ArrayLike, n: int, naming: Naming) -> IntArray:
     totals = array.sum(axis=0, dtype=np.float64)
     if (totals > INT32_MAX).any():
         raise GraphError(
-            f"the vertex weights overflow: the sum of weight {int(totals.argmax())} over all "
-            "vertices is 2**31 or more"
+            f"the {naming.vertex_weights} overflow: the sum of weight {int(totals.argmax())} over "
+            f"all {naming.kinds} is 2**31 or more"
         )
     return np.ascontiguousarray(array, np.int32)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError, MissingFileError, OptionError
 from jetpy.graph.csr import MAX_WEIGHT
 from jetpy.graph.scaling import weights_of
-from jetpy.graph.validate import VERTEX_WEIGHTS, Naming, checked_columns
+from jetpy.graph.validate import Naming, checked_columns
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
 from jetpy.io.pairs import read_table
@@ -20,21 +20,27 @@ from jetpy.io.text import LineNumbers, are_no_integers, first_line, read_rows
 
 MAX_COLUMNS = 64
 """Maximum number of weights per vertex in text files."""
+VERTICES = Naming()
 
 
 class _Lines(Naming):
     """Names of vertices, with their line numbers."""
 
-    def __init__(self, lines: LineNumbers) -> None:
-        self.lines = lines
+    def __init__(self, naming: Naming, lines: LineNumbers) -> None:
+        self.naming, self.lines = naming, lines
+        self.kind, self.kinds = naming.kind, naming.kinds
 
     def vertex(self, v: int) -> str:
         """Return the name of vertex `v`."""
-        return f"{super().vertex(v)} on line {self.lines[v]}"
+        return f"{self.naming.vertex(v)} on line {self.lines[v]}"
 
 
 def read_vertex_weights(
-    path: str | os.PathLike[str], n: int, *, scale: bool = False
+    path: str | os.PathLike[str],
+    n: int,
+    *,
+    scale: bool = False,
+    naming: Naming = VERTICES,
 ) -> npt.NDArray[Any]:
     """Read the weights of n vertices, shape (n,), or several weights per vertex, shape (n, c).
 
@@ -47,6 +53,8 @@ def read_vertex_weights(
     n : int
     scale : bool
         Whether single weights may be any numbers from 0 on, to be scaled later.
+    naming : Naming
+        Names of the vertices in messages.
 
     Returns
     -------
@@ -61,16 +69,16 @@ def read_vertex_weights(
         If the file cannot be read.
     """
     with open_input(path) as stream:
-        weights, naming = _numbers(path, stream)
+        weights, naming = _numbers(path, stream, naming)
         if weights.ndim not in (1, 2) or len(weights) != n:
             raise FileFormatError(
                 f"the array of weights has shape {weights.shape}; there must be weights of {n} "
-                "vertices"
+                f"{naming.kinds}"
             )
         weights = _whole_if_all_are(weights)
         if weights.ndim == 2:
             return checked_columns(weights, n, naming)
-        return weights_of(weights, n, VERTEX_WEIGHTS, naming.vertex, scale=scale)
+        return weights_of(weights, n, naming.vertex_weights, naming.vertex, scale=scale)
 
 
 def _whole_if_all_are(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -80,16 +88,17 @@ def _whole_if_all_are(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return weights.astype(np.int64)
 
 
-def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArray[Any], Naming]:
+def _numbers(
+    path: str | os.PathLike[str], stream: BinaryIO, naming: Naming
+) -> tuple[npt.NDArray[Any], Naming]:
     """Return the numbers in a file unchecked, and the vertex names for messages."""
-    naming = Naming()
     if split_name(path)[1] == ".npy":
         columns = read_array(stream)
     else:
         head = first_line(stream)
         rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
         columns, lines = read_table(rows, tuple(range(1, MAX_COLUMNS + 1)))
-        naming = _Lines(lines)
+        naming = _Lines(naming, lines)
     return columns[:, 0] if columns.shape[1:] == (1,) else columns, naming
 
 

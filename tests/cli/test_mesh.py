@@ -367,6 +367,30 @@ def test_cells_have_weights_of_the_mesh_or_of_files(run: Run, mesh: Any, tmp_pat
     assert "a weight for each of the 40 cells, boundary cells included" in words
 
 
+def test_bad_weights_are_those_of_cells(run: Run, mesh: Any, tmp_path: Path) -> None:
+    """The first 4 cells are boundary cells, whose weights in the mesh do not count."""
+    values = np.ones(36, np.int64)
+    values[5] = -1
+    mesh.cell_data = {"work": [-np.ones(4, np.int64), values]}
+    mesh.write("in.vtu")
+    np.savetxt("one.txt", np.concatenate([np.ones(4), values]), fmt="%d")
+    np.savetxt("two.txt", np.stack([np.ones(40), np.concatenate([np.ones(4), values])], 1))
+    np.savetxt("many.txt", np.full((40, 2), 2**30))
+    np.savetxt("half.txt", np.full(40, 0.5))
+    for given, expected in (
+        ("work", "cell 9 has weight -1, but weights must be integers from 0 on"),
+        ("one.txt", "cell 9 on line 10 has weight -1, but weights must be integers from 0 on"),
+        ("two.txt", "weight 1 of cell 9 on line 10 is -1; it must be an integer in"),
+        ("many.txt", "the cell weights overflow: the sum of weight 0 over all cells is 2**31"),
+        ("half.txt", "cell 0 on line 1 has weight 0.5, which is not a whole number; scale=True"),
+        ("work --cell-weights work", "weight 0 of cell 9 is -1; it must be an integer in"),
+        ("work --cell-weights work --scale", "weight 0 of cell 9 is -1; it must be from 0 on"),
+    ):
+        words = run("mesh", "in.vtu", "-k", 3, "--cell-weights", *given.split(), code=1).stderr
+        assert expected in words
+        assert "vertex" not in words
+
+
 def test_ghost_cells_need_a_gmsh_file(run: Run, mesh: Any, tmp_path: Path) -> None:
     mesh.write("in.vtu")
     words = run("mesh", "in.vtu", "-k", 2, "--ghosts", "-o", "out.vtu", code=1).stderr

@@ -19,6 +19,7 @@ import jetpy
 from jetpy.errors import GraphError, JetpyError
 from jetpy.graph.csr import Graph
 from jetpy.graph.scaling import scaled, scaled_columns
+from jetpy.graph.validate import Naming
 from tests.graphs import assert_same_graph, from_edges, path
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
@@ -671,8 +672,8 @@ def test_gmsh_model_means_its_dual_graph() -> None:
 
 def test_columns_of_weights_are_scaled_one_by_one() -> None:
     columns = np.array([[0.5, 3], [0, 7], [1.5, 0]])
-    assert scaled_columns(columns).tolist() == [[1, 3], [0, 7], [3, 0]]
+    assert scaled_columns(columns, Naming()).tolist() == [[1, 3], [0, 7], [3, 0]]
     with pytest.raises(GraphError, match=r"weight 1 of vertex 0 is -1\.0; it must be from 0 on"):
-        scaled_columns(np.array([[1, -1.0]]))
+        scaled_columns(np.array([[1, -1.0]]), Naming())
     with pytest.raises(GraphError, match="weight 0 of vertex 1 is nan"):
-        scaled_columns(np.array([[1.0], [np.nan]]))
+        scaled_columns(np.array([[1.0], [np.nan]]), Naming())
