@@ -21,7 +21,7 @@ from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.checks import as_numbers, integer
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
-from jetpy.problem.bounds import NO_BOUNDS, Bounds, whole_weights
+from jetpy.problem.bounds import MAX_GIVEN, NO_BOUNDS, Bounds, whole_weights
 from jetpy.problem.limits import outside
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
 from jetpy.problem.problem import MAX_PARTS
@@ -185,7 +185,9 @@ class Asked:
             own = subgraph(graph, slots, members, p, 0)
             together = None if groups is None else groups.names[own.global_ids]
             rows = {**self.rows, "together": together}
-            return replace(self, rows=rows).plan(own.graph), own.global_ids
+            name = used[p] if p < len(used) else "without vertices"
+            bounds = replace(self.bounds, place=f"in part {name} of within, ")
+            return replace(self, bounds=bounds, rows=rows).plan(own.graph), own.global_ids
 
         plans, vertices = zip(*map(plan, range(len(used))), strict=True)
         skipped = np.diff(used, prepend=-1) - 1
@@ -353,8 +355,7 @@ def _limits_of_any_part(graph: Graph, given: Any, name: str) -> Limits:
         raise OptionError(
             f"{name} has shape {values.shape}; without k it must be one weight for all parts"
         )
-    total = int(weights.sum(axis=0, dtype=np.int64).max(initial=0))
-    return whole_weights(np.broadcast_to(values, kinds or 1), total, name)
+    return whole_weights(np.broadcast_to(values, kinds or 1), MAX_GIVEN, name)
 
 
 def _check_vertices(graph: Graph, weights: npt.NDArray[Any], most: Limits) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DEFAULT_IMBALANCE = 0.03
 LARGE = 2
 """Maximum weight of coarse vertices over the limit of the imbalance, if parts may weigh more."""
+MAX_GIVEN = 2**62
+"""Weights that the caller gives count as at most this."""
 Limits = npt.NDArray[np.int64]
 
 
@@ -33,11 +35,14 @@ class Bounds:
         Minimum and maximum weights, absolute.
     lower_imbalance : float
         Fraction of its share by which a part may be lighter.
+    place : str
+        Begin of messages that says where the limits apply.
     """
 
     min_weights: Any = None
     max_weights: Any = None
     lower_imbalance: float | None = None
+    place: str = ""
 
     @property
     def are_given(self) -> bool:
@@ -78,11 +83,12 @@ def bounded(
     if bounds.lower_imbalance is not None:
         lower = lower_limits_of(total, problem.shares, checked_lower(bounds.lower_imbalance))
     if bounds.min_weights is not None:
-        lower = np.maximum(lower, checked_weights(bounds.min_weights, k, total, "min_weights"))
+        lower = np.maximum(lower, checked_weights(bounds.min_weights, k, MAX_GIVEN, "min_weights"))
     if bounds.max_weights is not None:
-        upper = np.minimum(upper, checked_weights(bounds.max_weights, k, total, "max_weights"))
+        most = checked_weights(bounds.max_weights, k, MAX_GIVEN, "max_weights")
+        upper = np.minimum(upper, np.minimum(most, max(total, INT32_MAX)))
     if checked:
-        check_bounds(total, lower, upper)
+        check_bounds(total, lower, upper, bounds.place)
     return _with_limits(problem, lower, upper)
 
 
@@ -110,6 +116,7 @@ def bounded_columns(
             _column(bounds.min_weights, "min_weights", j, several.limits.shape),
             _column(bounds.max_weights, "max_weights", j, several.limits.shape),
             bounds.lower_imbalance,
+            f"{bounds.place}for weight {j}, ",
         )
         columns.append(bounded(own, each, keeps_imbalance=keeps_imbalance))
     changed = replace(
@@ -146,10 +153,10 @@ def checked_lower(lower_imbalance: Any) -> float:
     return finite_number("lower_imbalance", lower_imbalance, 1, "None or ")
 
 
-def check_bounds(total: int, lower: Limits, upper: Limits, kind: str = "weight") -> None:
+def check_bounds(total: int, lower: Limits, upper: Limits, place: str = "") -> None:
     """Refuse limits (int64, shape (k,)) that no weights of parts with this total can keep.
 
-    `kind` names the weight in messages.
+    `place` is the begin of messages.
 
     Raises
     ------
@@ -160,24 +167,26 @@ def check_bounds(total: int, lower: Limits, upper: Limits, kind: str = "weight")
     if (lower > upper).any():
         p = int((lower > upper).argmax())
         raise OptionError(
-            f"part {p} has the lower limit {lower[p]} and the upper limit {upper[p]}; the lower "
-            "limit must not exceed the upper one"
+            f"{place}part {p} has the lower limit {lower[p]} and the upper limit {upper[p]}; the "
+            "lower limit must not exceed the upper one"
         )
     least, most = sum(lower.tolist()), sum(upper.tolist())
     if least > total:
         raise OptionError(
-            f"the lower limits of the parts add up to {least}, but the total vertex {kind} is "
-            f"{total}; lower min_weights or raise lower_imbalance"
+            f"{place}the lower limits of the parts add up to {least}, but the total vertex weight "
+            f"is {total}; lower min_weights or raise lower_imbalance"
         )
     if most < total:
         raise OptionError(
-            f"the upper limits of the parts add up to {most}, but the total vertex {kind} is "
-            f"{total}; raise max_weights or imbalance, or ask for more parts"
+            f"{place}the upper limits of the parts add up to {most}, but the total vertex weight "
+            f"is {total}; raise max_weights or imbalance, or ask for more parts"
         )
 
 
-def checked_weights(given: Any, k: int, total: int, name: str) -> Limits:
+def checked_weights(given: Any, k: int, most: int, name: str) -> Limits:
     """Return one weight for each part, int64, shape (k,), given one for all or one for each.
+
+    Weights above `most` become that.
 
     Raises
     ------
@@ -191,13 +200,11 @@ def checked_weights(given: Any, k: int, total: int, name: str) -> Limits:
         raise OptionError(
             f"{name} has shape {values.shape}; it must be one weight, or {k}, one for each part"
         )
-    return whole_weights(np.broadcast_to(values, k), total, name)
+    return whole_weights(np.broadcast_to(values, k), most, name)
 
 
-def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
-    """Return weights of parts as int64, of the same shape; no part weighs more than `total`.
-
-    Larger weights are at most 2**31 - 1, so that they do not overflow.
+def whole_weights(values: npt.NDArray[Any], most: int, name: str) -> Limits:
+    """Return weights of parts as int64, of the same shape; weights above `most` become that.
 
     Raises
     ------
@@ -213,7 +220,7 @@ def whole_weights(values: npt.NDArray[Any], total: int, name: str) -> Limits:
             f"{name} is {values[wrong][0]} for part {p}; weights must be integers from 0 on"
         )
     wide = values.astype(np.float64 if values.dtype.kind == "f" else np.uint64)
-    return np.minimum(wide, max(total, INT32_MAX)).astype(np.int64)
+    return np.minimum(wide, most).astype(np.int64)
 
 
 def _with_limits(problem: Problem, lower: Limits, upper: Limits) -> Problem:

@@ -135,6 +135,26 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"k": None, "max_weights": 5, "targets": [1]}, "targets needs k, the number of parts"),
     ({"k": None, "max_weights": 5, "fixed": [0] * 8}, "fixed needs k, the number of parts"),
     ({"within": [0] * 8, "home": [0] * 8}, "within cannot be combined with home"),
+    (
+        {"min_weights": 2**62},
+        "part 0 has the lower limit 4611686018427387904 and the upper limit 16; the lower limit",
+    ),
+    (
+        {"min_weights": 6, "within": [0] * 7 + [4]},
+        "^in part 0 of within, the lower limits of the parts add up to 18, but .* is 14;",
+    ),
+    (
+        {"min_weights": 2, "within": [0] * 7 + [4]},
+        "^in part 4 of within, the lower limits of the parts add up to 6, but .* is 2;",
+    ),
+    (
+        {"vertex_weights": [[1, 2]] * 8, "max_weights": [[9, 5]] * 3},
+        "^for weight 1, the upper limits of the parts add up to 15, but .* is 16;",
+    ),
+    (
+        {"vertex_weights": [[1, 2]] * 8, "min_weights": 2, "within": [0] * 7 + [4], "k": 2},
+        "^in part 4 of within, for weight 0, part 0 has the lower limit 2 and the upper limit 1;",
+    ),
     ({"within": [0] * 7}, "the part ids have shape"),
     (
         {"within": [0] * 7 + [2**30]},
