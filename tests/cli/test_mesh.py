@@ -130,44 +130,6 @@ def test_mesh_without_readable_cells_is_refused(run: Run, tmp_path: Path) -> Non
     assert "meshio finds no cells" in run("mesh", source, "-k", "2", code=1).stderr
 
 
-MATERIALS = """$MeshFormat
-4.1 0 8
-$EndMeshFormat
-$PhysicalNames
-3
-1 3 "bottom"
-2 1 "steel"
-2 2 "air"
-$EndPhysicalNames
-$Entities
-0 1 2 0
-7 0 0 0 4 0 0 1 3 0
-1 0 0 0 2 1 0 1 1 0
-2 2 0 0 4 1 0 1 2 0
-$EndEntities
-$Nodes
-1 10 1 10
-2 1 0 10
-1 2 3 4 5 6 7 8 9 10
-0 0 0 1 0 0 2 0 0 3 0 0 4 0 0
-0 1 0 1 1 0 2 1 0 3 1 0 4 1 0
-$EndNodes
-$Elements
-3 6 1 6
-1 7 1 2
-1 1 2
-2 4 5
-2 1 3 2
-3 1 2 7 6
-4 2 3 8 7
-2 2 3 2
-5 3 4 9 8
-6 4 5 10 9
-$EndElements
-"""
-"""Four squares in a row, two of steel and two of air, in the Gmsh format 4.1."""
-
-
 def groups_of(path: Path) -> dict[str, list[tuple[int, ...]]]:
     """Return the nodes of the cells in each physical group, by name."""
     mesh = pytest.importorskip("meshio").read(path)
@@ -186,7 +148,7 @@ def groups_of(path: Path) -> dict[str, list[tuple[int, ...]]]:
 def test_gmsh_output_keeps_materials_and_adds_parts(run: Run, tmp_path: Path, version: str) -> None:
     meshio = pytest.importorskip("meshio")
     source, target, again = (tmp_path / name for name in ("two.msh", "parts.msh", "again.msh"))
-    source.write_text(MATERIALS)
+    source.write_text(gmsh_files.MATERIALS)
     before = groups_of(source)
     if version == "2.2":
         files.read_mesh(source).write(source, file_format="gmsh22")
@@ -213,7 +175,7 @@ def test_gmsh_output_keeps_materials_and_adds_parts(run: Run, tmp_path: Path, ve
 def test_vtk_output_keeps_materials(run: Run, tmp_path: Path, suffix: str) -> None:
     meshio = pytest.importorskip("meshio")
     source, target = tmp_path / "two.msh", tmp_path / f"out{suffix}"
-    source.write_text(MATERIALS)
+    source.write_text(gmsh_files.MATERIALS)
     run("mesh", source, "-k", "2", *ENGINE, "-o", target, "--quiet")
     data = meshio.read(target).cell_data
     assert [own.tolist() for own in data["gmsh:physical"]] == [[3, 3], [1, 1, 2, 2]]
@@ -283,7 +245,7 @@ def test_parts_do_not_replace_materials(run: Run, tmp_path: Path) -> None:
     assert "the parts would replace the medit:ref of the cells (7, 8); use .vtu or .msh" in words
     words = run("mesh", "in.msh", "-k", "2", "-o", "out.vol", code=1).stderr
     assert "out.vol: this format has one integer per cell, and cells have several" in words
-    (tmp_path / "in.msh").write_text(MATERIALS)
+    (tmp_path / "in.msh").write_text(gmsh_files.MATERIALS)
     words = run("mesh", "in.msh", "-k", "2", "-o", "out.mesh", code=1).stderr
     assert "the parts would replace the gmsh:physical of the cells (1, 2)" in words
     for name in ("out.msh", "out.vtu", "out.part"):  # the remedies
@@ -327,7 +289,7 @@ def test_causes_of_meshio_are_passed_on_with_a_remedy(run: Run, tmp_path: Path) 
 def test_med_output_joins_blocks_of_one_type(run: Run, tmp_path: Path) -> None:
     meshio = pytest.importorskip("meshio")
     pytest.importorskip("h5py")
-    (tmp_path / "in.msh").write_text(MATERIALS)
+    (tmp_path / "in.msh").write_text(gmsh_files.MATERIALS)
     for name in ("out.med", "out.part"):
         run("mesh", "in.msh", "-k", "2", *ENGINE, "-o", name, "--quiet")
     found = meshio.read("out.med")

@@ -43,6 +43,12 @@ def _head(version: str) -> str:
 
 
 PLAIN = _head("4.1") + NAMES + ENTITIES + NODES + ELEMENTS
+MATERIALS = (
+    PLAIN.replace('4\n1 3 "bottom"', '3\n1 3 "bottom"')
+    .replace('2 4 "left"\n', "")
+    .replace("1 0 2 1 4 0", "1 0 1 1 0")
+)
+"""The mesh without the group "left", so that each cell is in one group."""
 PARAMETRIC = PLAIN.replace(
     NODES,
     f"$Nodes\n1 10 1 10\n2 1 1 10\n{_IDS}\n"
