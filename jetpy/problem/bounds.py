@@ -247,20 +247,30 @@ def _shares_within(total: int, shares: Limits, lower: Limits, upper: Limits) -> 
 
     A part weighs as much as its share times a common level, but not less than its lower limit and
     not more than its upper one; the level is the one at which all parts together have the total.
+    Integers find it: as long as the shares of the other parts in what is left break limits, the
+    parts on the side that breaks more get their limit.
     """
     from jetpy.problem.targets import MAX_SHARES
 
-    below, above = 0.0, total / float(shares.min())
-
-    def weights_at(level: float) -> npt.NDArray[np.float64]:
-        return np.clip(level * shares, lower, upper)
-
-    for _ in range(100):
-        level = (below + above) / 2
-        if weights_at(level).sum() < total:
-            below = level
-        else:
-            above = level
-    wanted = weights_at(above)
-    scale = (MAX_SHARES - len(shares)) / max(wanted.sum(), 1.0)
-    return np.asarray(np.maximum(np.rint(wanted * scale), 1), np.int64)
+    weights, free = np.zeros(len(shares), np.int64), np.ones(len(shares), np.bool_)
+    lower = np.minimum(lower, total)
+    left, whole = total, int(shares.sum())
+    while free.any():
+        level, rest = divmod(left, whole)
+        parts = np.flatnonzero(free)
+        own = shares[parts]
+        below = parts[level * own + rest * own // whole < lower[parts]]
+        above = parts[level * own - (-rest * own // whole) > upper[parts]]
+        lack = int(lower[below].sum()) * whole - left * int(shares[below].sum())
+        excess = left * int(shares[above].sum()) - int(upper[above].sum()) * whole
+        if not len(below) and not len(above):
+            break
+        fixed, limits = (below, lower) if lack >= excess else (above, upper)
+        weights[fixed], free[fixed] = limits[fixed], False
+        left = max(left - int(limits[fixed].sum()), 0)
+        whole = int(shares[free].sum())
+    wanted = np.where(free, shares.astype(object) * left, weights.astype(object) * max(whole, 1))
+    wanted, among = wanted * (MAX_SHARES - len(shares)), max(int(wanted.sum()), 1)
+    found = wanted // among
+    found += 2 * (wanted - found * among) + found % 2 > among  # to the nearest, ties to even
+    return np.asarray(np.maximum(found, 1), np.int64)

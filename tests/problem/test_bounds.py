@@ -101,6 +101,15 @@ def test_ideals_are_within_limits(data: st.DataObject, k: int, total: int) -> No
     assert (2 * halved.limits <= upper).all()
 
 
+def test_shares_within_limits_are_exact() -> None:
+    """Parts 2 and 3 share what parts 0 and 1 leave of 8; then, of 2**40, what part 0 leaves."""
+    found = bounded(problem_of(8, 4), Bounds([4, 2, 0, 1], [4, 5, 3, 3]), keeps_imbalance=False)
+    assert found.shares.tolist() == [2**29 - 2, 2**28 - 1, 2**27, 2**27]
+    large = problem_of(2**40 + 1, 3, targets=[2, 1, 1])
+    found = bounded(large, Bounds(max_weights=[1, 2**40, 2**40]), keeps_imbalance=False)
+    assert found.shares.tolist() == [1, 2**29 - 2, 2**29 - 2]
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"min_weights": -1}, "min_weights is -1 for part 0; weights must be integers from 0 on"),
     ({"max_weights": [9, 9.5, 9]}, "max_weights is 9.5 for part 1; weights must be integers"),
