@@ -37,7 +37,8 @@ from jetpy.workloads.refinement.targets import update_target
 
 PERCENT = 100
 ALL = 65536
-"""Shares of a rank that a part admits are in units of 1/65536."""
+"""Shares of a rank that a part admits are in units of 1/65536. The weights of a graph sum to at
+most 2**46, so their products with this fit into int64."""
 
 
 @dataclass(frozen=True, eq=False)
