@@ -1,7 +1,8 @@
 """Selects device functions that compilers must not inline: they would make kernels much longer.
 
 A kernel that refines a graph on one thread changes a heap in a hundred places. If all of these
-calls are inlined, the functions of the heap take most of the time of the compiler.
+calls are inlined, the functions of the heap take most of the time of the compiler. And compilers
+take longer for one long function than for several short ones.
 """
 
 from __future__ import annotations
@@ -16,12 +17,27 @@ SHORT = 9
 """Functions with fewer statements are always inlined."""
 
 
-def not_inlined(workunits: Collection[Definition], max_statements: int) -> set[Definition]:
+def not_inlined(
+    workunits: Collection[Definition], max_statements: int, longest: int
+) -> set[Definition]:
     """Return the device functions of a module that are not inlined, in any of its workunits.
 
     `max_statements` is the maximum number of statements that a function with several copies may
-    have in one kernel if all calls are inlined.
+    have in one kernel if all calls are inlined. Functions of more than `longest` statements, with
+    those of the functions inlined in them, are not inlined either.
     """
+    found = _copied_too_often(workunits, max_statements)
+    lengths: dict[Definition, int] = {}
+    for one in with_callees(workunits):  # callees first
+        inside = _calls(one).items()
+        own = sum(count * lengths[callee] for callee, count in inside if callee not in found)
+        lengths[one] = _statements(one) + own
+        if lengths[one] > longest and one not in workunits:
+            found.add(one)
+    return found
+
+
+def _copied_too_often(workunits: Collection[Definition], max_statements: int) -> set[Definition]:
     definitions = with_callees(workunits)
     calls = {one: _calls(one) for one in definitions}
     statements = {one: _statements(one) for one in definitions}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.engines.cuda.source import MAX_STATEMENTS, source
+from jetpy.engines.cuda.source import LONGEST, MAX_STATEMENTS, source
 from jetpy.kernel_language import Width, inlining
 from jetpy.kernel_language.inlining import not_inlined
 from jetpy.kernel_language.reading import read_workunits
@@ -77,7 +77,7 @@ def test_functions_with_long_copies_are_called(
     """
     monkeypatch.setattr(inlining, "SHORT", short)
     workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
-    assert {one.name for one in not_inlined(list(workunits), most)} == called
+    assert {one.name for one in not_inlined(list(workunits), most, 1000)} == called
 
 
 def test_a_function_with_one_copy_is_inlined(
@@ -85,12 +85,23 @@ def test_a_function_with_one_copy_is_inlined(
 ) -> None:
     monkeypatch.setattr(inlining, "SHORT", 0)
     workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch))
-    assert not not_inlined([workunits["run_long"]], 0)
-    assert "outer" not in {one.name for one in not_inlined([workunits["run"]], 0)}
+    assert not not_inlined([workunits["run_long"]], 0, 1000)
+    assert "outer" not in {one.name for one in not_inlined([workunits["run"]], 0, 1000)}
+
+
+@pytest.mark.parametrize(
+    ("longest", "called"), [(31, set()), (13, {"middle"}), (3, {"long", "middle"})]
+)
+def test_long_functions_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, longest: int, called: set[str]
+) -> None:
+    """`middle` has 14 statements with those inlined in it, and `outer` 31."""
+    workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
+    assert {one.name for one in not_inlined(list(workunits), 1000, longest)} == called
 
 
 def test_kernels_of_one_thread_call_functions_and_parallel_kernels_inline_them() -> None:
-    called = not_inlined(read_workunits(tries).values(), MAX_STATEMENTS)
+    called = not_inlined(read_workunits(tries).values(), MAX_STATEMENTS, LONGEST)
     assert {"enqueue", "move_to"} <= {one.name for one in called}
     text = source(tries, Width.NARROW)
     assert text.count("__noinline__") == len(called)

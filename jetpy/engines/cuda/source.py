@@ -12,8 +12,8 @@ from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.inlining import not_inlined
 from jetpy.kernel_language.reading import read_workunits
 
-MAX_STATEMENTS = 700
-"""Limit for `not_inlined`; NVRTC takes long for long kernels."""
+MAX_STATEMENTS, LONGEST = 700, 700
+"""Limits for `not_inlined`; NVRTC takes long for long kernels. Parallel kernels are shorter."""
 _KERNELS = {
     Kind.FOR: templates.FOR,
     Kind.REDUCE: templates.REDUCE,
@@ -28,7 +28,7 @@ def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     The result is cached; later changes of the file have no effect.
     """
     own = read_workunits(module, width).values()
-    called = not_inlined(own, MAX_STATEMENTS)
+    called = not_inlined(own, MAX_STATEMENTS, LONGEST)
     functions = [print_function(one, inlined=one not in called) for one in with_callees(own)]
     return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from jetpy import kernel_language
 from jetpy.engines.cache import MOVE, cache_dirs, check_trusted, make_folders, write_at_once
 from jetpy.engines.kokkos.build import BINARY, LIBRARY, is_built
 from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, needed_file
@@ -71,8 +72,10 @@ def _circumstances(space: str) -> str:
     translator = Path(str(importlib.import_module("pykokkos.core").__file__)).parent
     for file in sorted(translator.rglob("*.py")):
         digest.update(file.read_bytes())
-    for ours in ("build.py", "cpp.py", "cpp_text.py"):
-        digest.update(Path(__file__).with_name(ours).read_bytes())
+    ours = [Path(__file__).with_name(name) for name in ("build.py", "cpp.py", "cpp_text.py")]
+    ours += sorted(Path(kernel_language.__file__).parent.glob("*.py"))
+    for file in ours:
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
