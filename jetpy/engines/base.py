@@ -28,6 +28,18 @@ Array = Any
 """A contiguous 1-D array of the back end's array module (numpy or cupy)."""
 
 
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Arena:
+    """Arrays that may share one block of memory. Use them only while the arena exists.
+
+    Attributes
+    ----------
+    arrays : list of Array
+    """
+
+    arrays: list[Array]
+
+
 @dataclass(frozen=True, eq=False)
 class DualView:
     """A small array on the host and on a back end: two copies, or one array if they share memory.
@@ -290,6 +302,10 @@ class Backend(ABC):
     @abstractmethod
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""
+
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        """Return uninitialised arrays of some lengths and dtypes."""
+        return Arena([self.empty(n, dtype) for n, dtype in sizes])
 
     @abstractmethod
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:

@@ -6,7 +6,7 @@ import operator
 import struct
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Captured, Count, DualView, Workunit
+from jetpy.engines.base import Arena, Array, Backend, Captured, Count, DualView, Workunit
 from jetpy.engines.gpu import LostGPU, check_after_fork
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Signature, View, Width
@@ -354,6 +354,10 @@ class CompiledBackend(Backend):
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""
         return self._memory.empty(n, dtype)
+
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        """Return uninitialised arrays of some lengths and dtypes."""
+        return self._memory.arena(sizes)
 
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array of shape (n,) filled with `value`."""

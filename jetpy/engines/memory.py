@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, DualView
+from jetpy.engines.base import Arena, Array, DualView
 from jetpy.engines.host_memory_pool import LEAST, POOL
 
+ALIGNMENT = 64  # bytes
 HEAD = object.__basicsize__
 """Offset of the address in a NumPy array object, by NumPy's ABI. Any other way to read the address
 takes ten times as long."""
@@ -61,6 +62,13 @@ class _Known(weakref.ref[Any]):
     alive: dict[int, _Known]
     key: int
     release: Callable[[], None] | None
+
+
+def _release(places: list[tuple[dict[int, int], int]], block: memoryview) -> None:
+    """Forget the addresses of the arrays of an arena, and give its block back."""
+    for addresses, key in places:
+        del addresses[key]
+    POOL.give(block)
 
 
 def _forget(known: _Known) -> None:
@@ -180,6 +188,10 @@ class Memory(ABC):
             self._without_elements[dtype] = array
         return array
 
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        """Return uninitialised arrays of some lengths and dtypes, with known addresses."""
+        return Arena([self.empty(n, dtype) for n, dtype in sizes])
+
     def _keep(self, array: Array, element: str, release: Callable[[], None] | None = None) -> None:
         known = _Known(array, _forget)
         known.addresses, known.alive = self.addresses[element], self._alive
@@ -202,6 +214,30 @@ class HostMemory(Memory):
         array = np.frombuffer(block, kind, n)
         self._keep(array, self._elements[kind], partial(POOL.give, block))
         return array
+
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        """Return uninitialised arrays of some lengths and dtypes, with known addresses.
+
+        All are in one block, because blocks and addresses of single arrays take longer than a small
+        graph.
+        """
+        shapes = [(n, np.dtype(dtype)) for n, dtype in sizes]
+        lengths = [-(-n * kind.itemsize // ALIGNMENT) for n, kind in shapes]
+        block = POOL.take(ALIGNMENT * max(1, sum(lengths)))
+        whole = np.frombuffer(block, np.uint8)
+        address = self.locate(whole)
+        offset = 0
+        arena = Arena([])
+        places: list[tuple[dict[int, int], int]] = []
+        for (n, kind), length in zip(shapes, lengths, strict=True):
+            array = np.frombuffer(block, kind, n, offset)
+            addresses = self.addresses[self._elements[kind]]
+            addresses[id(array)] = address + offset
+            arena.arrays.append(array)
+            places.append((addresses, id(array)))
+            offset += ALIGNMENT * length
+        weakref.finalize(arena, _release, places, block)
+        return arena
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Return the array itself, or a copy if it is read-only."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
+from jetpy.engines.base import Arena, Array, Backend, Count, DualView, Workunit
 from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
 from jetpy.profiling.traffic import traffic
@@ -226,6 +226,10 @@ class Profiler(Backend):
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array."""
         return self._engine.empty(n, dtype)
+
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        """Return uninitialised arrays."""
+        return self._engine.arena(sizes)
 
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array filled with `value`."""

@@ -6,6 +6,8 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from jetpy.engines.memory import HostMemory
 
 
@@ -36,3 +38,24 @@ def test_addresses_of_a_new_element_type_have_one_dictionary() -> None:
     assert found
     assert all(other is held for other in found)
     assert memory.addresses["int64"] is held
+
+
+def test_arrays_of_an_arena_do_not_overlap() -> None:
+    memory = HostMemory()
+    sizes = [(5, np.int32), (0, np.int64), (3, np.int64), (1000, np.int32)]
+    arena = memory.arena(sizes)
+    assert [(len(array), array.dtype) for array in arena.arrays] == sizes
+    for number, array in enumerate(arena.arrays):
+        array.fill(number)
+    for number, array in enumerate(arena.arrays):
+        assert (array == number).all()
+        assert memory.address(array, array.dtype.name, "array") == array.ctypes.data
+
+
+def test_addresses_die_with_an_arena() -> None:
+    memory = HostMemory()
+    arena = memory.arena([(10, np.int32), (20, np.int64)])
+    assert [len(known) for known in memory.addresses.values()] == [1, 1]
+    del arena
+    gc.collect()
+    assert not any(memory.addresses.values())
