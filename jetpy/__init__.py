@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         InitialOptions,
         Options,
         RefineOptions,
+        SmallOptions,
     )
     from jetpy.problem.presets import preset
     from jetpy.profiling.profile import Profile
@@ -80,6 +81,7 @@ __all__ = [
     "Profile",
     "RefineOptions",
     "SeparatorTree",
+    "SmallOptions",
     "Subgraph",
     "Symbolic",
     "Update",
@@ -144,6 +146,7 @@ _HOMES = {
     "problem.machine": ("Machine",),
     "problem.options": (
         *("CoarsenOptions", "IncrementalOptions", "InitialOptions", "Options", "RefineOptions"),
+        "SmallOptions",
     ),
     "problem.presets": ("preset",),
     "profiling.profile": ("Profile",),

@@ -211,7 +211,7 @@ def part_graph(
     --------
     >>> import jetpy.pymetis as pymetis
     >>> pymetis.part_graph(2, [[1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4]])
-    GraphPartition(edge_cuts=1, vertex_part=array('q', [0, 0, 0, 1, 1, 1]))
+    GraphPartition(edge_cuts=1, vertex_part=array('q', [1, 1, 1, 0, 0, 0]))
     """
     nparts = integer("nparts", nparts)
     starts, neighbours = _rows(adjacency, xadj, adjncy)

@@ -13,6 +13,9 @@ from jetpy.graph.csr import Graph
 
 Edge = tuple[int, int]
 
+MULTILEVEL = {"small.max_vertices": 0}
+"""Options with which small graphs are partitioned like large ones."""
+
 
 def from_edges(
     n: int,

@@ -35,6 +35,7 @@ LAYERS = """
 FOLDERS_OF_KERNELS = """
     common
     coarsening flows initial multilevel refinement
+    tasks
     constraints distributed incremental ordering
 """
 """Folders of `workloads/`, lowest layer first."""

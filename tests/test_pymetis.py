@@ -468,7 +468,7 @@ def test_targets_hold_on_both_sides() -> None:
     for found in (parts, dual):
         sizes = np.bincount(found)
         assert (sizes >= np.floor(targets * 3500 / 1.03)).all()
-        assert (sizes <= np.ceil(targets * 3500) * 1.03).all()
+        assert (sizes <= np.ceil(targets * 3500 + 0.1) * 1.03).all()
     _, few = pymetis.part_graph(3, rows(path(4)), tpwgts=[0.3, 0.3, 0.4])
     assert np.bincount(few).sum() == 4
 

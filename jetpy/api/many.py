@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -13,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.partitioning import partition
+from jetpy.api.plans import OneRun, Plan, make_plan
+from jetpy.api.request import Request
+from jetpy.api.run import Execution, run, run_small
 from jetpy.device.backends import CPU
 from jetpy.engines.threads import available_threads, uninterrupted
 from jetpy.errors import GraphError, JetpyError, OptionError
@@ -25,6 +28,12 @@ from jetpy.progress import ProgressOption, telling
 from jetpy.result.partition import Partition
 
 Result = TypeVar("Result")
+CHUNK_GRAPHS, CHUNK_SIZE, CHUNKS = 64, 1 << 18, 8
+"""A chunk, which one thread partitions by one call, has at most 64 graphs and 262,144 vertices and
+directed edges, and there are at least eight chunks for each thread."""
+LANES = 2
+"""Threads of Python that partition graphs which are all small: while one has launched a chunk on
+its share of the CPU threads, the other makes results. More would wait for the interpreter."""
 WAKING = 0.5
 """Seconds between looks at whether Ctrl-C has come."""
 
@@ -150,59 +159,130 @@ def partition_many(
         if is_over:
             raise CancelledError
 
-    def check(i: int) -> Graph:
-        stop("graphs", i, count)
-        with _named(i):
-            return as_graph(
-                listed[i],
-                **of_graphs[i],
-                weight=weight,
-                node_weight=node_weight,
-                repair=repair,
-                pattern=pattern,
-                scale=scale,
-            )
+    def check(places: range) -> list[Graph]:
+        """Return the graphs of some places."""
+        found = []
+        for i in places:
+            stop("graphs", i, count)
+            with _named(i):
+                found.append(
+                    as_graph(
+                        listed[i],
+                        **of_graphs[i],
+                        weight=weight,
+                        node_weight=node_weight,
+                        repair=repair,
+                        pattern=pattern,
+                        scale=scale,
+                    )
+                )
+        return found
 
-    def run(i: int, graph: Graph) -> Partition:
-        stop("graphs", i, count)
-        with _named(i):
-            return partition(
-                graph,
-                **of_runs[i],
-                imbalance=imbalance,
-                large_imbalance=large_imbalance,
-                lower_imbalance=lower_imbalance,
-                min_weights=min_weights,
-                max_weights=max_weights,
-                targets=targets,
-                migration=migration,
-                objective=objective,
-                connected=connected,
-                preset=preset,
-                coarsening=coarsening,
-                refinement=refinement,
-                options=options,
-                generations=generations,
-                time_limit=time_limit,
-                backend=backend,
-                threads=each,
-                device=device,
-                progress=stop,
-                profile=profile,
-            )
-
+    plans = Plans(
+        imbalance=imbalance,
+        large_imbalance=large_imbalance,
+        lower_imbalance=lower_imbalance,
+        min_weights=min_weights,
+        max_weights=max_weights,
+        targets=targets,
+        migration=migration,
+        objective=objective,
+        connected=connected,
+        preset=preset,
+        coarsening=coarsening,
+        refinement=refinement,
+        options=options,
+        generations=generations,
+        time_limit=time_limit,
+    )
+    at_once = side_by_side and not profile
     results: list[Partition] = []
-    with telling(progress) as tell, uninterrupted(end), ThreadPoolExecutor(callers) as pool:
+    with telling(progress) as tell, uninterrupted(end), ExitStack() as pools:
+        pool = pools.enter_context(ThreadPoolExecutor(callers))
         try:
-            checked = [pool.submit(check, i) for i in range(count)]
-            ready = [_result(future) for future in checked]
-            runs = deque(pool.submit(run, i, graph) for i, graph in enumerate(ready))
+            checks = [pool.submit(check, chunk) for chunk in _chunks([1] * count, callers)]
+            ready = [graph for future in checks for graph in _result(future)]
+            chosen = []
+            for i, graph in enumerate(ready):
+                with _named(i):
+                    chosen.append(plans.of(graph, **of_runs[i]))
+            if at_once and all(map(is_task, chosen)) and callers > LANES:
+                callers, each = LANES, int(each or 1) * callers // LANES
+                pool = pools.enter_context(ThreadPoolExecutor(LANES))
+            execution = Execution(backend, each, device, stop, profile)
+            work = [graph.n + len(graph.indices) for graph in ready]
+            runs = deque(
+                pool.submit(solve_plans, chosen[c.start : c.stop], c, execution, at_once=at_once)
+                for c in _chunks(work, callers)
+            )
             while runs:
-                results.append(_result(runs.popleft()))
-                tell("graphs", len(results), count)
+                for result in _result(runs.popleft()):
+                    results.append(result)
+                    tell("graphs", len(results), count)
         finally:
             end()
     return results
+
+
+class Plans:
+    """The plans of graphs that share most options of `partition`."""
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self._requests: dict[tuple[Any, ...], Request] = {}
+
+    def of(self, graph: Graph, *, k: int | None, seed: int, **rows: Any) -> Plan:
+        """Return the plan of a graph; `rows` are options with one row for each vertex, or None.
+
+        The requests of plain graphs of equal size and weight differ in the graph alone.
+        """
+        is_plain = graph.constraint_weights is None and all(own is None for own in rows.values())
+        key = k, seed, graph.n, len(graph.indices), graph.total_vertex_weight
+        if is_plain and key in self._requests:
+            return OneRun(replace(self._requests[key], graph=graph))
+        plan = make_plan(graph, k=k, seed=seed, **rows, **self._options)
+        if is_plain and isinstance(plan, OneRun):
+            self._requests[key] = plan.request
+        return plan
+
+
+def is_task(plan: Plan) -> bool:
+    """Return whether a plan is one run of a task, for a small graph."""
+    return isinstance(plan, OneRun) and plan.request.is_small
+
+
+def solve_plans(
+    plans: Sequence[Plan], places: Sequence[int], execution: Execution, *, at_once: bool
+) -> list[Partition]:
+    """Carry out the plans of graphs, whose places errors name: those of small graphs `at_once`."""
+    small = [at_once and is_task(plan) for plan in plans]
+    requests = [plan.request for plan, is_small in zip(plans, small, strict=True) if is_small]
+    together = iter(run_small(requests, execution) if requests else [])
+    results = []
+    for plan, place, is_small in zip(plans, places, small, strict=True):
+        if is_small:
+            results.append(next(together))
+            continue
+        with _named(place):
+            results.append(run(plan.solve, plan.request, execution)[0])
+    return results
+
+
+def _chunks(sizes: Sequence[int], callers: int) -> list[range]:
+    """Return consecutive ranges of graphs of some sizes, for a number of threads.
+
+    >>> _chunks([10] * 32, 2)[:2], _chunks([CHUNK_SIZE] * 2, 1), _chunks([], 2)
+    ([range(0, 2), range(2, 4)], [range(0, 1), range(1, 2)], [])
+    """
+    most = max(1, min(CHUNK_GRAPHS, len(sizes) // (CHUNKS * callers)))
+    chunks: list[range] = []
+    begin = size = 0
+    for i, own in enumerate(sizes):
+        if i - begin == most or (i > begin and size + own > CHUNK_SIZE):
+            chunks.append(range(begin, i))
+            begin, size = i, 0
+        size += own
+    return chunks + [range(begin, len(sizes))] * (begin < len(sizes))
 
 
 def _result(future: Future[Result]) -> Result:

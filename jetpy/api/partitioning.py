@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.plans import Asked, Solved
+from jetpy.api.plans import Solved, make_plan
 from jetpy.api.request import make_request
 from jetpy.api.run import Execution, run
 from jetpy.io.graphs import as_graph
@@ -211,25 +211,30 @@ def partition(
         pattern=pattern,
         scale=scale,
     )
-    options_of_all = {
-        "imbalance": imbalance,
-        "large_imbalance": large_imbalance,
-        "targets": targets,
-        "migration": migration,
-        "objective": objective,
-        "connected": connected,
-        "seed": seed,
-        "preset": preset,
-        "coarsening": coarsening,
-        "refinement": refinement,
-        "options": options,
-        "generations": generations,
-        "time_limit": time_limit,
-        "fill": True,
-    }
-    rows = {"fixed": fixed, "home": home, "together": together}
-    asked = Asked(k, Bounds(min_weights, max_weights, lower_imbalance), options_of_all, rows)
-    plan = asked.plan(checked) if within is None else asked.within(checked, within)
+    plan = make_plan(
+        checked,
+        k=k,
+        imbalance=imbalance,
+        large_imbalance=large_imbalance,
+        lower_imbalance=lower_imbalance,
+        min_weights=min_weights,
+        max_weights=max_weights,
+        targets=targets,
+        fixed=fixed,
+        home=home,
+        migration=migration,
+        together=together,
+        within=within,
+        objective=objective,
+        connected=connected,
+        seed=seed,
+        preset=preset,
+        coarsening=coarsening,
+        refinement=refinement,
+        options=options,
+        generations=generations,
+        time_limit=time_limit,
+    )
     result, _ = run(
         plan.solve, plan.request, Execution(backend, threads, device, progress, profile)
     )

@@ -321,6 +321,32 @@ class Nested:
         )
 
 
+def make_plan(
+    graph: Graph,
+    *,
+    k: int | None,
+    min_weights: npt.ArrayLike | None,
+    max_weights: npt.ArrayLike | None,
+    lower_imbalance: float | None,
+    fixed: npt.ArrayLike | None,
+    home: npt.ArrayLike | None,
+    together: npt.ArrayLike | None,
+    within: npt.ArrayLike | None,
+    **options: Any,
+) -> Plan:
+    """Return the plan of a call of `jetpy.partition` with these arguments.
+
+    Raises
+    ------
+    GraphError, OptionError
+        As for `jetpy.partition`.
+    """
+    bounds = Bounds(min_weights, max_weights, lower_imbalance)
+    rows = {"fixed": fixed, "home": home, "together": together}
+    asked = Asked(k, bounds, {**options, "fill": True}, rows)
+    return asked.plan(graph) if within is None else asked.within(graph, within)
+
+
 def weights_of(graph: Graph) -> npt.NDArray[Any]:
     """Return the weights of the vertices that limits apply to, shape (n,) or (n, c)."""
     return graph.vertex_weights if graph.constraint_weights is None else graph.constraint_weights

@@ -15,6 +15,7 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.levels import contract
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
+from jetpy.multilevel.small_graphs import are_similar, suits
 from jetpy.multilevel.solver import CostSolver, CutSolver, RefiningSolver, Solver
 from jetpy.problem.bounds import (
     DEFAULT_IMBALANCE,
@@ -111,6 +112,23 @@ class Request:
                 graph, problem, places, lambda start: _cut_solver(start, problem, places)
             )
         return _cut_solver(graph, problem, places)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a task partitions the graph, as `jetpy.multilevel.small_graphs` says."""
+        graph, problem = self.graph, self.problem
+        return (
+            self.objective == "cut"
+            and not self.connected
+            and self.places is None
+            and self.several is None
+            and self.groups is None
+            and self.effort == ONCE
+            and 1 < problem.k < graph.n
+            and suits(problem, graph.n, len(graph.indices))
+            and (not graph.total_vertex_weight or are_similar(graph.vertex_weights))
+            and not graph.is_large
+        )
 
     @property
     def _places(self) -> FixedVertices | None:

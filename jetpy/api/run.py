@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 from jetpy.api.plans import Solved
@@ -13,8 +13,9 @@ from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
-from jetpy.multilevel.execution import execute
+from jetpy.multilevel.execution import Cost, execute
 from jetpy.multilevel.outcome import LevelTable, cpu_threads
+from jetpy.multilevel.small_graphs import solve_many_small
 from jetpy.problem.options import ONCE, Effort
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
@@ -51,6 +52,8 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
     """
     graph, problem, device = request.graph, request.problem, execution.device
     chosen = backend_for(graph, execution.backend, device, request.effort)
+    if chosen == "auto" and device is None and request.is_small:
+        chosen = CPU  # a task runs there in any case
     with lease(chosen, execution.threads, device_of(graph, chosen, device)) as leased:
         engine = with_required_width(leased, graph)
 
@@ -63,8 +66,41 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
         (solved, device_parts), cost = execute(
             work_on_device, engine, execution.progress, (graph.n, graph.m), title
         )
-    outcome = solved.outcome
-    partition = Partition(
+    found = result_of(request, solved, engine, cost, skips_gpu=chosen != execution.backend)
+    return replace(found, device_parts=device_parts), solved.outcome.cost
+
+
+def run_small(requests: Sequence[Request], execution: Execution) -> list[Partition]:
+    """Partition small graphs, whose requests have the same options, by one launch on the CPU.
+
+    Each result is that of `run`.
+    """
+    graphs = [request.graph for request in requests]
+    problems = [request.problem for request in requests]
+    size = sum(graph.n for graph in graphs), sum(graph.m for graph in graphs)
+    with lease(CPU, execution.threads) as engine:
+
+        def work(backend: Backend, tell: Progress) -> list[Solved]:
+            tell("refine", 0, 1)
+            found = solve_many_small(backend, graphs, problems)
+            return [
+                Solved.of(own, outcome or own.solver.solve(backend, ONCE, tell))
+                for own, outcome in zip(requests, found, strict=True)
+            ]
+
+        solved, cost = execute(work, engine, execution.progress, size)
+        return [
+            result_of(request, one, engine, cost)
+            for request, one in zip(requests, solved, strict=True)
+        ]
+
+
+def result_of(
+    request: Request, solved: Solved, engine: Backend, cost: Cost, *, skips_gpu: bool = False
+) -> Partition:
+    """Return the result of a run on a back end, given what it has cost."""
+    outcome, problem, graph = solved.outcome, request.problem, request.graph
+    return Partition(
         graph=graph,
         parts=outcome.parts,
         k=solved.k,
@@ -78,7 +114,7 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
         backend=engine.name,
         threads=cpu_threads(engine),
         gpu=engine.gpu,
-        gpu_skipped=chosen != execution.backend,
+        gpu_skipped=skips_gpu,
         seconds={"compile": cost.compile_seconds, **outcome.seconds},
         compiled=cost.compiled,
         levels=LevelTable(outcome.levels),
@@ -88,10 +124,8 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
         disconnected=outcome.disconnected,
         weights=graph.constraint_weights,
         home=None if request.places is None else request.places.home,
-        device_parts=device_parts,
         profile=cost.profile,
     )
-    return partition, outcome.cost
 
 
 def backend_for(

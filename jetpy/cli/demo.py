@@ -18,7 +18,7 @@ from jetpy.cli.options import (
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.progress import progress_bars
 
-VERTICES = 40_000
+VERTICES = 100_000
 PARTS = 8
 IMBALANCE = 0.03
 

@@ -8,19 +8,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.device_graph import download, upload
+from jetpy.device.device_graph import download
 from jetpy.engines.base import Array
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.initial.bisection import bisect
-from jetpy.initial.roots import find_roots
+from jetpy.initial.roots import divide_roots, find_roots
+from jetpy.problem.options import SmallOptions
+from jetpy.problem.problem import EDGE_CUT, SEEDS
 from jetpy.refinement.jet import Refined, Refinement
-from jetpy.refinement.measures import cost
+from jetpy.refinement.measures import cost, measure
 
 Parts = npt.NDArray[np.int32]
 REFINED_SHARE, MIN_REFINED = 4, 2
 """One try in REFINED_SHARE is refined, but at least MIN_REFINED: those with the smallest cuts."""
 MIN_TRIES = 3
 """Tries for large k, unless the options or the number of edges allow fewer."""
+LARGEST = 1000
+"""Number of vertices up to which a graph is bisected without coarser levels of its own."""
+GROWINGS = 3
+"""Bisections grown on the coarsest level of a bisection; the best one is kept."""
 MAX_BISECTIONS = 3
 """Maximum number of tries of a bisection; the best one is kept."""
 
@@ -46,12 +51,21 @@ def partition_coarsest(
     `groups` (int32, shape (n,)) has the group of each vertex, if there are several groups.
     `max_tries` limits the number of tries, in addition to the options. The best partition has the
     least weight above a limit, then the smallest cut, then the smallest cut before refinement.
+    Bisections are refined already; so the best one within its limits is not refined again, unless
+    vertices are pinned, because some partitions do not know these.
     """
-    backend, problem = refinement.backend, refinement.problem
+    backend, problem, state = refinement.backend, refinement.problem, refinement.state
     count = count_tries(refinement)
     if max_tries is not None:
         count = min(count, max_tries)
     starts = starting_partitions(refinement, Tries.divide(count), groups)
+
+    is_refined = problem.options.initial.method == "bisection" and refinement.pinned is None
+    if is_refined and problem.metric is EDGE_CUT:
+        best = backend.from_host(starts[0])
+        measures = measure(backend, state.graph, best, state.metric)
+        if measures.overload(problem) <= 0:
+            return Refined(best, measures, measures.cut, 0)
 
     def refine(parts: Parts) -> Refined:
         refined = refinement.refine(backend.from_host(parts), finest=False)
@@ -131,21 +145,21 @@ def _by_metis_kway(
 def _by_bisection(
     refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
 ) -> list[Parts]:
-    """Partition on the host, because an index bisects a whole node, which is slow on a GPU.
+    """Partition on the host, because an index partitions a whole graph, which is slow on a GPU.
 
     Half of the partitions ignore pinned vertices. In the others, bisections separate pinned
     vertices early by part number, whether these parts are adjacent or not.
     """
     problem, backend = refinement.problem, refinement.backend
     pinned = None if refinement.pinned is None else backend.to_host(refinement.pinned)
-    host, level = backend, refinement.state.graph
-    if backend.host is not backend:
-        host, level = backend.host, upload(backend.host, graph)
+    effort = SmallOptions(
+        coarsest=LARGEST, bisections=tries.bisections, growings=GROWINGS, flow_levels=0
+    )
 
     def solve(partitions: int, pinned: IntArray | None) -> list[Parts]:
         parts, roots = find_roots(graph, groups, problem, pinned)
-        seed = problem.seed * 1009
-        return bisect(host, level, parts, roots, partitions, tries.bisections, seed, pinned)
+        seeds = [(problem.seed * 1009 + number) % SEEDS for number in range(partitions)]
+        return divide_roots(backend.host, graph, parts, roots, seeds, effort, pinned)
 
     if pinned is None or problem.targets is not None:
         return solve(tries.partitions, pinned)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.metis import MAX_IMBALANCE, heaviest_vertices
 from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
+from jetpy.initial.tasks import Batch, Job
+from jetpy.problem.options import SmallOptions
 from jetpy.problem.problem import Problem
 from jetpy.refinement.packing import pack
 from jetpy.workloads.common.groups import NO_PART
@@ -71,6 +75,41 @@ def find_roots(
                 root = paired[number - 1]
                 parts[members] = root.first + pair(inside, root.parts)
     return parts, roots
+
+
+def divide_roots(
+    backend: Backend,
+    graph: Graph,
+    parts: npt.NDArray[np.int32],
+    roots: Sequence[Root],
+    seeds: Sequence[int],
+    effort: SmallOptions,
+    pinned: IntArray | None = None,
+) -> list[npt.NDArray[np.int32]]:
+    """Return a partition (int32, shape (n,)) for each seed, in which each root is divided.
+
+    `parts` and `pinned` are those of `find_roots`. The back end is on the host.
+    """
+    if not roots or not seeds:
+        return [parts] * len(seeds)
+    if len(roots[0].members) == graph.n:
+        inside = [graph]
+    else:
+        numbers = np.zeros(graph.n, np.int32)
+        for number, root in enumerate(roots, 1):
+            numbers[root.members] = number
+        inside = [own for n, _, own in subgraphs(graph, numbers, len(roots) + 1) if n > 0]
+    jobs = [
+        Job(own, root.shares, root.limits, root.lower_limits, seeds, pinned)
+        for own, root in zip(inside, roots, strict=True)
+    ]
+    found = [one.parts for one in Batch.of(jobs).run(backend, effort)]
+    partitions = [parts.copy() for _ in seeds]
+    for number, root in enumerate(roots):
+        own_parts = found[number * len(seeds) : (number + 1) * len(seeds)]
+        for partition, own in zip(partitions, own_parts, strict=True):
+            partition[root.members] = root.first + own
+    return partitions
 
 
 def _members(graph: Graph, blocks: IntArray | None, count: int) -> list[tuple[int, Vertices]]:

@@ -139,6 +139,10 @@ class HierarchyLevel:
         """Finish after the refinement of the finest level (`jetpy.refinement.finish`)."""
         return finish(self.refinement(problem), refined)
 
+    def given_out(self, whole: Refined) -> Refined:
+        """Return `whole` with the parts of the vertices that this process owns: all."""
+        return whole
+
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
         """Return the coarse graph, and the coarse vertex of each vertex (int32, shape (n,)).
 

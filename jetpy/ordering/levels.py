@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from jetpy.engines.base import Array, Backend
-from jetpy.initial import bisection
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering.separator_flows import Band, Bands
 
@@ -23,12 +22,26 @@ class Queue:
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(bisection.Levels):
+class Levels:
     """Storage for the levels of the tries (`jetpy.workloads.ordering.separators`).
 
     `bands` shares arrays: flows need them neither during passes nor while levels are built.
     """
 
+    rows: Array
+    weights: Array
+    coarse_of: Array
+    sides: Array
+    internal: Array
+    external: Array
+    moved: Array
+    pinned: Array
+    heap: Array
+    positions: Array
+    ends: Array
+    edge_weights: Array
+    keys: Array
+    numbers: Array
     other: Queue
     bands: Bands
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jetpy import choices
 from jetpy.errors import OptionError
@@ -220,6 +221,57 @@ class RefineOptions(Checked):
 
 
 @dataclass(frozen=True)
+class SmallOptions(Checked):
+    """Options of small graphs. One thread partitions such a graph from beginning to end.
+
+    Other stages have no effect on small graphs. If an option of another stage is changed, no graph
+    is small, unless `max_vertices` is given, too.
+
+    Attributes
+    ----------
+    max_vertices : int
+        Maximum number of vertices of a small graph.
+    max_degree : int
+        Maximum average degree of a small graph.
+    coarsest, per_part : int
+        Coarsening ends at this number of vertices, or of vertices per part, if that is more.
+    middle, middle_per_part : int
+        Tries begin at a level of at most this number of vertices, or of vertices per part.
+    min_tries, max_tries, vertices_per_try : int
+        There is a try for each `vertices_per_try` vertices of the graph, within two bounds. Each
+        coarsens the level further, partitions the coarsest level by recursive bisection and refines
+        up to the level again. The best one continues.
+    bisections : int
+        Number of times that bisections of the last depth are tried; one less for each depth before.
+    growings : int
+        Number of bisections that are grown on the coarsest level of a bisection.
+    cycles : int
+        Number of V-cycles from the level of the tries.
+    flow_levels : int
+        Number of finest levels with flows between pairs of parts.
+    hops : int
+        Flows move vertices within this distance, in edges, of the cut between two parts.
+    """
+
+    prefix: ClassVar[str] = "small."
+
+    max_vertices: int = option(0)
+    max_degree: int = option(12)
+    coarsest: int = option(120, 2)
+    per_part: int = option(30, 1)
+    middle: int = option(0)
+    middle_per_part: int = option(0)
+    min_tries: int = option(1, 1)
+    max_tries: int = option(1, 1)
+    vertices_per_try: int = option(1250, 1)
+    bisections: int = option(1, 1)
+    growings: int = option(4, 1)
+    cycles: int = option(0)
+    flow_levels: int = option(1)
+    hops: int = option(1)
+
+
+@dataclass(frozen=True)
 class Options(Checked):
     """All options of a run.
 
@@ -229,6 +281,8 @@ class Options(Checked):
     ----------
     coarsen, initial, refine
         Options of the stages.
+    small : SmallOptions
+        Options of small graphs.
     branches : tuple of {'two-hop', 'union-find', 'constrained'}
         Coarsening methods of further hierarchies, which share the finest levels with the first.
     portfolio_limit : int
@@ -271,6 +325,7 @@ class Options(Checked):
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
+    small: SmallOptions = field(default_factory=SmallOptions)
     branches: tuple[choices.Coarsening, ...] = ("union-find",)
     portfolio_limit: int = option(200_000)
     branch_shrink: float = option(0.57, most=1)
@@ -280,6 +335,22 @@ class Options(Checked):
     cycle_step: int = option(3, 1)
     cut_share: float | None = option(None, most=1)
     generations: int = option(1, 1)
+
+    def changed(self, changes: Mapping[str, Any]) -> Options:
+        """Return a copy with other values of some options, by the names of `values`.
+
+        If an option that small graphs ignore is changed, no graph is small (`SmallOptions`).
+
+        Raises
+        ------
+        OptionError
+            If `changes` is not a mapping, a name is unknown, or a value is out of range.
+        """
+        changed = super().changed(changes)
+        is_ignored = any(not name.startswith(SmallOptions.prefix) for name in changes)
+        if not is_ignored or "small.max_vertices" in changes:
+            return changed
+        return replace(changed, small=replace(changed.small, max_vertices=0))
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,11 @@ from jetpy.problem.options import (
     InitialOptions,
     Options,
     RefineOptions,
+    SmallOptions,
 )
 
+MAX_SMALL = 50_000
+"""Maximum number of vertices of small graphs."""
 AS_PUBLISHED = RefineOptions(
     coarse_ratios=(75,),
     patience=12,
@@ -70,14 +73,28 @@ def default() -> Options:
     limits by 5 % in label propagation. Every second level is refined, with flows. If coarsening is
     slow, a second hierarchy starts at a coarse level. One coarse level has a V-cycle.
     """
-    return Options()
+    return Options(
+        small=SmallOptions(
+            max_vertices=MAX_SMALL,
+            coarsest=60,
+            middle=2000,
+            middle_per_part=125,
+            min_tries=2,
+            max_tries=6,
+            bisections=2,
+            cycles=1,
+            flow_levels=2,
+            hops=2,
+        )
+    )
 
 
 @cache
 def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
     refine = RefineOptions(patience=6, flow_sweeps=0)
-    return Options(refine=refine, branches=(), cycles=0)
+    small = SmallOptions(max_vertices=MAX_SMALL)
+    return Options(refine=refine, small=small, branches=(), cycles=0)
 
 
 @cache
@@ -288,9 +305,8 @@ def choose(
     if refinement is not None:
         one_of(get_args(choices.Refinement), "refinement", refinement)
         if refinement != chosen.refine.method:
-            chosen = replace(
-                chosen, refine=REFINER_DEFAULTS.get(refinement, RefineOptions(method=refinement))
-            )
+            own = REFINER_DEFAULTS.get(refinement, RefineOptions(method=refinement))
+            chosen = replace(chosen.changed({"refine.method": refinement}), refine=own)
     return chosen if options is None else chosen.changed(options)
 
 

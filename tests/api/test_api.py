@@ -22,6 +22,7 @@ from jetpy.problem.presets import PRESETS
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.result.partition import Partition
 from tests.graphs import (
+    MULTILEVEL,
     SMALL_GRAPHS,
     clique,
     from_edges,
@@ -143,7 +144,7 @@ def test_small_graphs_are_partitioned_by_ultra(name: str) -> None:
 @pytest.mark.parametrize("k", [2, 5, 64])
 def test_hierarchies_of_several_levels_give_feasible_parts(k: int, preset: str) -> None:
     graph = weighted_torus(60)
-    result = partition(graph, k, preset=preset)
+    result = partition(graph, k, preset=preset, options=MULTILEVEL)
     check(result, graph, k)
     assert result.feasible
     assert result.empty_parts == 0
@@ -431,7 +432,7 @@ def test_input_arrays_are_unchanged(size: int, writeable: bool) -> None:
 @pytest.mark.parametrize("preset", ["default", "ultra"])
 def test_levels_describe_the_hierarchy(preset: str) -> None:
     graph = jetpy.generators.delaunay(6000)
-    result = partition(graph, 4, preset=preset)
+    result = partition(graph, 4, preset=preset, options=MULTILEVEL)
     levels = result.levels
     assert [level.level for level in levels] == list(range(len(levels)))
     assert (levels[0].n, levels[0].m) == (graph.n, graph.m)
@@ -481,7 +482,9 @@ def test_result_prints_as_one_line() -> None:
     assert repr(partition(path(10), 2)) == "Partition(k=2, cut=1, imbalance=0.0000, feasible)"
     assert "NOT feasible" in repr(partition(heavy_vertex(), 2))
     assert repr(partition(path(10), 1).levels) == "no levels"
-    table = repr(partition(jetpy.generators.grid(60, 60), 4).levels).splitlines()
+    table = repr(
+        partition(jetpy.generators.grid(60, 60), 4, options=MULTILEVEL).levels
+    ).splitlines()
     assert len(table) > 2
     assert [row.split()[0] for row in table] == ["level", *map(str, range(len(table) - 1))]
     assert table[1].split()[1:3] == ["3,600", "7,080"]

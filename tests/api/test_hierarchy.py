@@ -16,7 +16,7 @@ import jetpy.graph.csr
 from jetpy.engines.base import Backend
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph.csr import INT32_MAX, Graph
-from tests.graphs import edge_dict, from_edges, isolated, path, two_cliques
+from tests.graphs import MULTILEVEL, edge_dict, from_edges, isolated, path, two_cliques
 from tests.strategies import weighted_graphs
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -479,7 +479,10 @@ def test_wide_levels(monkeypatch: pytest.MonkeyPatch, most: int, wide: int) -> N
     check(hierarchy)
     if most == 300:
         same_levels(hierarchy, expected, rows=False)
-    result, whole = hierarchy.partition(**CPU), jetpy.partition(MESH, 4, preset="fast", **CPU)
+    result, whole = (
+        hierarchy.partition(**CPU),
+        jetpy.partition(MESH, 4, preset="fast", options=MULTILEVEL, **CPU),
+    )
     assert np.array_equal(result.parts, whole.parts)
     steps = [
         [(level.level, level.n, level.cut_before, level.cut_after) for level in found.levels]
@@ -509,7 +512,7 @@ def test_wide_weights_with_a_common_divisor() -> None:
     alone = jetpy.refine(graph, parts, 4, preset="fast", **CPU)
     assert len(refined.levels) == 1
     assert np.array_equal(refined.parts, alone.parts)
-    whole = jetpy.partition(graph, 4, preset="fast", **CPU)
+    whole = jetpy.partition(graph, 4, preset="fast", options=MULTILEVEL, **CPU)
     assert np.array_equal(hierarchy.partition(**CPU).parts, whole.parts)
 
 
@@ -523,7 +526,9 @@ def test_weights_beyond_32_bits(tmp_path: Any) -> None:
     assert hierarchy.levels[-1].vertex_weights.dtype == np.int64
     result = hierarchy.partition(**CPU)
     assert result.feasible
-    assert np.array_equal(result.parts, jetpy.partition(graph, 4, preset="fast", **CPU).parts)
+    assert np.array_equal(
+        result.parts, jetpy.partition(graph, 4, preset="fast", options=MULTILEVEL, **CPU).parts
+    )
     hierarchy.save(tmp_path / "heavy.npz")
     again = jetpy.read_hierarchy(tmp_path / "heavy.npz")
     same_levels(hierarchy, again)

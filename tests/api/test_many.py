@@ -6,7 +6,6 @@ import _thread
 import signal
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
@@ -161,10 +160,20 @@ def test_every_option_of_partition_is_passed_on(monkeypatch: pytest.MonkeyPatch)
     def take(graph: Any, **options: Any) -> None:
         passed.update({name: value for name, value in options.items() if value is not None})
 
-    monkeypatch.setattr(many, "partition", take)
-    monkeypatch.setattr(many, "as_graph", take)
+    def run(plans: Any, places: Any, execution: Any, **_: Any) -> list[None]:
+        passed.update({name: getattr(execution, name) for name in of_execution})
+        return [None]
+
+    def convert(graph: Graph, **options: Any) -> Graph:
+        take(graph, **options)
+        return graph
+
+    of_execution = "backend", "threads", "device", "profile"
+    monkeypatch.setattr(many, "make_plan", take)
+    monkeypatch.setattr(many, "as_graph", convert)
+    monkeypatch.setattr(many, "solve_plans", run)
     assert jetpy.partition_many([GOOD], **given) == [None]
-    del passed["progress"], given["progress"]
+    del given["progress"]
     assert passed == {n: value[0] if n in of_each else value for n, value in given.items()}
 
 
@@ -240,10 +249,10 @@ def test_no_graph_starts_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_all_graphs_are_checked_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def partition_(*_: Any, **__: Any) -> None:
+    def solve(*_: Any, **__: Any) -> None:
         pytest.fail("it was started")
 
-    monkeypatch.setattr(many, "partition", partition_)
+    monkeypatch.setattr(many, "solve_plans", solve)
     with pytest.raises(jetpy.GraphError, match=r"graphs\[9\]"):
         jetpy.partition_many([GOOD] * 9 + [LOOP], 2, threads=2)
 
@@ -251,9 +260,9 @@ def test_all_graphs_are_checked_before_the_first_run(monkeypatch: pytest.MonkeyP
 # While it runs
 
 
-def endless(*_: Any, progress: Callable[[str, int, int], None], **__: Any) -> None:
+def endless(_plans: Any, _places: Any, execution: Any, **_: Any) -> None:
     while True:
-        progress("refine", 0, 1)
+        execution.progress("refine", 0, 1)
         time.sleep(0.001)
 
 
@@ -272,7 +281,7 @@ def test_ctrl_c_ends_running_graphs(monkeypatch: pytest.MonkeyPatch, delay: floa
         time.sleep(delay)
         _thread.interrupt_main()
 
-    monkeypatch.setattr(many, "partition", endless_)
+    monkeypatch.setattr(many, "solve_plans", endless_)
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         jetpy.partition_many([GOOD] * 1000, 2, threads=3)
@@ -299,19 +308,24 @@ def test_ctrl_c_releases_all_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("interruptible")
 def test_signal_handler_without_exception_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(many, "partition", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+
+    def interrupt(plans: Any, *_: Any, **__: Any) -> list[None]:
+        signal.raise_signal(signal.SIGINT)
+        return [None] * len(plans)
+
+    monkeypatch.setattr(many, "solve_plans", interrupt)
     signal.signal(signal.SIGINT, lambda *given: seen.append(given))
     assert jetpy.partition_many([GOOD] * 5, 2, backend="cpu", threads=2) == [None] * 5
     assert seen
 
 
 def test_error_ends_running_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def partition_(graph: Graph, **options: Any) -> None:
-        if graph.n == 1:
+    def solve(plans: Any, *given: Any, **options: Any) -> None:
+        if plans[0].request.graph.n == 1:
             raise ZeroDivisionError
-        endless(**options)
+        endless(plans, *given, **options)
 
-    monkeypatch.setattr(many, "partition", partition_)
+    monkeypatch.setattr(many, "solve_plans", solve)
     with pytest.raises(ZeroDivisionError):
         jetpy.partition_many([path(1), *[GOOD] * 50], 2, threads=3)
 

@@ -105,7 +105,7 @@ def test_generate_explains_its_options(run: Run) -> None:
 
 def test_demo_prints_cuts_of_jetpy_and_metis(run: Run) -> None:
     words = run("demo", "--backend", "cpu").stdout
-    assert "40,000" in words
+    assert "100,000" in words
     cuts = {
         line.split()[0]: int(line.split()[1].replace(",", ""))
         for line in words.splitlines()

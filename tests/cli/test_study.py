@@ -94,7 +94,7 @@ def test_kernels_and_machine_are_recorded(made: Path) -> None:
     runs, kernels = rows(made), KERNELS.read(made)
     assert len({row["parts_sha"] for row in runs if row["tool"] == "jetpy"}) == 1
     assert sum(int(row["kernels"] or 0) for row in runs) == len(kernels)
-    assert {"propose", "afterburn"} <= {row["kernel"] for row in kernels}
+    assert {"partition_graphs"} <= {row["kernel"] for row in kernels}
     facts = json.loads((made / FILE).read_text())["machines"]["box"]
     assert facts["facts"]["processor"]
     assert facts["roofs"].keys() == {"cpu/1", "cpu/2"}

@@ -18,6 +18,7 @@ from jetpy.device.backends import BACKENDS, CPU, device_of, forget_backends, lea
 from jetpy.evaluation.rows import mapping_rows, partition_rows
 from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
 from tests.device_backend import DeviceBackend
+from tests.graphs import MULTILEVEL
 
 GRID = jetpy.generators.grid(8, 8)
 WORK = 64 + 2 * GRID.m
@@ -98,16 +99,16 @@ def test_gpu_starts_from_the_minimum_work(
     started: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backends, "MIN_GPU_WORK", WORK + 1)
-    assert jetpy.partition(GRID, 4, threads=1).backend == CPU
+    assert jetpy.partition(GRID, 4, threads=1, options=MULTILEVEL).backend == CPU
     monkeypatch.setattr(backends, "MIN_GPU_WORK", WORK)
-    assert jetpy.partition(GRID, 4, threads=1).backend == "cuda"
+    assert jetpy.partition(GRID, 4, threads=1, options=MULTILEVEL).backend == "cuda"
 
 
 def test_started_gpu_is_reused(started: list[int | None]) -> None:
-    first = jetpy.partition(GRID, 4, threads=1)
+    first = jetpy.partition(GRID, 4, threads=1, options=MULTILEVEL)
     with lease("cuda"):
         pass
-    second = jetpy.partition(GRID, 4, threads=1)
+    second = jetpy.partition(GRID, 4, threads=1, options=MULTILEVEL)
     assert [first.backend, second.backend, second.gpu_skipped] == [CPU, "cuda", False]
     np.testing.assert_array_equal(first.parts, second.parts)
     assert started == [0]
@@ -117,7 +118,16 @@ def test_gpu_with_a_cupy_context_is_used(
     started: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cupy_with(monkeypatch, 94_000)
-    assert jetpy.partition(GRID, 4).backend == "cuda"
+    assert jetpy.partition(GRID, 4, options=MULTILEVEL).backend == "cuda"
+
+
+def test_tasks_run_on_the_cpu(started: list[int | None]) -> None:
+    """Also if the process has started a GPU, whose turn other threads would wait for."""
+    with lease("cuda"):
+        pass
+    found = jetpy.partition(GRID, 4, threads=1)
+    assert (found.backend, found.gpu_skipped) == (CPU, True)
+    assert jetpy.partition(GRID, 4, backend="cuda").backend == "cuda"
 
 
 def test_graph_on_the_gpu_uses_the_gpu(started: list[int | None]) -> None:

@@ -27,7 +27,7 @@ def fail(*_: Any) -> Any:
 
 if __name__ == "__main__":
     world = MPI.COMM_WORLD
-    block = jetpy.distributed.cube(world, 20, 20, 20)
+    block = jetpy.distributed.cube(world, 40, 40, 40)
     if world.Get_rank() == 1:
         levels.contract_pieces = fail
         if sys.argv[1] == "block":

@@ -21,7 +21,7 @@ from jetpy.workloads.common import selfcheck as kernels
 from tests.children import ensure, run_in_child, run_python
 from tests.device_backend import DeviceBackend
 
-GRID = jetpy.generators.grid(90, 90)  # large enough for several threads on its finest levels
+GRID = jetpy.generators.grid(240, 240)  # large enough for several threads on its finest levels
 
 
 def partition(seed: int) -> tuple[int, int]:
@@ -118,10 +118,10 @@ import jetpy
 from jetpy.device.backends import get_backend
 backend = get_backend("cpu", 2)  # makes no launches
 if os.fork() == 0:
-    result = jetpy.partition(jetpy.generators.grid(90, 90), 4, backend="cpu", threads=2)
+    result = jetpy.partition(jetpy.generators.grid(240, 240), 4, backend="cpu", threads=2)
     print(result.threads, result.cut, flush=True)
     if os.fork() == 0:
-        result = jetpy.partition(jetpy.generators.grid(90, 90), 4, backend="cpu", threads=2)
+        result = jetpy.partition(jetpy.generators.grid(240, 240), 4, backend="cpu", threads=2)
         print(result.threads, result.cut, flush=True)
         os._exit(0)
 print(os.wait()[1])

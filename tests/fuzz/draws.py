@@ -38,6 +38,12 @@ CHANGES = (
     *(("refine.coarse_tolerance", "none"), ("branch_shrink", "0")),
 )
 """Changes of single options, as `--set` takes them."""
+TASKS = (
+    *("small.max_degree=1000", "small.max_vertices=0", "small.flow_levels=0", "small.hops=9"),
+    *("small.cycles=3", "small.min_tries=3", "small.middle=50", "small.bisections=3"),
+    *("small.coarsest=2", "small.per_part=1", "small.growings=1"),
+)
+"""Changes of options of small graphs."""
 SHARES = ("2", "3", "8", "32", "anything", "n / 2", "n / 3", "n")
 CHOICES: Choices = {
     "structure": list(STRUCTURES),
@@ -50,6 +56,7 @@ CHOICES: Choices = {
     "coarsening": [None, *COARSENINGS],
     "refinement": [None, *REFINEMENTS],
     "option": [None] * 12 + [f"{name}={value}" for name, value in CHANGES],
+    "task": [None] * 22 + ["", *TASKS],
     "generations": [None, 1, 2, 5],
     "objective": ["cut"] * 6 + ["volume"] * 2 + ["connected"],
     "vertex sizes": ["none"] * 4 + ["zero", "half zero", *WEIGHTS],
@@ -133,12 +140,17 @@ def any_methods(rng: Random) -> dict[str, Any]:
 
 
 def any_options(rng: Random) -> dict[str, Any]:
-    """Return `any_methods`, and sometimes a change of a single option."""
-    change = any_of(rng, "option")
-    if change is None:
-        return any_methods(rng)
+    """Return `any_methods`, and sometimes a change of a single option.
+
+    In a third of the cases, the options are those with which tasks partition small graphs.
+    """
+    task, change, methods = any_of(rng, "task"), any_of(rng, "option"), any_methods(rng)
+    if task is not None:
+        methods, change = {"preset": rng.pick("preset", ("default", "fast"))}, task
+    if not change:
+        return methods
     name, _, value = change.partition("=")
-    return {**any_methods(rng), "options": {name: read_value(Options, name, value)}}
+    return {**methods, "options": {name: read_value(Options, name, value)}}
 
 
 def any_objective(rng: Random) -> dict[str, Any]:

@@ -13,18 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jetpy.device.backends import get_backend
-from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import cube, delaunay, grid, rmat, road
-from jetpy.initial.bisection import Levels, bisect, plant
-from jetpy.initial.coarsest import Tries
+from jetpy.initial.coarsest import LARGEST, Tries
 from jetpy.initial.metis import bisect_recursively, with_sorted_rows
-from jetpy.initial.roots import Root, find_roots
-from jetpy.workloads.common.heaps import Field
-from jetpy.workloads.initial import bisection as kernels
-from jetpy.workloads.initial.bisection import Node
-from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, star, two_cliques
+from jetpy.initial.roots import divide_roots, find_roots
+from jetpy.problem.options import SmallOptions
+from jetpy.workloads.tasks import partitions as kernels
+from tests.graphs import SMALL_GRAPHS, isolated, random_graph, star, two_cliques
 from tests.kernel_language.cpp_engine import CppEngine
 from tests.mapping.oracle import cut_of
 from tests.refinement.oracle import problem_of
@@ -64,7 +61,9 @@ def partitions(
     limit = int((1 + imbalance) * -(-graph.total_vertex_weight // (k * groups)))
     problem = problem_of(graph, k * groups, limit=limit, groups=groups)
     parts, roots = find_roots(graph, blocks, problem)
-    found = bisect(backend, upload(backend, graph), parts, roots, count, tries, seed)
+    seeds = [seed * 1009 + number for number in range(count)]
+    effort = SmallOptions(coarsest=LARGEST, bisections=tries, growings=3, flow_levels=0)
+    found = divide_roots(backend, graph, parts, roots, seeds, effort)
     assert len(found) == count
     for one in found:
         assert one.dtype == np.int32
@@ -153,52 +152,27 @@ def test_parts_do_not_depend_on_threads_or_row_order(
     assert [p.tolist() for p in partitions(threaded, turned, 21)] == [p.tolist() for p in expected]
 
 
+def test_no_seed_gives_no_partition(one_thread: Backend) -> None:
+    assert partitions(one_thread, GRAPHS["grid"](), 4, count=0) == []
+
+
 def test_partitions_of_different_seeds_differ(one_thread: Backend) -> None:
     graph = GRAPHS["delaunay"]()
     found = [*partitions(one_thread, graph, 8, count=3), *partitions(one_thread, graph, 8, seed=6)]
     assert len({parts.tobytes() for parts in found}) == len(found)
 
 
-def test_more_tries_never_increase_the_cut(one_thread: Backend) -> None:
-    """The first try of a bisection does not depend on the number of tries."""
-    cuts = []
-    for name in ("grid", "delaunay", "rmat", "road"):
-        graph = GRAPHS[name]()
-        found = [partitions(one_thread, graph, 2, count=1, tries=tries)[0] for tries in (1, 2, 6)]
-        cuts.append([cut_of(graph, parts) for parts in found])
-    assert all(one >= two >= six for one, two, six in cuts)
-    assert any(one > six for one, _, six in cuts)
+def test_more_tries_find_smaller_cuts(one_thread: Backend) -> None:
+    def total(tries: int) -> int:
+        found = [partitions(one_thread, GRAPHS[name](), 2, tries=tries, count=4) for name in names]
+        return sum(
+            cut_of(GRAPHS[name](), parts)
+            for name, own in zip(names, found, strict=True)
+            for parts in own
+        )
 
-
-@pytest.mark.usefixtures("compiled")
-@given(st.integers(1, 5), st.integers(0, 10**6))
-def test_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
-    count = 12
-    rng = np.random.default_rng(seed)
-    backend = get_backend("cpu", 1)
-    graph = path(4)
-    root = Root(np.arange(4), 0, 2, np.ones(2, np.int64), np.full(2, 4), np.zeros(2, np.int64))
-    tree = plant(backend, upload(backend, graph), np.zeros(4, np.int32), [root], count)
-    nodes = tree.nodes.reshape(count, Node.COUNT)
-    nodes[:, Node.PARTS] = rng.integers(0, 4, count)
-    levels = Levels.with_room(backend, 1, 1, count * tries)
-    numbers = levels.numbers.reshape(count, tries, Field.COUNT)
-    numbers[:] = rng.integers(0, 3, numbers.shape)
-    chosen = backend.empty(count)
-    backend.parallel_for(
-        count, kernels.choose_tries, tries=tries, tree=tree, levels=levels, chosen=chosen
-    )
-
-    def quality(row: np.ndarray) -> tuple[int, int, int]:
-        above = [row[Field.WEIGHTS + side] - row[Field.MOST + side] for side in (0, 1)]
-        distance = abs(row[Field.WEIGHTS] - row[Field.TARGET])
-        return max(0, *above), row[Field.CUT], distance
-
-    for node in range(count):
-        best = min(range(tries), key=lambda number: quality(numbers[node, number]))
-        if nodes[node, Node.PARTS] < 2:
-            best = 0
-        assert chosen[node] == node * tries + best
+    names = ("grid", "delaunay", "rmat", "road")
+    assert total(6) < total(2) < total(1)
 
 
 def test_tries_are_divided_into_partitions_and_bisections() -> None:
@@ -217,6 +191,6 @@ def test_kernels_printed_as_cuda_c_compute_the_same(
         graph = GRAPHS[name]()
         expected = partitions(one_thread, graph, 11)
         with monkeypatch.context() as patch:
-            patch.setattr(one_thread, "parallel_for", printed.parallel_for)
+            patch.setattr(one_thread, "run_tasks", printed.parallel_for)
             found = partitions(one_thread, graph, 11)
         assert [p.tolist() for p in found] == [p.tolist() for p in expected]

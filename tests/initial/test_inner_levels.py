@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jetpy.device.backends import get_backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, rmat
-from jetpy.initial.bisection import Levels
 from jetpy.workloads.common.heaps import Field
-from jetpy.workloads.initial import bisection as kernels
-from jetpy.workloads.initial.bisection import COARSEST, HEAVIEST, OF_AVERAGE
-from tests.graphs import isolated, random_graph, star
-from tests.initial.trees import one_node
+from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE
+from jetpy.workloads.tasks.bisections import COARSEST
+from tests.graphs import (
+    bipartite,
+    clique,
+    cycle,
+    from_edges,
+    isolated,
+    path,
+    random_graph,
+    some_isolated,
+    star,
+    two_cliques,
+)
+from tests.hashing import mix
+from tests.initial.levels import finest_level
+from tests.modules import import_kernels
+from tests.strategies import weighted_graphs
+from tests.tasks.weights import reweighted
+from tests.tasks.workers import Worker, rows_of
+
+probes = import_kernels("tests.initial.probes")
 
 GRAPHS = {
     "grid": lambda: grid(20, 20),
@@ -27,7 +48,7 @@ GRAPHS = {
 }
 
 
-def level_edges(levels: Levels, begin: int, end: int) -> dict[tuple[int, int], int]:
+def level_edges(levels: Any, begin: int, end: int) -> dict[tuple[int, int], int]:
     edges: dict[tuple[int, int], int] = {}
     for v in range(begin, end):
         for e in range(levels.rows[v], levels.rows[v + 1]):
@@ -42,13 +63,14 @@ def level_edges(levels: Levels, begin: int, end: int) -> dict[tuple[int, int], i
 def test_each_level_is_the_contraction_of_the_finer_one(name: str) -> None:
     graph: Graph = GRAPHS[name]()
     backend = get_backend("cpu", 1)
-    tree, levels = one_node(backend, graph, 2, graph.total_vertex_weight)
-    backend.parallel_for(1, kernels.coarsen_nodes, tries=1, tree=tree, levels=levels, seed=7)
+    levels = finest_level(backend, graph, graph.total_vertex_weight)
+    heaviest = HEAVIEST * graph.total_vertex_weight // (OF_AVERAGE * COARSEST)
+    launch = {"coarsest": COARSEST, "heaviest": heaviest, "seed": 7, "levels": levels}
+    backend.parallel_for(1, probes.build_levels, **launch)
     count = int(levels.numbers[Field.LEVELS])
     assert count > 0 or name == "star"
     begins = levels.numbers[Field.LEVEL_BEGINS :][: count + 1].tolist()
     ends = [begin - 1 for begin in begins[1:]] + [int(levels.numbers[Field.END])]
-    heaviest = HEAVIEST * graph.total_vertex_weight // (OF_AVERAGE * COARSEST)
     for (begin, end), (below, last) in zip(
         zip(begins, ends, strict=True), zip(begins[1:], ends[1:], strict=True), strict=False
     ):
@@ -67,4 +89,152 @@ def test_each_level_is_the_contraction_of_the_finer_one(name: str) -> None:
         }
         for c in np.flatnonzero(sizes == 2) + below:
             u, v = (np.flatnonzero(coarse_of == c) + begin).tolist()
-            assert (u, v) in fine or (levels.rows[u] == levels.rows[u + 1])
+            both = [{b for a, b in fine if a == one} for one in (u, v)]
+            assert v in both[0] or both[0] & both[1] or not (both[0] or both[1])
+
+
+def visited(n: int, seed: int) -> list[int]:
+    """Return the vertices in the order of their visits, by the shuffle of Fisher and Yates."""
+    order: list[int] = []
+    for v in range(n):
+        order.append(v)
+        j = mix(v ^ seed) * (v + 1) >> 32
+        order[j], order[v] = v, order[j]
+    return order
+
+
+class Matching:
+    """Matching of the vertices of a level in plain Python; a single vertex is its own mate."""
+
+    def __init__(self, graph: Graph, sides: list[int], heaviest: int, seed: int) -> None:
+        self.rows, self.weights = rows_of(graph), graph.vertex_weights.tolist()
+        self.sides, self.heaviest, self.seed, self.n = sides, heaviest, seed, graph.n
+        self.order = visited(graph.n, seed)
+        self.mates: dict[int, int] = {}
+        self.match_neighbours()
+        self.match_isolated()
+        if self.are_many_single():
+            self.match_at_distance_two([v for v in self.single() if len(self.rows[v]) == 1])
+        if self.are_many_single():
+            self.match_at_distance_two(self.single())
+
+    def can_join(self, u: int, v: int) -> bool:
+        fits = self.weights[u] + self.weights[v] <= self.heaviest
+        return fits and self.sides[u] == self.sides[v]
+
+    def pair(self, u: int, v: int) -> None:
+        self.mates[u], self.mates[v] = v, u
+
+    def match_neighbours(self) -> None:
+        """Match each vertex by the heaviest edge, then the higher hash."""
+        for u in self.order:
+            if u in self.mates or not self.rows[u]:
+                continue
+            free = [(w, v) for v, w in self.rows[u] if v not in self.mates and self.can_join(u, v)]
+            keys = [(w, mix(v ^ self.seed), v) for w, v in free]
+            self.pair(u, max(keys)[2] if keys else u)
+
+    def match_isolated(self) -> None:
+        """Match the isolated vertices in pairs; both of a pair that cannot join remain single."""
+        isolated = [v for v in self.order if not self.rows[v]]
+        self.mates |= {v: v for v in isolated}
+        for u, v in zip(isolated[::2], isolated[1::2], strict=False):
+            if self.can_join(u, v):
+                self.pair(u, v)
+
+    def single(self) -> list[int]:
+        return [v for v in self.order if self.rows[v] and self.mates[v] == v]
+
+    def are_many_single(self) -> bool:
+        return 8 * len(self.single()) > self.n
+
+    def match_at_distance_two(self, vertices: list[int]) -> None:
+        """Match consecutive vertices with the same neighbour of the lowest degree."""
+        waiting: dict[int, int] = {}
+        for u in vertices:
+            maker = min((v for v, _ in self.rows[u]), key=lambda v: (len(self.rows[v]), v))
+            v = waiting.pop(maker, None)
+            if v is not None and self.can_join(u, v):
+                self.pair(u, v)
+            else:
+                waiting[maker] = u
+
+
+def matched(graph: Graph, sides: list[int], heaviest: int, seed: int) -> list[int]:
+    """Return the mates that the kernel finds."""
+    worker = Worker.of(get_backend("cpu", 1), graph, 1, sides)
+    worker.run("match_once", heaviest=heaviest, seed=seed)
+    mates = worker.state.positions[worker.begin : worker.end] - worker.begin
+    worker.check_other_worker()
+    return list(mates.tolist())
+
+
+def check_mates(graph: Graph, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sides = rng.integers(0, rng.integers(1, 4), graph.n).tolist()
+    largest = int(graph.vertex_weights.max())
+    for heaviest in {0, largest, 2 * largest, int(rng.integers(0, 2 * largest + 1))}:
+        mates = matched(graph, sides, heaviest, seed)
+        expected = Matching(graph, sides, heaviest, seed)
+        assert mates == [expected.mates[v] for v in range(graph.n)]
+        for u, v in enumerate(mates):
+            assert mates[v] == u
+            assert u == v or expected.can_join(u, v)
+
+
+@pytest.mark.usefixtures("compiled")
+@given(weighted_graphs(), st.integers(0, 2**31 - 1))
+def test_mates_of_small_graphs_equal_the_oracle(graph: Graph, seed: int) -> None:
+    check_mates(graph, seed)
+
+
+SPARSE: dict[str, Callable[[], Graph]] = {
+    "random": lambda: random_graph(60, 80, 2),
+    "star": lambda: star(40),
+    "isolated": lambda: isolated(31),
+    "some_isolated": some_isolated,
+    "bipartite": lambda: bipartite(3, 40),
+    "two_cliques": lambda: two_cliques(9),
+    "clique": lambda: clique(21),
+    "path": lambda: path(40),
+    "stars": lambda: from_edges(40, [(v - v % 8, v) for v in range(40) if v % 8]),
+    "rmat": lambda: rmat(7, 3),
+    "an eighth is single": lambda: from_edges(
+        16, [(0, 1), (0, 2), (0, 3), *((v, v + 1) for v in range(4, 16, 2))]
+    ),
+}
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("most", [1, 5])
+@pytest.mark.parametrize("name", SPARSE)
+def test_mates_of_sparse_graphs_equal_the_oracle(name: str, most: int) -> None:
+    """Many of their vertices are matched at distance two."""
+    graph = SPARSE[name]()
+    for seed in range(5):
+        check_mates(graph, seed)
+        check_mates(reweighted(graph, seed, most), seed + 10**6)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("seed", range(5))
+def test_vertices_are_matched_by_the_heaviest_edges(seed: int) -> None:
+    """In a cycle of heavy and light edges in turn, no light edge is in the matching."""
+    graph = cycle(20)
+    for v in range(20):
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u = int(graph.indices[e])
+            is_heavy = min(u, v) % 2 == 0 and abs(u - v) == 1
+            graph.edge_weights[e] = 7 if is_heavy else 6
+    assert matched(graph, [0] * 20, 2, seed) == [v ^ 1 for v in range(20)]
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("seed", range(5))
+def test_vertices_on_different_sides_are_not_matched(seed: int) -> None:
+    """Neither neighbours, nor isolated vertices, nor leaves of a hub."""
+    sides = [v % 2 for v in range(20)]
+    for graph in (path(20), isolated(20), star(19), bipartite(2, 18)):
+        mates = matched(graph, sides, 9, seed)
+        assert all(sides[u] == sides[v] for u, v in enumerate(mates))
+    assert matched(path(20), sides, 9, seed) != list(range(20))

@@ -14,21 +14,23 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid
 from jetpy.workloads.common.heaps import Field
-from jetpy.workloads.initial import bisection as kernels
 from tests.graphs import isolated, path, random_graph, two_cliques
+from tests.initial.levels import finest_level
 from tests.initial.oracle import TwoWay
-from tests.initial.trees import one_node
+from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
+
+probes = import_kernels("tests.initial.probes")
 
 
 def refined(backend: Backend, start: TwoWay, passes: int) -> tuple[list[int], int]:
     """Return sides and cut after `passes` passes of the kernel."""
-    tree, levels = one_node(backend, start.graph, 2, start.graph.total_vertex_weight)
+    levels = finest_level(backend, start.graph, start.graph.total_vertex_weight)
     levels.sides[: start.graph.n] = start.sides
     levels.numbers[Field.TARGET] = start.target
     levels.numbers[Field.MOST : Field.MOST + 2] = start.most
     levels.numbers[Field.SEED] = start.seed
-    backend.parallel_for(1, kernels.refine_nodes, tries=1, tree=tree, levels=levels, passes=passes)
+    backend.parallel_for(1, probes.refine_sides, levels=levels, passes=passes)
     return levels.sides[: start.graph.n].tolist(), int(levels.numbers[Field.CUT])
 
 
@@ -67,11 +69,11 @@ def test_growing_keeps_the_limit(graph: Graph) -> None:
     """With unit weights, no side exceeds the limit, and the kernel's cut is correct."""
     backend = get_backend("cpu", 1)
     limit = graph.n // 2 + 1
-    tree, levels = one_node(backend, graph, 2, limit)
-    launch = partial(backend.parallel_for, 1, tries=1, tree=tree, levels=levels)
-    launch(kernels.coarsen_nodes, seed=3)
-    launch(kernels.grow_nodes, best=backend.empty(len(levels.sides)), growings=5)
-    launch(kernels.refine_nodes, passes=8)
+    levels = finest_level(backend, graph, limit)
+    launch = partial(backend.parallel_for, 1, levels=levels)
+    launch(probes.build_levels, coarsest=30, heaviest=max(2, graph.n // 20), seed=3)
+    launch(probes.grow_sides, best=backend.empty(len(levels.sides)), growings=5)
+    launch(probes.refine_sides, passes=8)
     sides = levels.sides[: graph.n]
     assert max(np.bincount(sides, minlength=2)) <= limit
     edges = graph.sources(0, graph.n), graph.indices

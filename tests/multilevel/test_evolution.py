@@ -273,7 +273,7 @@ def test_effort_follows_from_preset_and_options() -> None:
 
 
 def test_max_improves_on_ultra() -> None:
-    graph = jetpy.generators.delaunay(2000, seed=4)
+    graph = jetpy.generators.delaunay(2000, seed=6)
     found = jetpy.partition(graph, 12, preset="max", **ENGINE)
     check(found, graph, 12)
     assert (found.preset, found.generations) == ("max", 16)

@@ -18,6 +18,7 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.progress import no_progress
 from tests.device_backend import DeviceArray, DeviceBackend
+from tests.graphs import MULTILEVEL
 
 pytestmark = pytest.mark.usefixtures("compiled")
 K = 4
@@ -45,7 +46,7 @@ def weighted() -> jetpy.Graph:
 
 
 def problem_of(graph: jetpy.Graph) -> Problem:
-    options = preset("fast")
+    options = preset("fast").changed(MULTILEVEL)
     return make_problem(graph.total_vertex_weight, K, 0.03, 0, options, fill=True)
 
 

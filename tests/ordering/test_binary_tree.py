@@ -119,7 +119,7 @@ def test_part_sizes(parents: list[int], sizes: list[int], levels: int, expected:
 
 
 def test_all_parts_of_a_grid_have_rows() -> None:
-    order = jetpy.nested_dissection(generators.grid(64, 64), preset="fast")
+    order = jetpy.nested_dissection(generators.grid(80, 80), preset="fast")
     _, sizes = order.partition_tree(4)
     assert sizes.min() > 0
     assert sizes[:8].max() < 2 * sizes[:8].min()

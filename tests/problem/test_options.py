@@ -46,10 +46,11 @@ def test_values_make_the_options_again(name: str) -> None:
 
 
 @given(st.sampled_from(NAMES), st.sampled_from(sorted(PRESETS)), st.sampled_from(sorted(PRESETS)))
-def test_a_change_concerns_one_option(option: str, first: str, second: str) -> None:
+def test_change_of_an_option(option: str, first: str, second: str) -> None:
     value = preset(second).values()[option]
     changed = preset(first).changed({option: value}).values()
-    assert changed == preset(first).values() | {option: value}
+    ignored = {} if option.startswith("small.") else {"small.max_vertices": 0}
+    assert changed == preset(first).values() | ignored | {option: value}
 
 
 @pytest.mark.parametrize(

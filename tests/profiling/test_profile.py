@@ -25,6 +25,7 @@ from jetpy.profiling.profiler import Profiler
 from jetpy.result.partition import Partition
 from jetpy.workloads.multilevel import projection
 from tests.conftest import register_mode
+from tests.graphs import MULTILEVEL
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2, "seed": 3}
 BRANCHED = {"options": {"branch_shrink": 0.0}}
@@ -172,11 +173,11 @@ def test_launches_of_the_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     engine.host_engine, engine.host_size = CpuBackend(1), 5000
     engine.host_engine.name = "host engine"
     profiler = Profiler(engine)
-    problem = make_problem(graph.n, 6, 0.03, 3, preset("default"))
+    problem = make_problem(graph.n, 6, 0.03, 3, preset("default").changed(MULTILEVEL))
     outcome = partition_multilevel(profiler, graph, [problem])
     profile = profiler.profile("host engine")
     assert profiler.all_launches == engine.all_launches
-    assert (outcome.parts == jetpy.partition(graph, 6, **ENGINE).parts).all()
+    assert (outcome.parts == jetpy.partition(graph, 6, options=MULTILEVEL, **ENGINE).parts).all()
     launches = sum(step.launches for step in profile.steps)
     assert launches == engine.launches + engine.host_engine.launches
     assert engine.launches > 0 < engine.host_engine.launches

@@ -10,6 +10,7 @@ import numpy as np
 import jetpy
 from jetpy.profiling.traffic import traffic
 from jetpy.workloads.common import triad
+from tests.graphs import MULTILEVEL
 
 
 def test_traffic_of_triad_is_its_reads_and_writes() -> None:
@@ -22,7 +23,9 @@ def test_traffic_of_triad_is_its_reads_and_writes() -> None:
 
 def test_traffic_of_launches_is_bounded_by_the_arrays(compiled: None) -> None:
     graph = jetpy.generators.grid(60, 50)
-    profile = jetpy.partition(graph, 4, backend="cpu", threads=1, profile=True).profile
+    profile = jetpy.partition(
+        graph, 4, options=MULTILEVEL, backend="cpu", threads=1, profile=True
+    ).profile
     assert profile is not None
     most = 100 * (graph.indptr.nbytes + 2 * graph.indices.nbytes)
     launches = [event for event in profile.events if event.traffic]

@@ -40,27 +40,33 @@ class Field(IntEnum):
     SEED = 12
     LEVELS = 13
     """Number of levels."""
-    ENTRIES = 14
-    """First entry that no level uses."""
-    LAST_VERTEX = 15
+    LAST_VERTEX = 14
     """End of the capacity for vertices."""
-    LAST_ENTRY = 16
+    LAST_ENTRY = 15
     """End of the capacity for entries."""
-    ROOMS = 17
+    ROOMS = 16
     """Largest weight of each side if exact weights are reachable."""
-    TOTAL = 19
-    """Total weight of both sides."""
-    PINNED = 20
+    TOTAL = 18
+    """Total weight of all vertices."""
+    PINNED = 19
     """Number of vertices that are pinned to a side."""
-    SKEW = 21
+    SKEW = 20
     """Penalty of a lopsided separator that is large."""
-    OUTSIDE = 22
+    OUTSIDE = 21
     """Weights of the sides outside of the vertices at hand, which are a band."""
-    ORIGIN = 24
+    ORIGIN = 23
     """Vertex that hashes count from."""
-    LEVEL_BEGINS = 25
+    PARTS_BEGIN = 24
+    """First index of its parts in arrays of parts."""
+    PARTS = 25
+    """Number of its parts."""
+    DESTINATION = 26
+    """Part that the next vertex moves to."""
+    UNIT = 27
+    """Unit of gains in the rule that ends a pass."""
+    LEVEL_BEGINS = 28
     """First vertex of each level; one unused index separates consecutive levels."""
-    COUNT = 44
+    COUNT = 47
 
 
 MAX_LEVELS = 18
@@ -99,10 +105,11 @@ def set_slot(v: int, key: pk.int64, j: int, slot: int, heaps: Heaps):
 
 
 @pk.function
-def rise(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
-    """Store a vertex at the free position j of a heap, or above it (sift up)."""
-    top: int = top_of(side, here, heaps)
-    step: int = 1 - 2 * side
+def rise(v: int, key: pk.int64, j: int, top: int, step: int, heaps: Heaps):
+    """Store a vertex at the free position j of a heap, or above it (sift up).
+
+    Position i of the heap is slot top + step * i.
+    """
     hole: int = j
     while hole > 0:
         above: int = (hole - 1) >> ARITY_BITS
@@ -115,11 +122,8 @@ def rise(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
 
 
 @pk.function
-def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
-    """Store a vertex at the free position j of a heap, or below it (sift down)."""
-    top: int = top_of(side, here, heaps)
-    step: int = 1 - 2 * side
-    size: int = heaps.numbers[here + Field.SIZES + side]
+def sink(v: int, key: pk.int64, j: int, size: int, top: int, step: int, heaps: Heaps):
+    """Store a vertex at the free position j of a heap of `size` vertices, or below (sift down)."""
     hole: int = j
     while (hole << ARITY_BITS) + 1 < size:
         first: int = (hole << ARITY_BITS) + 1
@@ -141,37 +145,48 @@ def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
 
 
 @pk.function
-def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
-    """Insert a vertex into a heap."""
-    size: int = heaps.numbers[here + Field.SIZES + side]
-    heaps.numbers[here + Field.SIZES + side] = size + 1
-    rise(v, key, size, side, here, heaps)
-
-
-@pk.function
-def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
-    """Change the key of a vertex of a heap."""
+def change_key(v: int, key: pk.int64, size: int, top: int, step: int, heaps: Heaps):
+    """Change the key of a vertex of a heap of `size` vertices."""
     j: int = heaps.positions[v]
-    old: pk.int64 = heaps.keys[slot_of(j, side, here, heaps)]
+    old: pk.int64 = heaps.keys[top + step * j]
     if key > old:
-        rise(v, key, j, side, here, heaps)
+        rise(v, key, j, top, step, heaps)
     elif key < old:
-        sink(v, key, j, side, here, heaps)
+        sink(v, key, j, size, top, step, heaps)
 
 
 @pk.function
-def remove(v: int, side: int, here: int, heaps: Heaps):
-    """Remove a vertex from a heap."""
-    size: int = heaps.numbers[here + Field.SIZES + side] - 1
-    heaps.numbers[here + Field.SIZES + side] = size
+def take_out(v: int, size: int, top: int, step: int, heaps: Heaps):
+    """Remove a vertex from a heap of `size` vertices without it."""
     j: int = heaps.positions[v]
     heaps.positions[v] = NOT_QUEUED
-    top: int = top_of(side, here, heaps)
-    step: int = 1 - 2 * side
     last: int = heaps.heap[top + step * size]
     if last != v:
         key: pk.int64 = heaps.keys[top + step * size]
         if key > heaps.keys[top + step * j]:
-            rise(last, key, j, side, here, heaps)
+            rise(last, key, j, top, step, heaps)
         else:
-            sink(last, key, j, side, here, heaps)
+            sink(last, key, j, size, top, step, heaps)
+
+
+@pk.function
+def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
+    """Insert a vertex into the heap of a side."""
+    size: int = heaps.numbers[here + Field.SIZES + side]
+    heaps.numbers[here + Field.SIZES + side] = size + 1
+    rise(v, key, size, top_of(side, here, heaps), 1 - 2 * side, heaps)
+
+
+@pk.function
+def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
+    """Change the key of a vertex of the heap of a side."""
+    size: int = heaps.numbers[here + Field.SIZES + side]
+    change_key(v, key, size, top_of(side, here, heaps), 1 - 2 * side, heaps)
+
+
+@pk.function
+def remove(v: int, side: int, here: int, heaps: Heaps):
+    """Remove a vertex from the heap of a side."""
+    size: int = heaps.numbers[here + Field.SIZES + side] - 1
+    heaps.numbers[here + Field.SIZES + side] = size
+    take_out(v, size, top_of(side, here, heaps), 1 - 2 * side, heaps)

@@ -250,12 +250,14 @@ def take_cut(by_sources: bool, row: int, pairs: Pairs, parts: pk.View1D[pk.int32
             pairs.rows[row + Pair.VERTICES] += 1
 
 
-@pk.workunit
-def improve_pair(i: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees):
-    """Search for a smaller balanced cut between two parts, and adopt it."""
-    row: int = i * Pair.COUNT
+@pk.function
+def find_cut(row: int, pairs: Pairs, trees: Trees) -> int:
+    """Search for a smaller balanced cut of two parts, and return the side that it is nearer to.
+
+    Returns `Side.NEITHER` if there is none.
+    """
     if pairs.rows[row + Pair.CUT] == 0:
-        return
+        return Side.NEITHER
     begin_flow(row, pairs, trees)
     rounds: int = 0
     while maximise_flow(row, pairs, trees):
@@ -263,13 +265,24 @@ def improve_pair(i: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees)
         farther: pk.int64 = pairs.rows[row + Pair.FARTHER]
         overload: pk.int64 = overload_with(nearer, row, pairs)
         other_overload: pk.int64 = overload_with(farther, row, pairs)
-        if overload <= 0 or other_overload <= 0:
-            take_cut(overload <= other_overload, row, pairs, parts, trees)
-            return
+        if overload <= 0 and overload <= other_overload:
+            return Side.SOURCE
+        if other_overload <= 0:
+            return Side.SINK
         doublings: int = rounds // ROUNDS_PER_DOUBLING
         if doublings > MAX_DOUBLINGS:
             doublings = MAX_DOUBLINGS
         side: int = lighter_side(nearer, farther, row, pairs)
         if not pierce(side, 1 << doublings, row, pairs, trees):
-            return
+            return Side.NEITHER
         rounds += 1
+    return Side.NEITHER
+
+
+@pk.workunit
+def improve_pair(i: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees):
+    """Search for a smaller balanced cut between two parts, and adopt it."""
+    row: int = i * Pair.COUNT
+    side: int = find_cut(row, pairs, trees)
+    if side != Side.NEITHER:
+        take_cut(side == Side.SOURCE, row, pairs, parts, trees)

@@ -55,16 +55,24 @@ def end_of(row: int, pairs: Pairs) -> int:
 
 
 @pk.function
-def reserve_arcs(row: int, graph: Graph, pairs: Pairs, arcs: Arcs):
-    """Reserve as many arcs for each node as it could have."""
+def most_arcs(row: int, graph: Graph, pairs: Pairs) -> pk.int64:
+    """Return the number of arcs that the network of a region could have."""
+    first: int = pairs.rows[row + Pair.FIRST]
+    size: int = pairs.rows[row + Pair.SIZE]
+    most: pk.int64 = ARCS_PER_VERTEX * size
+    for index in range(first, first + size):
+        v: int = pairs.order[index]
+        most += graph.indptr[v + 1] - graph.indptr[v]
+    return most
+
+
+@pk.function
+def reserve_arcs(first_arc: int, row: int, graph: Graph, pairs: Pairs, arcs: Arcs):
+    """Reserve as many arcs for each node as it could have, from `first_arc` on."""
     source: int = pairs.rows[row + Pair.NODE]
     first: int = pairs.rows[row + Pair.FIRST]
     size: int = pairs.rows[row + Pair.SIZE]
-    reserved: pk.int64 = ARCS_PER_VERTEX * size
-    for index in range(first, first + size):
-        v: int = pairs.order[index]
-        reserved += graph.indptr[v + 1] - graph.indptr[v]
-    arc: int = pk.atomic_fetch_add(arcs.used, [0], reserved)
+    arc: int = first_arc
     for node in range(source, source + TERMINALS):
         arcs.rows[node] = arc
         arcs.ends[node] = arc
@@ -135,14 +143,20 @@ def add_vertex(
     pairs.rows[row + Pair.ARCS] += count
 
 
-@pk.workunit
-def build_network(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], arcs: Arcs):
+@pk.function
+def connect_region(
+    first_arc: int,
+    row: int,
+    graph: Graph,
+    pairs: Pairs,
+    parts: pk.View1D[pk.int32],
+    arcs: Arcs,
+):
     """Build the network of a region, and reset the places of its vertices to `OUTSIDE`.
 
     A vertex of the second part gets -1 minus its distance from the cut as distance.
     """
-    row: int = i * Pair.COUNT
-    reserve_arcs(row, graph, pairs, arcs)
+    reserve_arcs(first_arc, row, graph, pairs, arcs)
     size: int = pairs.rows[row + Pair.SIZE]
     for place in range(size):
         add_vertex(place, row, graph, pairs, parts, arcs)
@@ -159,3 +173,11 @@ def build_network(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]
         else:
             pairs.rows[row + Pair.FARTHER] -= graph.vertex_weights[v]
             pairs.hops[first + place] = -1 - pairs.hops[first + place]
+
+
+@pk.workunit
+def build_network(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], arcs: Arcs):
+    """Build the network of the region of a pair."""
+    row: int = i * Pair.COUNT
+    first_arc: int = pk.atomic_fetch_add(arcs.used, [0], most_arcs(row, graph, pairs))
+    connect_region(first_arc, row, graph, pairs, parts, arcs)

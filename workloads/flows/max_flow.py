@@ -37,7 +37,7 @@ class Trees(Arcs):
 
 
 @pk.function
-def change_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def set_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
     """Put a node in a tree or in neither, and update what the two minimum cuts would move."""
     weight: int = trees.node_weights[node]
     if trees.sides[node] == Side.SOURCE:
@@ -133,7 +133,7 @@ def grow_from(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> boo
         if trees.sides[head] == side or room_away(arc, side, trees) == 0:
             arc += 1
         elif trees.sides[head] == Side.NEITHER:
-            change_side(head, side, row, pairs, trees)
+            set_side(head, side, row, pairs, trees)
             trees.parents[head] = trees.twins[arc]
             trees.current[head] = trees.twins[arc]
             trees.labels[head] = level + 1
@@ -278,7 +278,7 @@ def adopt_orphans(side: int, row: int, pairs: Pairs, trees: Trees):
             trees.buckets[begin + label] = trees.orphans[node]
             parent: int = find_parent(node, side, row, pairs, trees)
             if parent == NONE:
-                change_side(node, Side.NEITHER, row, pairs, trees)
+                set_side(node, Side.NEITHER, row, pairs, trees)
             else:
                 trees.parents[node] = parent
                 trees.current[node] = parent
@@ -294,13 +294,13 @@ def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
     """Make a node a source or a sink; all other nodes of its side are terminals."""
     other: int = trees.sides[node]
     if other != Side.NEITHER:
-        change_side(node, Side.NEITHER, row, pairs, trees)
+        set_side(node, Side.NEITHER, row, pairs, trees)
         for arc in range(trees.rows[node], trees.ends[node]):
             head: int = trees.heads[arc]
             if trees.parents[head] == trees.twins[arc]:
                 leave_parent(head, row, pairs, trees)
         adopt_orphans(other, row, pairs, trees)
-    change_side(node, side, row, pairs, trees)
+    set_side(node, side, row, pairs, trees)
     trees.parents[node] = ROOT
     trees.labels[node] = 0
     pairs.rows[row + Pair.LEVELS + side - 1] = 0

@@ -164,6 +164,19 @@ def admit_neighbours(
         admit(pairs.order[index], hop, row, graph, pairs, parts)
 
 
+@pk.function
+def grow_hops(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
+    """Add the vertices within some hops of those that are already in a region."""
+    first: int = pairs.rows[row + Pair.FIRST]
+    index: int = first
+    while index < first + pairs.rows[row + Pair.SIZE]:
+        v: int = pairs.order[index]
+        hop: int = pairs.hops[index] + 1
+        if hop <= max_hops:
+            admit_neighbours(v, hop, row, graph, pairs, parts)
+        index += 1
+
+
 @pk.workunit
 def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
     """Find the vertices of a region by breadth-first search."""
@@ -180,11 +193,4 @@ def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
         ):
             admit(tail, 0, row, graph, pairs, parts)
             admit(head, 0, row, graph, pairs, parts)
-    first: int = pairs.rows[row + Pair.FIRST]
-    index: int = first
-    while index < first + pairs.rows[row + Pair.SIZE]:
-        v: int = pairs.order[index]
-        hop: int = pairs.hops[index] + 1
-        if hop <= max_hops:
-            admit_neighbours(v, hop, row, graph, pairs, parts)
-        index += 1
+    grow_hops(row, graph, pairs, parts, max_hops)

@@ -3,13 +3,15 @@
 Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM
 Journal on Scientific Computing 20 (1998), sections 3.1 and 3.2: vertices are visited in random
 order, and each is matched with the free neighbour of the heaviest edge. Vertices without edges are
-matched with each other.
+matched with each other. So are vertices at distance two, if many others have no partner: LaSalle et
+al., "Improving graph partitioning for modern graphs and architectures", IA3 2015. Vertices on
+different sides are not matched.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.common.fm import KEY_BITS
-from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
+from jetpy.workloads.common.groups import INT32_MAX, NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field
 from jetpy.workloads.initial.two_way import Sides
@@ -23,6 +25,8 @@ HEAVIEST, OF_AVERAGE = 3, 2
 """A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
 LARGEST, OF_BEFORE = 19, 20
 """Coarsening ends if the next level would have more than 19/20 of the vertices."""
+MANY_SINGLE = 8
+"""Vertices are matched at distance two if more than an eighth are without a partner."""
 
 
 class Levels(Sides):
@@ -45,16 +49,14 @@ def mate_of(u: int, heaviest: int, origin: int, seed: pk.uint32, levels: Levels)
     """Return the free neighbour with the heaviest edge, then the highest hash, or `NO_VERTEX`."""
     best: int = NO_VERTEX
     best_key: pk.int64 = -1
+    own: int = levels.sides[u]
     room: int = heaviest - levels.weights[u]
     for e in range(levels.rows[u], levels.rows[u + 1]):
         v: int = levels.ends[e]
         w: pk.int64 = levels.edge_weights[e]
         h: pk.uint32 = mix((v - origin) ^ seed)
         key: pk.int64 = (w << KEY_BITS) + h
-        position: int = levels.positions[v]
-        weight: int = levels.weights[v]
-        pin: int = levels.pinned[v]
-        if position != FREE or weight > room or pin != NO_PART:
+        if levels.positions[v] != FREE or levels.weights[v] > room or levels.sides[v] != own:
             key = -1
         if key > best_key:
             best_key = key
@@ -63,10 +65,58 @@ def mate_of(u: int, heaviest: int, origin: int, seed: pk.uint32, levels: Levels)
 
 
 @pk.function
-def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
-    """Match the vertices of a level; a pair weighs at most `heaviest`.
+def can_join(u: int, v: int, heaviest: int, levels: Levels) -> bool:
+    """Whether two vertices are on the same side and together not too heavy."""
+    return levels.sides[u] == levels.sides[v] and levels.weights[u] <= heaviest - levels.weights[v]
 
-    Stores the mates in `positions`. A pinned vertex or one without a partner is its own mate.
+
+@pk.function
+def matchmaker_of(u: int, levels: Levels) -> int:
+    """Return the neighbour of the lowest degree, then of the lowest number."""
+    found: int = NO_VERTEX
+    lowest: int = INT32_MAX
+    for e in range(levels.rows[u], levels.rows[u + 1]):
+        v: int = levels.ends[e]
+        degree: int = levels.rows[v + 1] - levels.rows[v]
+        if degree < lowest or (degree == lowest and v < found):
+            lowest = degree
+            found = v
+    return found
+
+
+@pk.function
+def match_at_distance_two(
+    most_degree: int, heaviest: int, begin: int, end: int, levels: Levels
+) -> int:
+    """Match single vertices of at most some degree that have the same matchmaker.
+
+    Returns the number of pairs. `external` has the vertex that waits at each matchmaker.
+    """
+    pairs: int = 0
+    for v in range(begin, end):
+        levels.external[v] = NO_VERTEX
+    for j in range(begin, end):
+        u: int = levels.heap[j]
+        degree: int = levels.rows[u + 1] - levels.rows[u]
+        if levels.positions[u] != u or degree == 0 or degree > most_degree:
+            continue
+        maker: int = matchmaker_of(u, levels)
+        v: int = levels.external[maker]
+        levels.external[maker] = u
+        if v != NO_VERTEX and can_join(u, v, heaviest, levels):
+            levels.positions[u] = v
+            levels.positions[v] = u
+            levels.external[maker] = NO_VERTEX
+            pairs += 1
+    return pairs
+
+
+@pk.function
+def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
+    """Match the vertices of a level; a pair weighs at most `heaviest` and is on one side.
+
+    Stores the mates in `positions`. A vertex without a partner is its own mate. If many have none,
+    leaves are matched at distance two, then all others.
     """
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
@@ -75,23 +125,29 @@ def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
     for v in range(begin, end):
         levels.positions[v] = FREE
     lone: int = NO_VERTEX
+    single: int = 0
     for j in range(begin, end):
         u: int = levels.heap[j]
-        if levels.pinned[u] != NO_PART:
-            levels.positions[u] = u
-        elif levels.positions[u] == FREE:
-            mate: int = mate_of(u, heaviest, origin, seed, levels)
-            if levels.rows[u] == levels.rows[u + 1]:
-                mate = lone
-                lone = u
-                if mate != NO_VERTEX:
-                    lone = NO_VERTEX
-                    if levels.weights[u] + levels.weights[mate] > heaviest:
-                        mate = NO_VERTEX
-            if mate == NO_VERTEX:
-                mate = u
-            levels.positions[u] = mate
-            levels.positions[mate] = u
+        if levels.positions[u] != FREE:
+            continue
+        mate: int = mate_of(u, heaviest, origin, seed, levels)
+        if levels.rows[u] == levels.rows[u + 1]:
+            mate = lone
+            lone = u
+            if mate != NO_VERTEX:
+                lone = NO_VERTEX
+                if not can_join(u, mate, heaviest, levels):
+                    mate = NO_VERTEX
+        elif mate == NO_VERTEX:
+            single += 1
+        if mate == NO_VERTEX:
+            mate = u
+        levels.positions[u] = mate
+        levels.positions[mate] = u
+    if single * MANY_SINGLE > end - begin:
+        single -= 2 * match_at_distance_two(1, heaviest, begin, end, levels)
+    if single * MANY_SINGLE > end - begin:
+        match_at_distance_two(INT32_MAX, heaviest, begin, end, levels)
 
 
 @pk.function
@@ -105,8 +161,11 @@ def number_pairs(begin: int, end: int, levels: Levels) -> int:
             levels.coarse_of[mate] = c
             levels.weights[c] = levels.weights[u]
             levels.pinned[c] = levels.pinned[u]
+            levels.sides[c] = levels.sides[u]
             if mate != u:
                 levels.weights[c] += levels.weights[mate]
+                if levels.pinned[c] == NO_PART:
+                    levels.pinned[c] = levels.pinned[mate]
             levels.moved[c] = NO_VERTEX
             c += 1
     return c
@@ -157,8 +216,8 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
     """Coarsen the current level and switch to the result; return False if it is full or useless."""
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
-    entry: int = levels.numbers[here + Field.ENTRIES]
-    size: int = levels.rows[end] - levels.rows[begin]
+    entry: int = levels.rows[end]
+    size: int = entry - levels.rows[begin]
     if end + 1 + (end - begin) >= levels.numbers[here + Field.LAST_VERTEX]:
         return False
     if entry + size > levels.numbers[here + Field.LAST_ENTRY]:
@@ -171,7 +230,6 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
         return False
     entry = contract(begin, end, entry, levels)
     levels.rows[last] = entry
-    levels.numbers[here + Field.ENTRIES] = entry
     levels.numbers[here + Field.BEGIN] = end + 1
     levels.numbers[here + Field.END] = last
     levels.numbers[here + Field.LEVELS] = level + 1

@@ -118,6 +118,7 @@ def load_node(worker: int, node: int, graph: Graph, work: Work, levels: Separati
     total: pk.int64 = 0
     for v in range(begin, end):
         levels.pinned[first + v - begin] = NO_PART
+        levels.sides[first + v - begin] = NO_PART
         levels.rows[first + v - begin] = last
         levels.weights[first + v - begin] = graph.vertex_weights[v]
         total += graph.vertex_weights[v]
@@ -134,7 +135,6 @@ def load_node(worker: int, node: int, graph: Graph, work: Work, levels: Separati
     levels.numbers[here + Field.END] = first + end - begin
     levels.numbers[here + Field.LEVELS] = 0
     levels.numbers[here + Field.LEVEL_BEGINS] = first
-    levels.numbers[here + Field.ENTRIES] = last
     levels.numbers[here + Field.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
     levels.numbers[here + Field.LAST_ENTRY] = entry + room
     levels.numbers[here + Field.PINNED] = 0

@@ -1,0 +1,264 @@
+"""Partitions that one index of a launch finds: of small graphs, and of coarsest levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.problem.options import SmallOptions
+from jetpy.problem.problem import Problem
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
+from jetpy.workloads.flows.regions import Pair
+from jetpy.workloads.tasks import partitions as kernels
+from jetpy.workloads.tasks.bisections import PENDING, Node
+from jetpy.workloads.tasks.partitions import ENTRY_ROOM, ROWS, SPARE, VERTEX_ROOM, Task, Work
+
+Numbers = npt.NDArray[np.int64]
+OF_VERTICES = (
+    *("rows", "weights", "coarse_of", "sides", "internal", "external", "moved", "pinned", "heap"),
+    *("positions", "slots", "origins", "best"),
+)
+OF_ENTRIES = ("ends", "edge_weights", "slot_parts", "slot_weights")
+OF_PARTS = ("part_sizes", "queue_begins", "queue_sizes", "marks")
+WEIGHTS_OF_PARTS = ("part_weights", "most", "least", "tops")
+TREES_BY_NODE = (
+    *("rows", "ends", "sides", "marks", "parents", "labels", "current", "orphans"),
+    "node_weights",
+)
+TREES_BY_NODE_AND_SIDE = ("waiting", "buckets", "frontiers")
+TREES_BY_ARC = ("heads", "twins", "capacities")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A partition that a task has found.
+
+    Attributes
+    ----------
+    parts : int32, shape (n,)
+    cut : int
+    excess : int
+        What parts weigh above their limits, and lack below them.
+    """
+
+    parts: IntArray
+    cut: int
+    excess: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rooms:
+    """Capacities of a worker for vertices, entries and parts, and the arrays of all workers.
+
+    A worker has the levels of one graph at a time (`jetpy.workloads.tasks`).
+    """
+
+    vertices: int
+    entries: int
+    parts: int
+    nodes: int
+    arcs: int
+
+    @classmethod
+    def of(cls, n: int, nnz: int, k: int) -> Rooms:
+        """Return the capacities for graphs of at most n vertices, nnz entries and k parts."""
+        return cls(
+            VERTEX_ROOM * n + SPARE,
+            ENTRY_ROOM * nnz + SPARE,
+            k,
+            n + TERMINALS,
+            nnz + ARCS_PER_VERTEX * n,
+        )
+
+    @property
+    def most_workers(self) -> int:
+        """Largest number of workers whose arrays 32-bit indices can address."""
+        return INT32_MAX // max(self.vertices, self.entries, 2 * self.nodes, self.arcs)
+
+    def arrays(self, backend: Backend, workers: int) -> dict[str, Any]:
+        """Allocate the arrays of some workers: arguments of `partition_graphs`."""
+        state, trees, pairs = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
+        groups: list[tuple[Any, Sequence[str], int, Any]] = [
+            (state, OF_VERTICES, self.vertices, np.int32),
+            (state, ["keys"], self.vertices, np.int64),
+            (state, OF_ENTRIES, self.entries, np.int32),
+            (state, OF_PARTS, self.parts, np.int32),
+            (state, WEIGHTS_OF_PARTS, self.parts, np.int64),
+            (state, ["numbers"], ROWS * Field.COUNT, np.int64),
+            (state, ["nodes"], PENDING * Node.COUNT, np.int32),
+            (pairs, ["rows"], Pair.COUNT, np.int64),
+            (trees, TREES_BY_NODE, self.nodes, np.int32),
+            (trees, TREES_BY_NODE_AND_SIDE, 2 * self.nodes, np.int32),
+            (trees, TREES_BY_ARC, self.arcs, np.int32),
+        ]
+        wanted = [
+            (group, name, workers * size, kind)
+            for group, names, size, kind in groups
+            for name in names
+        ]
+        arena = backend.arena([(size, kind) for _, _, size, kind in wanted])
+        for (group, name, _, _), array in zip(wanted, arena.arrays, strict=True):
+            setattr(group, name, array)
+        state.arena = arena  # the arrays live as long as this
+        pairs.order, pairs.hops, pairs.places = state.origins, state.external, state.positions
+        level = SimpleNamespace(
+            indptr=state.rows,
+            indices=state.ends,
+            edge_weights=state.edge_weights,
+            vertex_weights=state.weights,
+        )
+        return {"state": state, "level": level, "pairs": pairs, "trees": trees}
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A graph to be partitioned, once for each seed.
+
+    Attributes
+    ----------
+    graph : Graph or DeviceGraph
+        Its arrays are on the host.
+    shares, limits, lower_limits : int64, shape (k,)
+        Relative ideal weights of the parts, and their maximum and minimum weights.
+    seeds : sequence of int
+    pinned : int32, shape (n,), or None
+        The part in which each vertex must be, -1 for free vertices.
+    """
+
+    graph: Graph | DeviceGraph
+    shares: Numbers
+    limits: Numbers
+    lower_limits: Numbers
+    seeds: Sequence[int]
+    pinned: IntArray | None = None
+
+    @classmethod
+    def of_problem(cls, graph: Graph | DeviceGraph, problem: Problem) -> Job:
+        """Return the job of solving a problem once."""
+        own = problem.shares, problem.limits, problem.lower_limits
+        return cls(graph, *own, [problem.seed])
+
+    @property
+    def pins(self) -> IntArray:
+        """`pinned`, also if there are none."""
+        return np.full(self.graph.n, NO_PART, np.int32) if self.pinned is None else self.pinned
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Jobs, one after another in each array.
+
+    Attributes
+    ----------
+    graph : object
+        The arrays `indptr`, `indices`, `edge_weights` and `vertex_weights` of all graphs.
+    tasks : int64, shape (tasks, Task.COUNT)
+    shares, rooms, floors : int64
+        Prefix sums, for each job, of the relative ideal weights and the limits of its parts.
+    pins : int32
+        The part in which each vertex must be, -1 for free vertices.
+    """
+
+    graph: Any
+    tasks: Numbers
+    shares: Numbers
+    rooms: Numbers
+    floors: Numbers
+    pins: IntArray
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job]) -> Batch:
+        """Return a task for each seed of each job, those of the largest graph first."""
+        graphs = [job.graph for job in jobs]
+        sizes = np.array([graph.n for graph in graphs], np.int64)
+        entries = np.array([len(graph.indices) for graph in graphs], np.int64)
+        ks = np.array([len(job.shares) for job in jobs], np.int64)
+        own = np.arange(len(jobs))
+        rows = np.zeros((len(jobs), Task.COUNT), np.int64)
+        rows[:, Task.N], rows[:, Task.PARTS] = sizes, ks
+        rows[:, Task.VERTEX] = np.cumsum(sizes) - sizes
+        rows[:, Task.ROW] = rows[:, Task.VERTEX] + own
+        rows[:, Task.ENTRY] = np.cumsum(entries) - entries
+        rows[:, Task.PART] = np.cumsum(ks) - ks + own
+        tasks = rows.repeat([len(job.seeds) for job in jobs], axis=0)
+        tasks[:, Task.SEED] = [seed for job in jobs for seed in job.seeds]
+        tasks[:, Task.PLACE] = np.cumsum(tasks[:, Task.N]) - tasks[:, Task.N]
+        work = (sizes + entries).repeat([len(job.seeds) for job in jobs])
+        return cls(
+            SimpleNamespace(
+                indptr=_joined([graph.indptr for graph in graphs]),
+                indices=_joined([graph.indices for graph in graphs]),
+                edge_weights=_joined([graph.edge_weights for graph in graphs]),
+                vertex_weights=_joined([graph.vertex_weights for graph in graphs]),
+            ),
+            tasks[np.argsort(-work, kind="stable")],
+            _joined([_sums(job.shares) for job in jobs]),
+            _joined([_sums(job.limits) for job in jobs]),
+            _joined([_sums(job.lower_limits) for job in jobs]),
+            _joined([job.pins for job in jobs]),
+        )
+
+    def run(self, backend: Backend, effort: SmallOptions) -> list[Found]:
+        """Run all tasks, and return what they find: for each job, for each of its seeds."""
+        tasks = self.tasks
+        n, parts = int(tasks[:, Task.N].max()), int(tasks[:, Task.PARTS].max())
+        rooms = Rooms.of(n, self._most_entries(), parts)
+        at_once = backend.tasks_at_once or backend.threads
+        workers = max(1, min(at_once, len(tasks), rooms.most_workers))
+        to_device = backend.from_host
+        arrays = rooms.arrays(backend, workers)
+        state = arrays["state"]
+        for name in ("shares", "rooms", "floors"):
+            setattr(state, name, to_device(getattr(self, name)))
+        rows = to_device(tasks.ravel().copy())
+        found = backend.empty(int((tasks[:, Task.PLACE] + tasks[:, Task.N]).max()))
+        work = Work(
+            tasks=rows,
+            count=len(tasks),
+            turns=backend.full(1, 0),
+            pins=to_device(self.pins),
+            found=found,
+            vertex_room=rooms.vertices,
+            entry_room=rooms.entries,
+            part_room=rooms.parts,
+            node_room=rooms.nodes,
+            arc_room=rooms.arcs,
+        )
+        graph = SimpleNamespace(**{k: to_device(v) for k, v in vars(self.graph).items()})
+        launch = partial(backend.run_tasks, workers, kernels.partition_graphs)
+        launch(graph=graph, work=work, effort=effort, **arrays)
+        host, rows = backend.to_host(found), backend.to_host(rows).reshape(tasks.shape)
+        rows = rows[np.argsort(rows[:, Task.PLACE], kind="stable")]
+        ends = rows[:, Task.PLACE] + rows[:, Task.N]
+        columns = (rows[:, Task.PLACE], ends, rows[:, Task.CUT], rows[:, Task.EXCESS])
+        return [
+            Found(host[begin:end], cut, excess)
+            for begin, end, cut, excess in zip(*(c.tolist() for c in columns), strict=True)
+        ]
+
+    def _most_entries(self) -> int:
+        """Largest number of entries of a graph."""
+        rows, sizes = self.tasks[:, Task.ROW], self.tasks[:, Task.N]
+        return int(self.graph.indptr[rows + sizes].max())
+
+
+def _joined(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _sums(values: Numbers) -> Numbers:
+    """Return prefix sums, from 0 on."""
+    sums = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums

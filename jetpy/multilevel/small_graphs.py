@@ -1,0 +1,134 @@
+"""Small graphs: one index of a launch partitions a whole graph, without the host in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from jetpy.device.device_graph import carry, carry_graph
+from jetpy.engines.base import Array, Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.initial.tasks import Batch, Found, Job
+from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.multilevel.index_width import is_narrow
+from jetpy.multilevel.outcome import Level, Outcome, Solution, level_report, stage_seconds
+from jetpy.problem.problem import EDGE_CUT, Problem, divided
+from jetpy.progress import Progress
+from jetpy.refinement.jet import Refined
+from jetpy.refinement.measures import Measures
+
+MAX_PARTS = 128
+"""Maximum number of parts, because a task looks at all parts to choose one."""
+
+
+HEAVIEST = 8
+"""Maximum weight of a vertex, divided by the average weight: tasks fill parts less exactly."""
+
+
+def suits(problem: Problem, n: int, nnz: int) -> bool:
+    """Return whether a task solves a problem of a graph with n vertices and nnz directed edges.
+
+    This is the only rule. The options set the largest size and average degree. Tasks minimise the
+    cut, and know no groups.
+    """
+    small = problem.options.small
+    return (
+        0 < n <= small.max_vertices
+        and nnz <= small.max_degree * n
+        and problem.k <= MAX_PARTS
+        and problem.metric is EDGE_CUT
+        and problem.groups == 1
+    )
+
+
+def is_small(finest: HierarchyLevel, steps: Sequence[Problem]) -> bool:
+    """Return whether a task partitions the graph of a level.
+
+    Tasks have 32-bit kernels, and know neither blocks nor pinned vertices. Collective if other
+    conditions hold.
+    """
+    graph = finest.graph
+    is_candidate = (
+        len(steps) == 1
+        and suits(steps[0], graph.global_n, graph.global_nnz)
+        and finest.blocks is None
+        and finest.pinned is None
+        and (not finest.backend.is_wide or is_narrow(graph, steps[0]))
+    )
+    return is_candidate and are_similar(finest.alone().graph.vertex_weights)
+
+
+def are_similar(vertex_weights: Array) -> bool:
+    """Return whether no vertex is much heavier than the average one."""
+    heaviest, total = int(vertex_weights.max()), int(vertex_weights.sum(dtype=np.int64))
+    return heaviest * len(vertex_weights) <= HEAVIEST * total
+
+
+def solve_small(finest: HierarchyLevel, problem: Problem, progress: Progress) -> Solution:
+    """Partition the graph of a level by a task on the host.
+
+    Refinement repairs parts that are outside their limits, or empty.
+    """
+    level = finest.alone()
+    progress("refine", 0, 1)
+    with Stopwatch(level.backend, "initial") as initial:
+        own = level.with_narrow_kernels(problem) if level.backend.is_wide else level
+        host = own.backend.host
+        graph = carry_graph(own.graph, own.backend, host)
+        [found] = Batch.of([Job.of_problem(graph, problem)]).run(host, problem.options.small)
+        measures = measures_of(found, graph.vertex_weights, problem.k)
+        parts = carry(found.parts, host, level.backend)
+    refined = Refined(parts, measures, found.cut, 0)
+    with Stopwatch(level.backend, "refine") as repair:
+        if is_complete(found, problem):
+            refined = level.given_out(refined)
+        else:
+            refined = level.finish(problem, level.refine(problem, parts, 0))
+    progress("refine", 1, 1)
+    report = level_report(0, level, refined, problem)
+    seconds = stage_seconds(0.0, initial.seconds, repair.seconds)
+    return Solution(refined, [report.timed(repair)], seconds)
+
+
+def solve_many_small(
+    backend: Backend, graphs: Sequence[Graph], problems: Sequence[Problem]
+) -> list[Outcome | None]:
+    """Partition small graphs, whose problems have the same options, by one launch on the host.
+
+    Each outcome is that of the graph alone; None where refinement has to repair a partition.
+    """
+    with Stopwatch(backend, "initial") as watch:
+        own = [divided(graph, problem) for graph, problem in zip(graphs, problems, strict=True)]
+        jobs = [Job.of_problem(graph, problem) for graph, problem in own]
+        found = Batch.of(jobs).run(backend, problems[0].options.small)
+    seconds = stage_seconds(initial=watch.seconds / len(graphs))
+    return [
+        _outcome(one, graph, problem, seconds)
+        for one, (graph, problem) in zip(found, own, strict=True)
+    ]
+
+
+def _outcome(
+    found: Found, graph: Graph, problem: Problem, seconds: Mapping[str, float]
+) -> Outcome | None:
+    if not is_complete(found, problem):
+        return None
+    weights = measures_of(found, graph.vertex_weights, problem.k).part_weights
+    uneven, cut = problem.imbalance_of(weights), found.cut
+    level = Level(0, graph.n, graph.m, cut, cut, uneven, 0, 0.0, 0.0, 0, 0)
+    return Outcome(found.parts, cut, cut, [level], seconds)
+
+
+def measures_of(found: Found, vertex_weights: IntArray, k: int) -> Measures:
+    """Return the measures of a partition that a task has found."""
+    weights = np.bincount(found.parts, vertex_weights, k)
+    return Measures(found.cut, weights.astype(np.int64))
+
+
+def is_complete(found: Found, problem: Problem) -> bool:
+    """Return whether a task has kept all limits, and left no part empty if that is required."""
+    if found.excess > 0:
+        return False
+    return not problem.fill or bool(np.bincount(found.parts, minlength=problem.k).all())

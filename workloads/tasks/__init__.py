@@ -1,0 +1,1 @@
+"""Kernels of partitions that one index finds: whole small graphs, and coarsest levels."""

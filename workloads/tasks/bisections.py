@@ -1,0 +1,324 @@
+"""Recursive bisection of a level by one index.
+
+A node of the tree is a range of the vertices in an order, to be divided into some parts. Its graph
+is copied behind the level, and bisected there with levels of its own, several times. Row `inner` of
+`numbers` is for these bisections.
+"""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import INT32_MAX, NO_PART, NO_VERTEX
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE, coarsen_to, project
+from jetpy.workloads.initial.two_way import bisect, measure, overload_of, refine
+from jetpy.workloads.tasks.kway import Parts
+
+COARSEST = 30
+"""Number of vertices at which inner coarsening ends."""
+BISECTION_PASSES = 8
+"""Maximum number of passes on an inner level."""
+PENDING = 32
+"""Maximum number of nodes that wait; the depth of the tree is smaller."""
+
+
+class Node(IntEnum):
+    """Fields of a node that waits."""
+
+    BEGIN = 0
+    """First index of its vertices in the order."""
+    END = 1
+    FIRST = 2
+    """Its first part."""
+    PARTS = 3
+    """Number of its parts."""
+    COUNT = 4
+
+
+class Bisections(Parts):
+    """The arrays of recursive bisection."""
+
+    nodes: pk.View1D[pk.int32]  # the nodes that wait, by Node
+    best: pk.View1D[pk.int32]  # sides of the best growing
+    shares: pk.View1D[pk.int64]  # prefix sums of the parts' target weights, relative
+    rooms: pk.View1D[pk.int64]  # prefix sums of the parts' largest weights
+    floors: pk.View1D[pk.int64]  # prefix sums of the parts' smallest weights
+
+
+@pk.function
+def halvings(parts: int) -> int:
+    """Return the depth of recursive bisection into `parts` parts."""
+    depth: int = 0
+    count: int = 1
+    while count < parts:
+        count *= 2
+        depth += 1
+    return depth
+
+
+@pk.function
+def side_of(p: int, middle: int) -> int:
+    """Return the side that a vertex pinned to a part must be on, or `NO_PART`."""
+    if p < 0:
+        return NO_PART
+    if p < middle:
+        return 0
+    return 1
+
+
+@pk.function
+def limit_level(here: int, state: Bisections):
+    """Let a side exceed its room by a mean vertex of the level, on the finest by half of it.
+
+    Vertex weights rarely fill a side exactly. Later refinement removes the excess.
+    """
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    mean: pk.int64 = state.numbers[here + Field.TOTAL]
+    mean //= end - begin
+    if begin == state.numbers[here + Field.LEVEL_BEGINS]:
+        mean = mean >> 1
+    for side in range(2):
+        room: pk.int64 = state.numbers[here + Field.ROOMS + side]
+        state.numbers[here + Field.MOST + side] = room + mean
+
+
+@pk.function
+def limit_node(first: int, parts: int, sums: int, inner: int, state: Bisections):
+    """Set the target and the rooms of the sides of a node.
+
+    Each side gets its share of the weight, and a share of the slack between this and its limit that
+    falls with the number of bisections to come. The prefix sums of the task begin at `sums`.
+    """
+    begin: int = sums + first
+    end: int = begin + parts
+    middle: int = begin + (parts + 1) // 2
+    total: pk.int64 = state.numbers[inner + Field.TOTAL]
+    share: pk.int64 = total * (state.shares[middle] - state.shares[begin])
+    share //= state.shares[end] - state.shares[begin]
+    state.numbers[inner + Field.TARGET] = share
+    depth: int = halvings(parts)
+    for side in range(2):
+        slack: pk.int64 = state.rooms[middle] - state.rooms[begin] - share
+        floor: pk.int64 = state.floors[end] - state.floors[middle]
+        if side == 1:
+            slack = state.rooms[end] - state.rooms[middle] - share
+            floor = state.floors[middle] - state.floors[begin]
+        if floor > 0 and total - share - floor < slack:
+            slack = total - share - floor
+        if slack < 0:
+            slack = 0
+        slack //= depth
+        state.numbers[inner + Field.ROOMS + side] = share + slack
+        share = total - share
+
+
+@pk.function
+def copy_node(low: int, high: int, middle: int, here: int, inner: int, state: Bisections):
+    """Copy the graph of the vertices at low..high - 1 of the order behind the current level.
+
+    `positions` has the place of each vertex in the copy, `NO_VERTEX` for all others.
+    """
+    end: int = state.numbers[here + Field.END]
+    first: int = end + 1
+    last: int = state.rows[end]
+    total: pk.int64 = 0
+    pinned: int = 0
+    for j in range(low, high):
+        state.positions[state.heap[j]] = first + j - low
+    for j in range(low, high):
+        v: int = state.heap[j]
+        u: int = first + j - low
+        state.rows[u] = last
+        state.weights[u] = state.weights[v]
+        state.pinned[u] = side_of(state.pinned[v], middle)
+        total += state.weights[v]
+        if state.pinned[u] != NO_PART:
+            pinned += 1
+        for e in range(state.rows[v], state.rows[v + 1]):
+            place: int = state.positions[state.ends[e]]
+            if place != NO_VERTEX:
+                state.ends[last] = place
+                state.edge_weights[last] = state.edge_weights[e]
+                last += 1
+    state.rows[first + high - low] = last
+    for j in range(low, high):
+        state.positions[state.heap[j]] = NO_VERTEX
+    state.numbers[inner + Field.LEVEL_BEGINS] = first
+    state.numbers[inner + Field.ORIGIN] = first
+    state.numbers[inner + Field.TOTAL] = total
+    state.numbers[inner + Field.PINNED] = pinned
+
+
+@pk.function
+def bisect_node(size: int, growings: int, seed: pk.uint32, inner: int, state: Bisections):
+    """Bisect a copied graph of `size` vertices by levels of its own."""
+    first: int = state.numbers[inner + Field.LEVEL_BEGINS]
+    state.numbers[inner + Field.BEGIN] = first
+    state.numbers[inner + Field.END] = first + size
+    state.numbers[inner + Field.LEVELS] = 0
+    state.numbers[inner + Field.SEED] = seed
+    for v in range(first, first + size):
+        state.sides[v] = state.pinned[v]
+    total: pk.int64 = state.numbers[inner + Field.TOTAL]
+    total = total * HEAVIEST
+    total //= OF_AVERAGE * COARSEST
+    heaviest: int = total
+    coarsen_to(COARSEST, heaviest, inner, state)
+    limit_level(inner, state)
+    bisect(growings, 1, inner, state, state.best)
+    measure(inner, state)
+    refine(BISECTION_PASSES, inner, state)
+    while state.numbers[inner + Field.LEVELS] > 0:
+        project(inner, state)
+        limit_level(inner, state)
+        measure(inner, state)
+        refine(BISECTION_PASSES, inner, state)
+
+
+@pk.function
+def distance_from_target(inner: int, state: Bisections) -> pk.int64:
+    """Return the distance between the weight of side 0 and its target."""
+    distance: pk.int64 = state.numbers[inner + Field.WEIGHTS] - state.numbers[inner + Field.TARGET]
+    if distance < 0:
+        return -distance
+    return distance
+
+
+@pk.function
+def bisect_best(
+    low: int,
+    size: int,
+    tries: int,
+    growings: int,
+    seed: pk.uint32,
+    inner: int,
+    state: Bisections,
+):
+    """Bisect a copied graph several times; store the best sides at `low` of `origins`.
+
+    The best one has the smallest overload, then the smallest cut, then the weight of side 0 nearest
+    to its target.
+    """
+    first: int = state.numbers[inner + Field.LEVEL_BEGINS]
+    overload: pk.int64 = 0
+    cut: pk.int64 = 0
+    distance: pk.int64 = 0
+    for number in range(tries):
+        bisect_node(size, growings, mix(seed + number), inner, state)
+        now: pk.int64 = overload_of(inner, state)
+        new_cut: pk.int64 = state.numbers[inner + Field.CUT]
+        new_distance: pk.int64 = distance_from_target(inner, state)
+        if (
+            number == 0
+            or now < overload
+            or (now == overload and (new_cut < cut or (new_cut == cut and new_distance < distance)))
+        ):
+            overload = now
+            cut = new_cut
+            distance = new_distance
+            for j in range(size):
+                state.origins[low + j] = state.sides[first + j]
+
+
+@pk.function
+def fill_side(side: int, least: int, low: int, size: int, inner: int, state: Bisections):
+    """Move vertices to a side, lightest first, until it has at least `least` of them."""
+    first: int = state.numbers[inner + Field.LEVEL_BEGINS]
+    lacking: int = least
+    for j in range(low, low + size):
+        if state.origins[j] == side:
+            lacking -= 1
+    while lacking > 0:
+        lacking -= 1
+        found: int = NO_VERTEX
+        lightest: int = INT32_MAX
+        for j in range(size):
+            is_free: bool = state.origins[low + j] != side and state.pinned[first + j] == NO_PART
+            if is_free and state.weights[first + j] < lightest:
+                found = j
+                lightest = state.weights[first + j]
+        if found == NO_VERTEX:
+            break
+        state.origins[low + found] = side
+
+
+@pk.function
+def divide_order(low: int, high: int, state: Bisections) -> int:
+    """Sort a range of the order by side, given at its places of `origins`; return the boundary."""
+    middle: int = low
+    for j in range(low, high):
+        if state.origins[j] == 0:
+            state.moved[middle] = state.heap[j]
+            middle += 1
+    last: int = middle
+    for j in range(low, high):
+        if state.origins[j] == 1:
+            state.moved[last] = state.heap[j]
+            last += 1
+    for j in range(low, high):
+        state.heap[j] = state.moved[j]
+    return middle
+
+
+@pk.function
+def push_node(place: int, low: int, high: int, first: int, parts: int, nodes: pk.View1D[pk.int32]):
+    """Store a node that waits."""
+    nodes[place * Node.COUNT + Node.BEGIN] = low
+    nodes[place * Node.COUNT + Node.END] = high
+    nodes[place * Node.COUNT + Node.FIRST] = first
+    nodes[place * Node.COUNT + Node.PARTS] = parts
+
+
+@pk.function
+def bisect_recursively(
+    tries: int,
+    growings: int,
+    seed: pk.uint32,
+    waiting: int,
+    sums: int,
+    here: int,
+    inner: int,
+    state: Bisections,
+):
+    """Partition the current level by recursive bisection.
+
+    Bisections of the last depth are tried `tries` times, and those of each earlier depth one time
+    less, because a small cut predicts less if more bisections follow. The nodes that wait are from
+    place `waiting` on.
+    """
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    for v in range(begin, end):
+        state.heap[v] = v
+        state.positions[v] = NO_VERTEX
+    push_node(waiting, begin, end, 0, state.numbers[here + Field.PARTS], state.nodes)
+    number: int = 0
+    count: int = 1
+    while count > 0:
+        count -= 1
+        place: int = (waiting + count) * Node.COUNT
+        low: int = state.nodes[place + Node.BEGIN]
+        high: int = state.nodes[place + Node.END]
+        first: int = state.nodes[place + Node.FIRST]
+        parts: int = state.nodes[place + Node.PARTS]
+        if parts == 1 or low == high:
+            for j in range(low, high):
+                state.sides[state.heap[j]] = first
+            continue
+        number += 1
+        left: int = (parts + 1) // 2
+        copy_node(low, high, first + left, here, inner, state)
+        limit_node(first, parts, sums, inner, state)
+        own_tries: int = tries + 1 - halvings(parts)
+        if own_tries < 1:
+            own_tries = 1
+        bisect_best(low, high - low, own_tries, growings, mix(seed + number), inner, state)
+        fill_side(0, left, low, high - low, inner, state)
+        fill_side(1, parts - left, low, high - low, inner, state)
+        middle: int = divide_order(low, high, state)
+        push_node(waiting + count, middle, high, first + left, parts - left, state.nodes)
+        push_node(waiting + count + 1, low, middle, first, left, state.nodes)
+        count += 2

@@ -1,0 +1,391 @@
+"""Partitions of whole graphs, each by one index, without a launch in between.
+
+A worker is one index. It partitions one graph after another in its own ranges of all arrays, which
+stay in the caches of its core. `turns` counts what workers have begun; results do not depend on
+which worker does what. A graph is coarsened, partitioned by recursive bisection, and refined by
+k-way passes on each level. Several tries begin at a middle level, and the best one continues.
+
+Sources: Karypis, Kumar, "Multilevel k-way partitioning scheme for irregular graphs", Journal of
+Parallel and Distributed Computing 48 (1998). V-cycles: Walshaw, "Multilevel refinement for
+combinatorial optimisation problems", Annals of Operations Research 131 (2004).
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_VERTEX, Graph
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.flows.max_flow import Trees
+from jetpy.workloads.flows.regions import Pair, Pairs
+from jetpy.workloads.initial.inner_levels import coarsen_to
+from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
+from jetpy.workloads.tasks.kway import (
+    GAIN_UNITS,
+    UNREAD,
+    excess_of_parts,
+    measure_parts,
+    read_slots,
+    refine_parts,
+)
+from jetpy.workloads.tasks.pair_flows import improve_pairs
+
+VERTEX_ROOM = 5
+"""Capacity for vertices per vertex of a graph: of all its levels, and of a last part for copies."""
+ENTRY_ROOM = 7
+"""The same for entries, per directed edge."""
+HEAVIEST, OF_AVERAGE = 3, 2
+"""A coarse vertex may weigh at most 3/2 of the average on a coarsest level."""
+CYCLE_COARSEST, CYCLE_PER_PART = 60, 15
+"""Coarsening in a V-cycle ends at this number of vertices, or of vertices per part."""
+SPARE = 64
+"""Capacity in addition, for unused indices between levels."""
+ROWS = 2
+"""Rows of `numbers` for each worker: one for the graph, one for bisections."""
+
+
+class Task(IntEnum):
+    """Fields of a task, and what it finds."""
+
+    VERTEX = 0
+    """Place of its first vertex in arrays of vertices."""
+    ROW = 1
+    """Place of its first row in `indptr`."""
+    ENTRY = 2
+    """Place of its first directed edge."""
+    N = 3
+    """Number of its vertices."""
+    PART = 4
+    """Place of its first part in prefix sums."""
+    PARTS = 5
+    """Number of its parts."""
+    SEED = 6
+    PLACE = 7
+    """Place of the part of its first vertex in `found`."""
+    CUT = 8
+    EXCESS = 9
+    """What its parts weigh above their limits, and lack below them."""
+    COUNT = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The tasks of workers, and the capacities of each worker."""
+
+    tasks: pk.View1D[pk.int64]  # by Task
+    count: int
+    turns: pk.View1D[pk.int32]  # number of tasks that workers have begun
+    pins: pk.View1D[pk.int32]  # by vertex: the part that it must be in, or NO_PART
+    found: pk.View1D[pk.int32]  # parts
+    vertex_room: int
+    entry_room: int
+    part_room: int
+    node_room: int
+    arc_room: int
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """The effort for each graph."""
+
+    coarsest: int  # number of vertices at which coarsening ends, and per part
+    per_part: int
+    middle: int  # number of vertices at which tries begin, and per part
+    middle_per_part: int
+    min_tries: int
+    max_tries: int
+    vertices_per_try: int
+    bisections: int  # tries of the last bisections
+    growings: int
+    cycles: int  # V-cycles from the level at which tries begin
+    flow_levels: int  # number of finest levels with flows
+    hops: int  # of the regions of flows
+
+
+@pk.function
+def size_for(least: int, per_part: int, k: int) -> int:
+    """Return a number of vertices for k parts."""
+    if per_part * k > least:
+        return per_part * k
+    return least
+
+
+@pk.function
+def load_graph(worker: int, graph: Graph, work: Work, state: Bisections, task: int):
+    """Copy the graph of a task to the arrays of a worker."""
+    here: int = worker * ROWS * Field.COUNT
+    first: int = worker * work.vertex_room
+    entry: int = worker * work.entry_room
+    n: int = work.tasks[task + Task.N]
+    vertex: int = work.tasks[task + Task.VERTEX]
+    row: int = work.tasks[task + Task.ROW]
+    start: int = work.tasks[task + Task.ENTRY]
+    total: pk.int64 = 0
+    highest: pk.int64 = 0
+    for v in range(n):
+        u: int = first + v
+        degree: pk.int64 = 0
+        state.rows[u] = entry + graph.indptr[row + v]
+        state.weights[u] = graph.vertex_weights[vertex + v]
+        state.pinned[u] = work.pins[vertex + v]
+        state.sides[u] = work.pins[vertex + v]
+        total += state.weights[u]
+        for e in range(graph.indptr[row + v], graph.indptr[row + v + 1]):
+            state.ends[entry + e] = first + graph.indices[start + e]
+            state.edge_weights[entry + e] = graph.edge_weights[start + e]
+            degree += graph.edge_weights[start + e]
+        if degree > highest:
+            highest = degree
+    state.rows[first + n] = entry + graph.indptr[row + n]
+    state.numbers[here + Field.BEGIN] = first
+    state.numbers[here + Field.END] = first + n
+    state.numbers[here + Field.LEVELS] = 0
+    state.numbers[here + Field.LEVEL_BEGINS] = first
+    state.numbers[here + Field.LAST_VERTEX] = first + (VERTEX_ROOM - 1) * n
+    size: int = state.rows[first + n] - entry
+    state.numbers[here + Field.LAST_ENTRY] = entry + (ENTRY_ROOM - 1) * size
+    inner: int = here + Field.COUNT
+    state.numbers[inner + Field.LAST_VERTEX] = first + work.vertex_room
+    state.numbers[inner + Field.LAST_ENTRY] = entry + work.entry_room
+    state.numbers[here + Field.TOTAL] = total
+    state.numbers[here + Field.ORIGIN] = first
+    state.numbers[here + Field.UNIT] = 1 + highest // GAIN_UNITS
+    state.numbers[here + Field.PARTS_BEGIN] = worker * work.part_room
+    state.numbers[here + Field.PARTS] = work.tasks[task + Task.PARTS]
+    state.numbers[here + Field.SEED] = mix(work.tasks[task + Task.SEED])
+
+
+@pk.function
+def limit_parts(sums: int, here: int, state: Bisections):
+    """Let parts of a coarse level exceed their limits by a mean vertex."""
+    base: int = state.numbers[here + Field.PARTS_BEGIN]
+    more: pk.int64 = 0
+    if state.numbers[here + Field.LEVELS] > 0:
+        n: pk.int64 = state.numbers[here + Field.END] - state.numbers[here + Field.BEGIN]
+        more = state.numbers[here + Field.TOTAL] // n
+    k: int = state.numbers[here + Field.PARTS]
+    for p in range(k):
+        state.most[base + p] = state.rooms[sums + p + 1] - state.rooms[sums + p] + more
+        state.least[base + p] = state.floors[sums + p + 1] - state.floors[sums + p] - more
+
+
+@pk.function
+def project_parts(here: int, state: Bisections):
+    """Switch to the next finer level: its vertices get the parts of their coarse vertices."""
+    level: int = state.numbers[here + Field.LEVELS] - 1
+    begin: int = state.numbers[here + Field.LEVEL_BEGINS + level]
+    end: int = state.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
+    base: int = state.numbers[here + Field.PARTS_BEGIN]
+    k: int = state.numbers[here + Field.PARTS]
+    for p in range(base, base + k):
+        state.part_sizes[p] = 0
+        state.marks[p] = NO_VERTEX
+    for v in range(begin, end):
+        c: int = state.coarse_of[v]
+        state.sides[v] = state.sides[c]
+        state.part_sizes[base + state.sides[c]] += 1
+    for v in range(begin, end):
+        state.internal[v] = UNREAD
+        if state.slots[state.coarse_of[v]] > 0:
+            read_slots(v, base, state)
+        else:
+            state.slots[v] = 0
+    state.numbers[here + Field.LEVELS] = level
+    state.numbers[here + Field.BEGIN] = begin
+    state.numbers[here + Field.END] = end
+
+
+@pk.function
+def refine_up_to(level: int, sums: int, here: int, state: Bisections):
+    """Refine the current level, and all finer ones up to a level."""
+    measure_parts(here, state)
+    limit_parts(sums, here, state)
+    refine_parts(here, state)
+    while state.numbers[here + Field.LEVELS] > level:
+        project_parts(here, state)
+        limit_parts(sums, here, state)
+        refine_parts(here, state)
+
+
+@pk.function
+def refine_with_flows(
+    worker: int,
+    sums: int,
+    here: int,
+    effort: Effort,
+    work: Work,
+    level: Graph,
+    pairs: Pairs,
+    trees: Trees,
+    state: Bisections,
+):
+    """Run flows on the current level if it is fine enough, and refine all finer levels likewise."""
+    row: int = worker * Pair.COUNT
+    arc: int = worker * work.arc_room
+    limit_parts(sums, here, state)
+    while True:
+        is_fine: bool = state.numbers[here + Field.LEVELS] < effort.flow_levels
+        if is_fine and excess_of_parts(here, state) == 0:
+            improve_pairs(effort.hops, arc, row, level, pairs, trees, here, state)
+        if state.numbers[here + Field.LEVELS] == 0:
+            break
+        project_parts(here, state)
+        limit_parts(sums, here, state)
+        refine_parts(here, state)
+
+
+@pk.function
+def heaviest_of(coarsest: int, here: int, state: Bisections) -> int:
+    """Return the largest weight of a vertex of a level that should have `coarsest` vertices."""
+    heaviest: pk.int64 = state.numbers[here + Field.TOTAL] * HEAVIEST
+    heaviest //= OF_AVERAGE * coarsest
+    if heaviest < HEAVIEST - 1:
+        heaviest = HEAVIEST - 1
+    return heaviest
+
+
+@pk.function
+def tries_for(n: int, effort: Effort) -> int:
+    """Return the number of tries for a graph of n vertices.
+
+    Tries cost less of the time of larger graphs, because they all begin at a middle level.
+    """
+    tries: int = n // effort.vertices_per_try
+    if tries > effort.max_tries:
+        tries = effort.max_tries
+    if tries < effort.min_tries:
+        tries = effort.min_tries
+    return tries
+
+
+@pk.function
+def find_best_try(
+    tries: int,
+    coarsest: int,
+    waiting: int,
+    sums: int,
+    here: int,
+    effort: Effort,
+    state: Bisections,
+):
+    """Partition the current level several times by coarser levels, and keep the best partition.
+
+    It has the smallest excess, then the smallest cut, then the lowest index.
+    """
+    level: int = state.numbers[here + Field.LEVELS]
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    seed: pk.uint32 = state.numbers[here + Field.SEED]
+    inner: int = here + Field.COUNT
+    heaviest: int = heaviest_of(coarsest, here, state)
+    best_excess: pk.int64 = 0
+    best_cut: pk.int64 = 0
+    for number in range(tries):
+        own: pk.uint32 = mix(seed + number)
+        state.numbers[here + Field.SEED] = own
+        for v in range(begin, end):
+            state.sides[v] = state.pinned[v]
+        coarsen_to(coarsest, heaviest, here, state)
+        bisect_recursively(
+            effort.bisections, effort.growings, own, waiting, sums, here, inner, state
+        )
+        refine_up_to(level, sums, here, state)
+        excess: pk.int64 = excess_of_parts(here, state)
+        cut: pk.int64 = state.numbers[here + Field.CUT]
+        if number == 0 or excess < best_excess or (excess == best_excess and cut < best_cut):
+            best_excess = excess
+            best_cut = cut
+            for v in range(begin, end):
+                state.best[v] = state.sides[v]
+    if tries > 1:
+        for v in range(begin, end):
+            state.sides[v] = state.best[v]
+        measure_parts(here, state)
+
+
+@pk.function
+def run_cycle(number: int, level: int, sums: int, here: int, state: Bisections):
+    """Coarsen a level without merging vertices of different parts, and refine up to it again."""
+    seed: pk.uint32 = state.numbers[here + Field.SEED]
+    state.numbers[here + Field.SEED] = mix(seed + number)
+    coarsest: int = size_for(CYCLE_COARSEST, CYCLE_PER_PART, state.numbers[here + Field.PARTS])
+    coarsen_to(coarsest, heaviest_of(coarsest, here, state), here, state)
+    refine_up_to(level, sums, here, state)
+
+
+@pk.function
+def partition_graph(
+    worker: int,
+    sums: int,
+    here: int,
+    effort: Effort,
+    work: Work,
+    level: Graph,
+    pairs: Pairs,
+    trees: Trees,
+    state: Bisections,
+):
+    """Partition the graph of a worker."""
+    k: int = state.numbers[here + Field.PARTS]
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    tries: int = tries_for(end - begin, effort)
+    coarsest: int = size_for(effort.coarsest, effort.per_part, k)
+    middle: int = size_for(effort.middle, effort.middle_per_part, k)
+    if middle < coarsest:
+        middle = coarsest
+    coarsen_to(middle, heaviest_of(coarsest, here, state), here, state)
+    tried: int = state.numbers[here + Field.LEVELS]
+    find_best_try(tries, coarsest, worker * PENDING, sums, here, effort, state)
+    for number in range(effort.cycles):
+        run_cycle(number, tried, sums, here, state)
+    refine_with_flows(worker, sums, here, effort, work, level, pairs, trees, state)
+
+
+@pk.function
+def lack_of_parts(here: int, state: Bisections) -> pk.int64:
+    """Return the sum of what parts weigh below their smallest weight."""
+    base: int = state.numbers[here + Field.PARTS_BEGIN]
+    k: int = state.numbers[here + Field.PARTS]
+    lack: pk.int64 = 0
+    for p in range(base, base + k):
+        if state.part_weights[p] < state.least[p]:
+            lack += state.least[p] - state.part_weights[p]
+    return lack
+
+
+@pk.workunit
+def partition_graphs(
+    worker: int,
+    graph: Graph,
+    work: Work,
+    effort: Effort,
+    level: Graph,
+    pairs: Pairs,
+    trees: Trees,
+    state: Bisections,
+):
+    """Partition graphs, one after another, until no task is left.
+
+    `graph` has the arrays of all graphs one after another; vertices and offsets of each count from
+    its own first one.
+    """
+    here: int = worker * ROWS * Field.COUNT
+    first: int = worker * work.vertex_room
+    turn: int = pk.atomic_fetch_add(work.turns, [0], 1)
+    while turn < work.count:
+        task: int = turn * Task.COUNT
+        sums: int = work.tasks[task + Task.PART]
+        load_graph(worker, graph, work, state, task)
+        pairs.rows[worker * Pair.COUNT + Pair.NODE] = worker * work.node_room
+        partition_graph(worker, sums, here, effort, work, level, pairs, trees, state)
+        place: int = work.tasks[task + Task.PLACE]
+        n: int = work.tasks[task + Task.N]
+        for v in range(n):
+            work.found[place + v] = state.sides[first + v]
+        work.tasks[task + Task.CUT] = state.numbers[here + Field.CUT]
+        excess: pk.int64 = excess_of_parts(here, state) + lack_of_parts(here, state)
+        work.tasks[task + Task.EXCESS] = excess
+        turn = pk.atomic_fetch_add(work.turns, [0], 1)
