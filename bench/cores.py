@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.competitors import add_competitor_options
 from bench.conditions import key_of, measure
-from bench.instances import Instance, add_options, listed, selected
+from bench.instances import Instance, add_options, present
 from bench.records import add_results_option, append_record, read_records
 from bench.speedups import (
     GROUPS,
@@ -45,11 +45,7 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
     if unknown := set(options.only or ()) - set(names):
         raise SystemExit(f"--groups {' '.join(options.groups)} lacks {', '.join(sorted(unknown))}")
     names = [name for name in names if not options.only or name in options.only]
-    found = {instance.name for instance in listed(options)}
-    if lacking := [name for name in names if name not in found]:
-        note(f"the folders lack {', '.join(lacking)}")
-    names = [name for name in names if name in found]
-    return selected(argparse.Namespace(**{**vars(options), "only": names})) if names else []
+    return present(options, names)
 
 
 def run(options: argparse.Namespace) -> None:

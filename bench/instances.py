@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bench.tables import note
 from jetpy import Graph, generators, read_graph, write_graph
 from jetpy.io.compression import open_input, split_name
 
@@ -63,8 +64,10 @@ LARGE: dict[str, Recipe] = {
     "rmat17x24": ("R-MAT", 1 << 17, partial(generators.rmat, 17, 24)),
     "stencil70": ("FEM", 343_000, partial(generators.cube, 70, 70, 70, 26)),
     "tetrahedra30": ("FEM", 61**3, partial(generators.tetrahedra, 30, 30, 30)),
+    "del200k": ("Delaunay", 200_000, partial(generators.delaunay, 200_000)),
+    "cube60": ("mesh", 60**3, partial(generators.cube, 60, 60, 60)),
 }
-"""Graphs for GPUs and many cores. Benchmarks use them only if the user selects them by name."""
+"""Graphs for GPUs, many cores and stages. Benchmarks use only those that the user names."""
 Recipes = Mapping[str, Mapping[str, Recipe]]
 """Generated graphs by kind and name."""
 RECIPES: Recipes = {"generated": GENERATED, "large": LARGE}
@@ -179,6 +182,18 @@ def selected(options: argparse.Namespace, recipes: Recipes | None = None) -> lis
         for instance in instances
         if options.min_n <= instance.n and (options.max_n is None or instance.n <= options.max_n)
     ]
+
+
+def present(
+    options: argparse.Namespace, names: Sequence[str], recipes: Recipes | None = None
+) -> list[Instance]:
+    """Return the graphs with these names as `selected` does, and name those that are missing."""
+    found = {instance.name for instance in listed(options, recipes)}
+    if lacking := [name for name in names if name not in found]:
+        note(f"the folders lack {', '.join(lacking)}")
+    names = [name for name in names if name in found]
+    only = argparse.Namespace(**{**vars(options), "only": names})
+    return selected(only, recipes) if names else []
 
 
 def _short_class(cls: str) -> str:

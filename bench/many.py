@@ -23,13 +23,17 @@ import pymetis
 
 import jetpy
 from bench.records import Record, add_results_option, append_record
-from bench.tables import add_markdown_option, note, show
+from bench.tables import add_markdown_option, note, ratio_text, show
+from jetpy.device.backends import BACKENDS, check_backend
+from jetpy.engines.threads import available_threads
 
 Arrays = tuple[Any, Any]
 """indptr and indices, int64."""
 Variant = Callable[[], list[int]]
 """Partitions all graphs and returns their cuts."""
 METIS, LOOP = "loop of pymetis.part_graph", "loop of partition"
+MANY = "partition_many, threads="
+WIDE = ", 64-bit arrays"
 CHUNK = 10
 """Number of graphs that a process gets at a time."""
 FILE = "many.jsonl"
@@ -49,8 +53,9 @@ def now() -> Time:
 
 
 def metis(graphs: Sequence[pymetis.CSRAdjacency], k: int) -> list[int]:
-    """Partition the graphs with METIS and return the cuts."""
-    return [pymetis.part_graph(k, adjacency=graph).edge_cuts for graph in graphs]
+    """Partition the graphs with METIS, with jetpy's imbalance, and return the cuts."""
+    options = pymetis.Options(ufactor=30)
+    return [pymetis.part_graph(k, adjacency=graph, options=options).edge_cuts for graph in graphs]
 
 
 def loop(graphs: Sequence[Any], k: int, preset: Any) -> list[int]:
@@ -58,9 +63,11 @@ def loop(graphs: Sequence[Any], k: int, preset: Any) -> list[int]:
     return [partition_one(graph, k, preset) for graph in graphs]
 
 
-def many(graphs: Sequence[Any], k: int, preset: Any, threads: int) -> list[int]:
+def many(
+    graphs: Sequence[Any], k: int, preset: Any, threads: int | None, backend: Any = "cpu"
+) -> list[int]:
     """Partition the graphs with `jetpy.partition_many` and return the cuts."""
-    results = jetpy.partition_many(graphs, k, preset=preset, backend="cpu", threads=threads)
+    results = jetpy.partition_many(graphs, k, preset=preset, backend=backend, threads=threads)
     return [result.cut for result in results]
 
 
@@ -84,12 +91,14 @@ def variants(arrays: list[Arrays], options: argparse.Namespace, preset: str) -> 
     found: dict[str, Variant] = {
         METIS: partial(metis, adjacency, options.k),
         LOOP: partial(loop, graphs, options.k, preset),
-        f"{LOOP}, 64-bit arrays": partial(loop, arrays, options.k, preset),
+        f"{LOOP}{WIDE}": partial(loop, arrays, options.k, preset),
     }
-    for threads in options.threads:
-        name = f"partition_many, threads={threads}"
-        found[name] = partial(many, graphs, options.k, preset, threads)
-        found[f"{name}, 64-bit arrays"] = partial(many, arrays, options.k, preset, threads)
+    calls = {f"{MANY}{threads}": (threads, "cpu") for threads in options.threads}
+    if options.backend:
+        calls[f"partition_many, backend={options.backend}"] = (None, options.backend)
+    for name, call in calls.items():
+        found[name] = partial(many, graphs, options.k, preset, *call)
+        found[f"{name}{WIDE}"] = partial(many, arrays, options.k, preset, *call)
     return found
 
 
@@ -98,9 +107,7 @@ def process_variants(
 ) -> dict[str, Variant]:
     """Return the variants that start processes, by name."""
     return {
-        f"{count} new processes, 64-bit arrays": partial(
-            processes, arrays, options.k, preset, count
-        )
+        f"{count} new processes{WIDE}": partial(processes, arrays, options.k, preset, count)
         for count in options.processes
     }
 
@@ -175,6 +182,24 @@ def rows_of(records: Sequence[Record]) -> list[list[str]]:
     ]
 
 
+def thread_rows(records: Sequence[Record], threads: Sequence[int]) -> list[list[str]]:
+    """Return a row for each record of a preset that is of `partition_many`.
+
+    It has the time divided by that of METIS's loop, the speedup over one thread if that was
+    measured, and the time divided by that of the most threads, with graphs of the same kind.
+    """
+    seconds = {record["variant"]: record["seconds"] for record in records}
+    rows = []
+    for record in records:
+        name, own = record["variant"], record["seconds"]
+        if name.startswith("partition_many"):
+            kind = WIDE if name.endswith(WIDE) else ""
+            one, most = (seconds.get(f"{MANY}{count}{kind}") for count in (1, max(threads)))
+            ratios = [own / seconds[METIS], one and one / own, most and own / most]
+            rows.append([record["preset"], name, *(ratio_text(ratio, 2) for ratio in ratios)])
+    return rows
+
+
 def main() -> None:
     """Generate the graphs, measure all variants and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.many", description=__doc__)
@@ -190,19 +215,30 @@ def main() -> None:
         default=[],
         help="also start these numbers of processes, with one loop each",
     )
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        help="also run partition_many on this back end, and on all threads of the host",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=100, help="number of graphs per batch")
     add_results_option(parser)
     add_markdown_option(parser)
     options = parser.parse_args()
+    if options.backend:
+        check_backend(options.backend)
+        options.threads = sorted({*options.threads, available_threads()})
     graphs = (jetpy.generators.delaunay(options.vertices, seed=i) for i in range(options.graphs))
     arrays = [(g.indptr.astype(np.int64), g.indices.astype(np.int64)) for g in graphs]
     for preset in options.presets:  # warm-up: loads or compiles the kernels
         loop(arrays[:2], options.k, preset)
-    rows = []
+        if options.backend:
+            many(arrays[:2], options.k, preset, None, options.backend)
+    rows, rows_of_threads = [], []
     for preset in options.presets:
         records = records_of(preset, arrays, options)
         rows += rows_of(records)
+        rows_of_threads += thread_rows(records, options.threads)
         for record in records:
             append_record(options.results / FILE, record)
     headers = ["preset", "variant", "ms", "CPU ms", "/ METIS", "CPU / METIS", "speedup", "cut"]
@@ -212,6 +248,12 @@ def main() -> None:
         "loop, cut divided by METIS's"
     )
     show(title, headers, rows, left=2, markdown=options.markdown)
+    headers = ["preset", "variant", "/ METIS", "speedup", f"/ {max(options.threads)} threads"]
+    title = (
+        "partition_many: wall time divided by that of METIS's loop, speedup over one thread, and "
+        "time divided by that of the most threads"
+    )
+    show(title, headers, rows_of_threads, left=2, markdown=options.markdown)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Times compared with pymetis, peak memory, and the time of a process that starts jetpy."""
+"""Times compared with pymetis, times of stages, peak memory, and times of processes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from bench import start
 from bench.child import run_module
 from bench.instances import KS, Instance, add_options, selected
 from bench.tables import add_markdown_option, note, show
+from jetpy.multilevel.outcome import STAGES
 from jetpy.study.arrays import save_arrays
 
+WHAT = ("speed", "stages", "memory", "start")
+COLUMNS = ("total", *STAGES)
 TINY = "import jetpy; jetpy.partition(jetpy.generators.grid(64, 64), 2, threads={}, backend={!r})"
 
 
@@ -39,7 +42,7 @@ def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[l
             _jetpy_seconds(graph, k, 0, options)  # warm-up
             runs = [
                 (
-                    _jetpy_seconds(graph, k, seed, options),
+                    _jetpy_seconds(graph, k, seed, options)["total"],
                     _metis_seconds(narrow, k, seed),
                     _metis_seconds(wide, k, seed),
                 )
@@ -54,6 +57,20 @@ def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[l
             note(f"speed {' '.join(rows[-1])}")
     means = [f"{geometric_mean(column):.3f}" for column in zip(*ratios, strict=True)]
     return [*rows, ["geometric mean", "", "", "", "", *means]]
+
+
+def stage_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
+    """Return a row per case with the milliseconds of jetpy's stages, medians over the seeds."""
+    rows = []
+    for instance in instances:
+        graph = instance.load()
+        for k in _ks(instance, options):
+            _jetpy_seconds(graph, k, 0, options)  # warm-up
+            runs = [_jetpy_seconds(graph, k, seed, options) for seed in options.seeds]
+            medians = (1000 * median(seconds[stage] for seconds in runs) for stage in COLUMNS)
+            rows.append([instance.name, str(k), *(f"{value:.2f}" for value in medians)])
+            note(f"stages {' '.join(rows[-1])}")
+    return rows
 
 
 def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
@@ -99,7 +116,9 @@ def _ks(instance: Instance, options: argparse.Namespace) -> list[int]:
     return options.ks or [k for k in KS[instance.kind] if k != 256]
 
 
-def _jetpy_seconds(graph: jetpy.Graph, k: int, seed: int, options: argparse.Namespace) -> float:
+def _jetpy_seconds(
+    graph: jetpy.Graph, k: int, seed: int, options: argparse.Namespace
+) -> Mapping[str, float]:
     result = jetpy.partition(
         graph,
         k,
@@ -108,7 +127,7 @@ def _jetpy_seconds(graph: jetpy.Graph, k: int, seed: int, options: argparse.Name
         threads=options.threads,
         backend=options.backend,
     )
-    return result.seconds["total"]
+    return result.seconds
 
 
 def _metis_seconds(adjacency: pymetis.CSRAdjacency, k: int, seed: int) -> float:
@@ -126,9 +145,7 @@ def main() -> None:
     """Print the tables that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench.timing", description=__doc__)
     add_options(parser, min_n=250_000)
-    parser.add_argument(
-        "--what", nargs="+", choices=["speed", "memory", "start"], default=["speed", "memory"]
-    )
+    parser.add_argument("--what", nargs="+", choices=WHAT, default=["speed", "memory"])
     parser.add_argument("--ks", nargs="+", type=int, help=f"by default {KS}, without 256")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--preset", default="default")
@@ -156,6 +173,13 @@ def main() -> None:
             f"seconds, preset {options.preset}, {options.threads} threads; METIS k-way, 1 thread",
             ["graph", "k", "jetpy", "pymetis", "pymetis 64-bit", "ratio", "ratio 64-bit"],
             speed_rows(instances, options),
+            markdown=options.markdown,
+        )
+    if "stages" in options.what:
+        show(
+            f"milliseconds of stages, preset {options.preset}, {options.threads} threads",
+            ["graph", "k", *COLUMNS],
+            stage_rows(instances, options),
             markdown=options.markdown,
         )
     if "memory" in options.what:

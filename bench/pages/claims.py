@@ -162,11 +162,6 @@ def over_mtkahypar_by_imbalance() -> list[str]:
     return [*cells("conditions", *places), cell("conditions", "imbalance 10 %", 1)]
 
 
-def small_meshes() -> list[str]:
-    """Return the times of `default` and `fast` over METIS's on 4,000 vertices."""
-    return cells("small", ("4,000", 1), ("4,000", 3))
-
-
 def cut_of_the_mesh() -> list[str]:
     """Return the cut of `default` on the mesh of 100,000 vertices."""
     headers, [row] = table("presets-on-a-mesh")
@@ -190,12 +185,6 @@ SENTENCES: Sequence[Sentence] = (
         "smaller cuts, and `fast` {} times as long with {} % smaller cuts. The worst case takes {} "
         "times as long.",
         over_jet_on_a_gpu,
-    ),
-    Sentence(
-        "README.md",
-        "on meshes of 4,000 vertices jetpy takes {} times as long (`default`) or {} times as long "
-        "(`fast`)",
-        small_meshes,
     ),
     Sentence(
         "README.md",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench import many, threads
+from bench import threads
 from bench.comparisons import cut, ratios, seconds
 from bench.gpu_cases import HALVES
 from bench.pages.table import Cells
@@ -47,19 +47,6 @@ def by_cores(xeon: Path, epyc: Path) -> Cells:
                 rows.append([f"{count} ({machine})", f"`{preset}`", *kaminpar, *metis])
     headers = ["threads", "preset", "KaMinPar: time", "cut", "METIS: time", "cut"]
     return Cells(headers, rows)
-
-
-def on_small_graphs(path: Path) -> Cells:
-    """Return a row per number of vertices: time and cut of a loop of jetpy over METIS's."""
-    found = {(r["vertices"], r["preset"], r["variant"]): r for r in read_records(path)}
-    rows = []
-    for vertices in sorted({vertices for vertices, _, _ in found}):
-        row = [f"{vertices:,}"]
-        for preset in reversed(PRESETS):
-            ours, theirs = (found[vertices, preset, variant] for variant in (many.LOOP, many.METIS))
-            row += [f"{ours['seconds'] / theirs['seconds']:.2f}", f"{ours['cut_ratio']:.3f}"]
-        rows.append(row)
-    return Cells(["vertices", "`default`: time", "cut", "`fast`: time", "cut"], rows)
 
 
 def of_concurrent_calls(*paths: Path) -> Cells:

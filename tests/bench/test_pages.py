@@ -112,17 +112,6 @@ def test_unknown_tables_are_an_error() -> None:
         updated("<!-- table: nothing -->\n<!-- end -->\n")
 
 
-def test_small_graphs_are_compared_with_metis(tmp_path: Path) -> None:
-    path = tmp_path / "many.jsonl"
-    for preset, seconds in (("default", 3.0), ("fast", 1.5)):
-        case = {"vertices": 1000, "preset": preset}
-        append_record(path, {**case, "variant": times.many.METIS, "seconds": 1.0, "cut_ratio": 1.0})
-        append_record(
-            path, {**case, "variant": times.many.LOOP, "seconds": seconds, "cut_ratio": 0.9}
-        )
-    assert times.on_small_graphs(path).rows == [["1,000", "3.00", "0.900", "1.50", "0.900"]]
-
-
 def test_concurrent_calls_have_a_column_per_machine(tmp_path: Path) -> None:
     paths = []
     for processors, seconds in (
