@@ -52,6 +52,7 @@ TABLES: Mapping[str, Table] = {
     "study-jet-real": Table(study.over_program, ["2026-11-h100-real/performance.csv"]),
     "study-efficiency": Table(study.by_efficiency, [STUDY]),
     "study-bandwidth": Table(study.by_bandwidth, ["2026-11-h100-study/kernels.csv"]),
+    "small": Table(times.on_small_graphs, ["2026-11-epyc/small.jsonl"]),
     "threads": Table(
         times.of_concurrent_calls, ["2026-11-epyc/threads.jsonl", "2026-11-xeon/threads.jsonl"]
     ),

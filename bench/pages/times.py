@@ -1,4 +1,4 @@
-"""Tables of times: `bench.cores`, `bench.many`, `bench.threads` and `bench.gpu --peer`."""
+"""Tables of times: `bench.cores`, `bench.small`, `bench.threads` and `bench.gpu --peer`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bench.gpu_cases import HALVES
 from bench.pages.table import Cells
 from bench.peer import Result, read_runs, results_of
 from bench.records import read_records
+from bench.small_tables import comparisons, groups, means
 from bench.speedups import METIS, Runs, by_threads
 from bench.tables import mean_text, ratio_text
 
@@ -47,6 +48,24 @@ def by_cores(xeon: Path, epyc: Path) -> Cells:
                 rows.append([f"{count} ({machine})", f"`{preset}`", *kaminpar, *metis])
     headers = ["threads", "preset", "KaMinPar: time", "cut", "METIS: time", "cut"]
     return Cells(headers, rows)
+
+
+def on_small_graphs(path: Path) -> Cells:
+    """Return a row per group of cases of half B: their number, and the means of each preset."""
+    found = comparisons(read_records(path))
+    rows = []
+    for group, belongs in groups():
+        chosen = [
+            [
+                own
+                for own in found[f"jetpy/cpu/{preset}"].values()
+                if own.half == "B" and belongs(own)
+            ]
+            for preset in reversed(PRESETS)
+        ]
+        rows.append([group, str(len(chosen[0])), *(mean for own in chosen for mean in means(own))])
+    headers = ["`default`: time", "wall", "cut", "`fast`: time", "wall", "cut"]
+    return Cells(["cases", "number", *headers], rows)
 
 
 def of_concurrent_calls(*paths: Path) -> Cells:
