@@ -126,7 +126,7 @@ class Request:
             and self.effort == ONCE
             and 1 < problem.k < graph.n
             and suits(problem, graph.n, len(graph.indices))
-            and (not graph.total_vertex_weight or are_similar(graph.vertex_weights))
+            and are_similar(graph.vertex_weights)
             and not graph.is_large
         )
 

@@ -35,7 +35,7 @@ from jetpy.multilevel.outcome import (
     stage_seconds,
 )
 from jetpy.multilevel.overlay import overlay
-from jetpy.multilevel.small_graphs import is_small, solve_small
+from jetpy.multilevel.small_graphs import small_level, solve_small
 from jetpy.multilevel.subgraphs import within_blocks
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.multilevel.vcycle import is_cycled, run_cycles
@@ -152,8 +152,9 @@ def solve(
 
 def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
     """Partition the graph of a level, as `solve` does."""
-    if is_small(finest, steps):
-        return solve_small(finest, steps[0], progress)
+    small = small_level(finest, steps)
+    if small is not None:
+        return solve_small(small, steps[0], progress)
     backend = finest.backend
     if backend.is_wide:
         return _solve_wide(finest, steps, progress)

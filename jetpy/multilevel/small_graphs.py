@@ -21,8 +21,6 @@ from jetpy.refinement.measures import Measures
 
 MAX_PARTS = 128
 """Maximum number of parts, because a task looks at all parts to choose one."""
-
-
 HEAVIEST = 8
 """Maximum weight of a vertex, divided by the average weight: tasks fill parts less exactly."""
 
@@ -43,8 +41,8 @@ def suits(problem: Problem, n: int, nnz: int) -> bool:
     )
 
 
-def is_small(finest: HierarchyLevel, steps: Sequence[Problem]) -> bool:
-    """Return whether a task partitions the graph of a level.
+def small_level(finest: HierarchyLevel, steps: Sequence[Problem]) -> HierarchyLevel | None:
+    """Return the level with the whole graph if a task partitions it, otherwise None.
 
     Tasks have 32-bit kernels, and know neither blocks nor pinned vertices. Collective if other
     conditions hold.
@@ -57,7 +55,10 @@ def is_small(finest: HierarchyLevel, steps: Sequence[Problem]) -> bool:
         and finest.pinned is None
         and (not finest.backend.is_wide or is_narrow(graph, steps[0]))
     )
-    return is_candidate and are_similar(finest.alone().graph.vertex_weights)
+    if not is_candidate:
+        return None
+    whole = finest.alone()
+    return whole if are_similar(whole.graph.vertex_weights) else None
 
 
 def are_similar(vertex_weights: Array) -> bool:
@@ -66,12 +67,11 @@ def are_similar(vertex_weights: Array) -> bool:
     return heaviest * len(vertex_weights) <= HEAVIEST * total
 
 
-def solve_small(finest: HierarchyLevel, problem: Problem, progress: Progress) -> Solution:
-    """Partition the graph of a level by a task on the host.
+def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> Solution:
+    """Partition the graph of a level, which has the whole graph, by a task on the host.
 
     Refinement repairs parts that are outside their limits, or empty.
     """
-    level = finest.alone()
     progress("refine", 0, 1)
     with Stopwatch(level.backend, "initial") as initial:
         own = level.with_narrow_kernels(problem) if level.backend.is_wide else level

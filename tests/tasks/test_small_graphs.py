@@ -19,7 +19,7 @@ from jetpy.initial.tasks import Batch, Found, Job
 from jetpy.multilevel import driver
 from jetpy.multilevel.hierarchy import finest_level
 from jetpy.multilevel.outcome import Solution
-from jetpy.multilevel.small_graphs import MAX_PARTS, is_small, solve_small
+from jetpy.multilevel.small_graphs import MAX_PARTS, small_level, solve_small
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.options import Options, SmallOptions
 from jetpy.problem.presets import PRESETS, preset
@@ -55,7 +55,7 @@ def is_small_with(steps: int = 1, **changes: Any) -> bool:
     weights = np.ones(max(1, own["n"]), np.int32)
     weights[0] = own["heaviest"]
     finest.alone = lambda: SimpleNamespace(graph=SimpleNamespace(vertex_weights=weights))
-    return is_small(finest, [problem] * steps)
+    return small_level(finest, [problem] * steps) is not None
 
 
 @pytest.mark.parametrize(
