@@ -23,6 +23,8 @@ ENTRY_ROOM = 3
 """Capacity for the entries of all levels, per entry of the finest one."""
 HEAVIEST, OF_AVERAGE = 3, 2
 """A vertex of an inner level may weigh at most 3/2 of the average on a coarsest level."""
+LEAST = 2
+"""Two vertices of weight 1 may always be merged."""
 LARGEST, OF_BEFORE = 19, 20
 """Coarsening ends if the next level would have more than 19/20 of the vertices."""
 MANY_SINGLE = 8
@@ -235,6 +237,16 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
     levels.numbers[here + Field.LEVELS] = level + 1
     levels.numbers[here + Field.LEVEL_BEGINS + level + 1] = end + 1
     return True
+
+
+@pk.function
+def heaviest_of(coarsest: int, here: int, levels: Levels) -> int:
+    """Return the largest weight of a vertex of a level that should have `coarsest` vertices."""
+    heaviest: pk.int64 = levels.numbers[here + Field.TOTAL] * HEAVIEST
+    heaviest //= OF_AVERAGE * coarsest
+    if heaviest < LEAST:
+        heaviest = LEAST
+    return heaviest
 
 
 @pk.function

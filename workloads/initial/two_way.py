@@ -119,7 +119,7 @@ def overload_of(here: int, state: Sides) -> pk.int64:
 
 
 @pk.function
-def distance_of(here: int, state: Sides) -> pk.int64:
+def distance_from_target(here: int, state: Sides) -> pk.int64:
     """Return the distance between the weight of side 0 and its target."""
     difference: pk.int64 = state.numbers[here + Field.WEIGHTS] - state.numbers[here + Field.TARGET]
     if difference < 0:
@@ -180,7 +180,7 @@ def improve(here: int, state: Sides) -> bool:
     begin_pass(here, state)
     overload: pk.int64 = overload_of(here, state)
     cut: pk.int64 = state.numbers[here + Field.CUT]
-    distance: pk.int64 = distance_of(here, state)
+    distance: pk.int64 = distance_from_target(here, state)
     for v in range(begin, end):
         if state.external[v] > 0 or (overload > 0 and state.weights[v] > 0):
             enqueue(v, gain_of(v, state), state.sides[v], here, state)
@@ -199,7 +199,7 @@ def improve(here: int, state: Sides) -> bool:
         if now > overload:
             continue
         new_cut: pk.int64 = state.numbers[here + Field.CUT]
-        new_distance: pk.int64 = distance_of(here, state)
+        new_distance: pk.int64 = distance_from_target(here, state)
         if now < overload or new_cut < cut or (new_cut == cut and new_distance < distance):
             overload = now
             cut = new_cut

@@ -18,10 +18,9 @@ from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, Heaps
 from jetpy.workloads.initial.inner_levels import (
     ENTRY_ROOM,
-    HEAVIEST,
-    OF_AVERAGE,
     VERTEX_ROOM,
     coarsen_to,
+    heaviest_of,
     project,
 )
 from jetpy.workloads.initial.two_way import bisect, measure, refine
@@ -154,12 +153,7 @@ def seed_of(node: int, number: int, work: Work) -> pk.uint32:
 @pk.function
 def build_levels(here: int, levels: Separations):
     """Build the inner levels of a try."""
-    total: pk.int64 = levels.numbers[here + Field.TOTAL]
-    total = total * HEAVIEST // (OF_AVERAGE * COARSEST)
-    heaviest: int = total
-    if heaviest < 2:
-        heaviest = 2
-    coarsen_to(COARSEST, heaviest, here, levels)
+    coarsen_to(COARSEST, heaviest_of(COARSEST, here, levels), here, levels)
 
 
 @pk.function

@@ -13,7 +13,13 @@ from jetpy.workloads.common.groups import INT32_MAX, NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE, coarsen_to, project
-from jetpy.workloads.initial.two_way import bisect, measure, overload_of, refine
+from jetpy.workloads.initial.two_way import (
+    bisect,
+    distance_from_target,
+    measure,
+    overload_of,
+    refine,
+)
 from jetpy.workloads.tasks.kway import Parts
 
 COARSEST = 30
@@ -176,15 +182,6 @@ def bisect_node(size: int, growings: int, seed: pk.uint32, inner: int, state: Bi
         limit_level(inner, state)
         measure(inner, state)
         refine(BISECTION_PASSES, inner, state)
-
-
-@pk.function
-def distance_from_target(inner: int, state: Bisections) -> pk.int64:
-    """Return the distance between the weight of side 0 and its target."""
-    distance: pk.int64 = state.numbers[inner + Field.WEIGHTS] - state.numbers[inner + Field.TARGET]
-    if distance < 0:
-        return -distance
-    return distance
 
 
 @pk.function

@@ -20,7 +20,7 @@ from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.flows.max_flow import Trees
 from jetpy.workloads.flows.regions import Pair, Pairs
-from jetpy.workloads.initial.inner_levels import coarsen_to
+from jetpy.workloads.initial.inner_levels import coarsen_to, heaviest_of
 from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
 from jetpy.workloads.tasks.kway import (
     GAIN_UNITS,
@@ -36,8 +36,6 @@ VERTEX_ROOM = 5
 """Capacity for vertices per vertex of a graph: of all its levels, and of a last part for copies."""
 ENTRY_ROOM = 7
 """The same for entries, per directed edge."""
-HEAVIEST, OF_AVERAGE = 3, 2
-"""A coarse vertex may weigh at most 3/2 of the average on a coarsest level."""
 CYCLE_COARSEST, CYCLE_PER_PART = 60, 15
 """Coarsening in a V-cycle ends at this number of vertices, or of vertices per part."""
 SPARE = 64
@@ -234,16 +232,6 @@ def refine_with_flows(
         project_parts(here, state)
         limit_parts(sums, here, state)
         refine_parts(here, state)
-
-
-@pk.function
-def heaviest_of(coarsest: int, here: int, state: Bisections) -> int:
-    """Return the largest weight of a vertex of a level that should have `coarsest` vertices."""
-    heaviest: pk.int64 = state.numbers[here + Field.TOTAL] * HEAVIEST
-    heaviest //= OF_AVERAGE * coarsest
-    if heaviest < HEAVIEST - 1:
-        heaviest = HEAVIEST - 1
-    return heaviest
 
 
 @pk.function
