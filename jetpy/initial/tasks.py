@@ -151,7 +151,7 @@ class Job:
 
     @property
     def pins(self) -> IntArray:
-        """`pinned`, also if there are none."""
+        """`pinned`, or an array of -1 if no vertex is pinned."""
         return np.full(self.graph.n, NO_PART, np.int32) if self.pinned is None else self.pinned
 
 

@@ -84,7 +84,7 @@ class Problem:
         Vertex weight that one unit represents (`in_units`).
     placeholders : int64, shape (k,), or None
         Number of vertices of each part, of weight 1, that stand for no vertex of the input; a part
-        that has no others is empty. None: there are none.
+        with no other vertices is empty. None: no part has such vertices.
     """
 
     k: int
