@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.engines.base import Array, Backend
+from jetpy.errors import BackendError
+from jetpy.graph.csr import IntArray
 from jetpy.lazy import cached_property
 from jetpy.workloads.common import row_checks as kernels
 from jetpy.workloads.common import values as value_kernels
@@ -103,3 +108,30 @@ def to_int32(backend: Backend, numbers: Array, lowest: int, highest: int) -> tup
         given = {name: part, "narrowed": into}
         wrong += backend.reduce(len(part), kernel, lowest=lowest, highest=highest, **given)
     return copy, wrong
+
+
+def are_symmetric(indptr: IntArray, indices: IntArray, edge_weights: npt.NDArray[Any]) -> bool:
+    """Return whether all rows are ascending and each edge has an equal reverse edge.
+
+    Such rows have no loops and no duplicates. The result is also False if an array is not int32, or
+    if the kernel cannot be compiled.
+
+    Parameters
+    ----------
+    indptr : int32, shape (n + 1,)
+    indices : int32 in 0..n - 1, shape (entries,)
+    edge_weights : int32, shape (entries,)
+    """
+    from jetpy.device.backends import CPU, lease
+
+    if any(array.dtype != np.int32 for array in (indptr, indices, edge_weights)):
+        return False
+    n = len(indptr) - 1
+    graph = SimpleNamespace(indptr=indptr, indices=indices, edge_weights=edge_weights)
+    try:
+        with lease(CPU, threads=1) as backend:
+            check = SimpleNamespace(cursors=backend.empty(n), found=backend.empty(1))
+            backend.run_tasks(1, kernels.check_symmetry, graph=graph, n=n, check=check)
+    except BackendError:
+        return False
+    return bool(check.found[0])

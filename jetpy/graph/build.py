@@ -121,6 +121,9 @@ def graph_from_csr(
     )
     masses, columns = _vertex_weights(vertex_weights, n, rules, naming)
     made = partial(Graph, vertex_weights=masses, name=name, constraint_weights=columns)
+    check = None if rules.pattern else rules.are_symmetric
+    if check is not None and check(starts, neighbours, weights):
+        return made(starts, neighbours, scaled(weights, naming.edge_weights))
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     if rules.pattern:
         matrix = pattern_of(matrix, naming, symmetric_only=rules.pattern == "symmetric")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy.typing as npt
 
 from jetpy.graph.coordinates import Locate
+from jetpy.graph.csr import IntArray
 from jetpy.graph.validate import Naming
 
 Pattern = bool | Literal["symmetric"]
+SymmetryCheck = Callable[[IntArray, IntArray, npt.NDArray[Any]], bool]
+"""Called with indptr, indices and edge weights."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,16 @@ class Rules:
         Convert weights of any kind to integers.
     n : int or None
         Number of vertices, if the caller gives it.
+    are_symmetric : function, optional
+        Returns quickly whether all rows are ascending, and each edge has an equal reverse edge. If
+        it returns False, SciPy finds the first defect, if any.
     """
 
     repair: bool = False
     pattern: Pattern = False
     scale: bool = False
     n: int | None = None
+    are_symmetric: SymmetryCheck | None = None
 
     @property
     def any_weights(self) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from jetpy.device.in_place import graph_on_gpu
+from jetpy.device.row_checks import are_symmetric
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_of, with_sizes
 from jetpy.graph.convert.data import has_edge_index, unpacked
@@ -172,7 +173,7 @@ def as_graph(
             raw = replace(raw, vertex_weights=vertex_weights)
         if edge_weights is not None:
             raw = replace(raw, edge_weights=edge_weights)
-        graph = graph_of(raw, Rules(repair, pattern, scale), name)
+        graph = graph_of(raw, Rules(repair, pattern, scale, None, are_symmetric), name)
     graph = with_sizes(graph, vertex_sizes)
     if n is not None:
         check_n(n, graph.n)
@@ -237,7 +238,7 @@ def read_graph(
     """
     from jetpy.io.compression import open_input, split_name
 
-    rules = Rules(repair, pattern, scale, checked_n(n))
+    rules = Rules(repair, pattern, scale, checked_n(n), are_symmetric)
     if os.path.isdir(path):
         from jetpy.io import folder
 

@@ -345,7 +345,7 @@ def test_graph_is_checked_on_its_gpu(
 def test_gpu_without_kernels_leaves_the_check_to_the_host(
     fake_gpu: list[tuple[str, int]], form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(name: str, device: int) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise BackendError("NVRTC is not found")
 
     monkeypatch.setattr("jetpy.device.backends.lease", refuse)
