@@ -16,7 +16,8 @@ from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field
 from jetpy.workloads.initial.two_way import Sides
 
-FREE = -1
+TAKEN = -(2**63 - 1)
+"""Key of a matched vertex. It stays negative with the weight of any edge."""
 VERTEX_ROOM = 4
 """Capacity for the vertices of all levels, per vertex of the finest one."""
 ENTRY_ROOM = 3
@@ -38,17 +39,25 @@ class Levels(Sides):
 
 
 @pk.function
-def shuffle(begin: int, end: int, origin: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
-    """Write a random permutation of begin..end - 1 (Fisher and Yates)."""
+def shuffle(begin: int, end: int, origin: int, seed: pk.uint32, levels: Levels):
+    """Store a hash of each vertex in `keys`, and a random permutation in `heap`.
+
+    Source of the permutation: Fisher and Yates.
+    """
     for v in range(begin, end):
-        j: int = begin + index_of_hash(mix((v - origin) ^ seed), v - begin + 1)
-        order[v] = order[j]
-        order[j] = v
+        h: pk.uint32 = mix((v - origin) ^ seed)
+        levels.keys[v] = h
+        j: int = begin + index_of_hash(h, v - begin + 1)
+        levels.heap[v] = levels.heap[j]
+        levels.heap[j] = v
 
 
 @pk.function
-def mate_of(u: int, heaviest: int, origin: int, seed: pk.uint32, levels: Levels) -> int:
-    """Return the free neighbour with the heaviest edge, then the highest hash, or `NO_VERTEX`."""
+def mate_of(u: int, heaviest: int, levels: Levels) -> int:
+    """Return the free neighbour with the heaviest edge, then the highest hash, or `NO_VERTEX`.
+
+    The key of a vertex is its hash while it is free.
+    """
     best: int = NO_VERTEX
     best_key: pk.int64 = -1
     own: int = levels.sides[u]
@@ -56,9 +65,8 @@ def mate_of(u: int, heaviest: int, origin: int, seed: pk.uint32, levels: Levels)
     for e in range(levels.rows[u], levels.rows[u + 1]):
         v: int = levels.ends[e]
         w: pk.int64 = levels.edge_weights[e]
-        h: pk.uint32 = mix((v - origin) ^ seed)
-        key: pk.int64 = (w << KEY_BITS) + h
-        if levels.positions[v] != FREE or levels.weights[v] > room or levels.sides[v] != own:
+        key: pk.int64 = (w << KEY_BITS) + levels.keys[v]
+        if levels.weights[v] > room or levels.sides[v] != own:
             key = -1
         if key > best_key:
             best_key = key
@@ -123,16 +131,14 @@ def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
     origin: int = levels.numbers[here + Field.ORIGIN]
-    shuffle(begin, end, origin, seed, levels.heap)
-    for v in range(begin, end):
-        levels.positions[v] = FREE
+    shuffle(begin, end, origin, seed, levels)
     lone: int = NO_VERTEX
     single: int = 0
     for j in range(begin, end):
         u: int = levels.heap[j]
-        if levels.positions[u] != FREE:
+        if levels.keys[u] == TAKEN:
             continue
-        mate: int = mate_of(u, heaviest, origin, seed, levels)
+        mate: int = mate_of(u, heaviest, levels)
         if levels.rows[u] == levels.rows[u + 1]:
             mate = lone
             lone = u
@@ -146,6 +152,8 @@ def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
             mate = u
         levels.positions[u] = mate
         levels.positions[mate] = u
+        levels.keys[u] = TAKEN
+        levels.keys[mate] = TAKEN
     if single * MANY_SINGLE > end - begin:
         single -= 2 * match_at_distance_two(1, heaviest, begin, end, levels)
     if single * MANY_SINGLE > end - begin:

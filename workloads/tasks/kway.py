@@ -398,7 +398,6 @@ def begin_k_way_pass(excess: pk.int64, here: int, parts: Parts):
         parts.positions[v] = NOT_QUEUED
         if parts.pinned[v] != NO_PART:
             parts.positions[v] = LOCKED
-    for v in range(begin, end):
         is_wanted: bool = parts.slots[v] > 0
         if excess > 0 and not is_wanted:
             own: int = base + parts.sides[v]
