@@ -83,8 +83,8 @@ def default() -> Options:
             max_tries=6,
             bisections=2,
             cycles=1,
-            flow_levels=2,
-            hops=2,
+            flow_levels=3,
+            hops=3,
         )
     )
 
@@ -93,7 +93,7 @@ def default() -> Options:
 def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
     refine = RefineOptions(patience=6, flow_sweeps=0)
-    small = SmallOptions(max_vertices=MAX_SMALL)
+    small = SmallOptions(max_vertices=MAX_SMALL, per_part=20)
     return Options(refine=refine, small=small, branches=(), cycles=0)
 
 
