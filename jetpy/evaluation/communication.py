@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from jetpy.graph.csr import Graph, IntArray
 
 Counts = npt.NDArray[np.int64]
+MAX_DENSE = 512
+"""Maximum number of parts for which weights of pairs are added up in an array of shape (k * k,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,41 +62,60 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
            [1, 0, 1],
            [1, 1, 0]])
     """
-    volumes, boundary = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    linked = np.zeros(k, np.int64)  # vertices with a neighbour in the same part
-    upper, links = sp.csr_array((k, k), dtype=np.int64), sp.csr_array((k, k), dtype=np.int64)
+    volumes, boundary, isolated = (np.zeros(k, np.int64) for _ in range(3))
+    links = [_Links.of(np.zeros(0, np.int64), np.zeros(0, np.int64), k)]
     for start, stop in graph.row_blocks():
         entries = slice(graph.indptr[start], graph.indptr[stop])
         u, other = graph.sources(start, stop), parts[graph.indices[entries]]
-        own = parts[u]
-        cut = own != other
-        above = own < other  # one direction of each edge
-        weights = graph.edge_weights[entries][above].astype(np.int64)
-        pair = own[above], other[above]
-        upper += sp.coo_array((weights, pair), (k, k)).tocsr()
-        if not weights.all():
-            links += sp.coo_array((np.ones_like(weights), pair), (k, k)).tocsr()
-        linked += np.bincount(parts[_different(u[~cut])], minlength=k)
-        boundary += np.bincount(parts[_different(u[cut])], minlength=k)
-        pairs = u[cut].astype(np.int64) << 32 | other[cut]
+        cut = np.flatnonzero(parts[u] != other)
+        tails, heads = u[cut].astype(np.int64), other[cut]
+        links.append(
+            _Links.of(
+                parts[tails].astype(np.int64) * k + heads, graph.edge_weights[entries][cut], k
+            )
+        )
+        held, counts = parts[start:stop], np.bincount(tails - start, minlength=stop - start)
+        boundary += np.bincount(held[counts > 0], minlength=k)
+        isolated += np.bincount(
+            held[counts == np.diff(graph.indptr[start : stop + 1])], minlength=k
+        )
+        pairs = tails << 32 | heads
         pairs.sort()
         sent = _different(pairs) >> 32
         if graph.vertex_sizes is None:
             volumes += np.bincount(parts[sent], minlength=k)
         else:
             np.add.at(volumes, parts[sent], graph.vertex_sizes[sent])
-    isolated = np.bincount(parts, minlength=k) - linked
-    return Communication(volumes, boundary, isolated, _with_links(upper + upper.T, links + links.T))
+    return Communication(volumes, boundary, isolated, _Links.together(links, k).as_matrix(k))
 
 
-def _with_links(matrix: sp.csr_array, links: sp.csr_array) -> sp.csr_array:
-    """Return a matrix with an entry also for each entry of `links`; sums drop entries of 0."""
-    if not links.nnz:
-        return matrix
-    own, other = matrix.tocoo(), links.tocoo()
-    places = np.concatenate([own.row, other.row]), np.concatenate([own.col, other.col])
-    data = np.concatenate([own.data, np.zeros_like(other.data)])
-    return sp.coo_array((data, places), matrix.shape).tocsr()
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """Pairs of parts with edges between them, as ``part * k + other part``, and their weights."""
+
+    pairs: Counts
+    weights: Counts
+
+    @classmethod
+    def of(cls, pairs: Counts, weights: npt.NDArray[Any], k: int) -> _Links:
+        """Add up the weights of equal pairs; as float64, because the total is below 2**53."""
+        if k <= MAX_DENSE:
+            found = np.flatnonzero(np.bincount(pairs, minlength=k * k))
+            sums = np.bincount(pairs, weights, k * k)[found]
+        else:
+            found, places = np.unique(pairs, return_inverse=True)
+            sums = np.bincount(places, weights)
+        return cls(found, sums.astype(np.int64))
+
+    @classmethod
+    def together(cls, links: list[_Links], k: int) -> _Links:
+        pairs = np.concatenate([one.pairs for one in links])
+        return cls.of(pairs, np.concatenate([one.weights for one in links]), k)
+
+    def as_matrix(self, k: int) -> sp.csr_array:
+        starts = np.searchsorted(self.pairs, np.arange(k + 1) * k).astype(np.int32)
+        columns = (self.pairs % k).astype(np.int32)
+        return sp.csr_array((self.weights, columns, starts), shape=(k, k))
 
 
 def _different(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

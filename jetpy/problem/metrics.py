@@ -128,8 +128,10 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
     array([2, 2, 0])
     """
     ids = checked_parts(graph, parts, k)
-    first = np.unique(label_components(graph, ids), return_index=True)[1]
-    return np.bincount(ids[first], minlength=k)
+    labels = label_components(graph, ids)
+    part_of = np.empty(int(labels.max(initial=-1)) + 1, np.int32)
+    part_of[labels] = ids
+    return np.bincount(part_of, minlength=k)
 
 
 def label_components(graph: Graph, parts: IntArray) -> IntArray:
@@ -151,7 +153,7 @@ def label_components(graph: Graph, parts: IntArray) -> IntArray:
     for start, stop in graph.row_blocks():
         u = graph.sources(start, stop)
         v = graph.indices[graph.indptr[start] : graph.indptr[stop]]
-        inside = (u < v) & (parts[u] == parts[v])
+        inside = np.flatnonzero((u < v) & (parts[u] == parts[v]))
         neighbours.append(v[inside])
         counts.append(np.bincount(u[inside] - start, minlength=stop - start).astype(np.int32))
     indices = np.concatenate([np.zeros(0, np.int32), *neighbours])
