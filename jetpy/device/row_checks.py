@@ -128,9 +128,9 @@ def are_symmetric(indptr: IntArray, indices: IntArray, edge_weights: npt.NDArray
         return False
     n = len(indptr) - 1
     graph = SimpleNamespace(indptr=indptr, indices=indices, edge_weights=edge_weights)
+    check = SimpleNamespace(cursors=np.empty(n, np.int32), found=np.empty(1, np.int32))
     try:
         with lease(CPU, threads=1) as backend:
-            check = SimpleNamespace(cursors=backend.empty(n), found=backend.empty(1))
             backend.run_tasks(1, kernels.check_symmetry, graph=graph, n=n, check=check)
     except BackendError:
         return False
