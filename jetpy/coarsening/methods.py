@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -77,7 +78,23 @@ def coarsening_of(graph: DeviceGraph, options: CoarsenOptions) -> Coarsening:
     return COARSENINGS["constrained" if is_dense(graph, options) else options.method]
 
 
-def is_dense(graph: DeviceGraph, options: CoarsenOptions) -> bool:
+class Sized(Protocol):
+    """A graph whose size is known, whole or in pieces."""
+
+    @property
+    def global_n(self) -> int:
+        """Number of vertices of the whole graph."""
+
+    @property
+    def global_nnz(self) -> int:
+        """Number of directed edges of the whole graph."""
+
+    @property
+    def global_size(self) -> int:
+        """Number of vertices plus directed edges of the whole graph."""
+
+
+def is_dense(graph: Sized, options: CoarsenOptions) -> bool:
     """Return whether a level is coarsened by subsets instead of pairs, because it is dense."""
     return (
         options.method == "two-hop"

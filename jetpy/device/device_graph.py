@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.device.divisor import common_divisor, divided_by
 from jetpy.device.halo import WHOLE
 from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.engines.base import Array, Backend
-from jetpy.graph.csr import Graph, common_divisor
+from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
 from jetpy.kernel_language import Width
 
@@ -155,14 +156,8 @@ def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, i
 
     If all weights are 0, they become 1 instead, and the divisor is 0 (`in_units`).
     """
-    weights = graph.vertex_weights
-    if not len(weights) or int(weights.min()) == 1:
-        return graph, 1
-    if not weights.any():
-        ones = backend.full(len(weights), 1, backend.sum_type)
-        return replace(graph, vertex_weights=ones), 0
-    unit = common_divisor(backend.to_host(weights))
-    return (graph if unit == 1 else replace(graph, vertex_weights=weights // unit)), unit
+    unit = common_divisor(backend, graph.vertex_weights) if graph.n else 1
+    return replace(graph, vertex_weights=divided_by(backend, graph.vertex_weights, unit)), unit
 
 
 def download(backend: Backend, graph: DeviceGraph) -> Graph:

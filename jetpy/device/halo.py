@@ -7,6 +7,8 @@ do nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jetpy.engines.base import Array
 
 
@@ -20,8 +22,11 @@ class Halo:
     def exchange_ghosts(self, *values: Array) -> None:
         """Copy the owners' values to the ghosts in arrays of shape (n_with_ghosts,), in place."""
 
-    def allreduce(self, *counts: Array, stripes: int = 1) -> None:
-        """Sum the counts of all stripes of all pieces into the first stripe, in place."""
+    def allreduce(self, *counts: Array, stripes: Sequence[int] = ()) -> None:
+        """Sum the counts of all stripes of all pieces into the first stripe, in place.
+
+        `stripes` has the number of stripes of each array; the default is 1.
+        """
 
     def exscan(self, counts: Array, before: Array) -> None:
         """Write the sums of the counts of lower ranks to `before`, and set `counts` to 0."""

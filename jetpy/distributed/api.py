@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -13,22 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.device.backends import ON_GPU, lease
+from jetpy.device.backends import ON_GPU, lease, make_ready
 from jetpy.device.row_checks import HASHES
-from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
+from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, upload_rows
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from jetpy.distributed.faults import agreed, ending_all, run_collectively
 from jetpy.distributed.nccl import between_gpus
-from jetpy.distributed.piece import Blocks, Piece
-from jetpy.distributed.run import Found, measure_piece, partition_piece, refine_piece
+from jetpy.distributed.piece import Blocks
+from jetpy.distributed.run import Found, measure_rows, partition_rows, refine_rows
 from jetpy.distributed.writing import write_parts
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import BackendError, GraphError, OptionError
-from jetpy.graph.csr import INT32_MAX, is_large
-from jetpy.kernel_language import Width
+from jetpy.graph.csr import INT32_MAX
 from jetpy.multilevel.execution import execute
-from jetpy.multilevel.outcome import LevelTable, all_seconds, cpu_threads, stage_seconds
+from jetpy.multilevel.outcome import LevelTable, cpu_threads
 from jetpy.problem.problem import Problem, RunOptions
 from jetpy.progress import Progress, ProgressOption
 
@@ -77,7 +77,8 @@ class DistributedPartition:
     compiled : bool
         Whether this process compiled kernels; the cache then has them.
     seconds : mapping of str to float
-        Wall seconds of this process, by stage and in total.
+        Wall seconds of this process, by stage; "total" is the time of the whole call, except for
+        the compilation and loading of kernels.
     levels : LevelTable
         A tuple of `Level`, finest first, which prints as a table.
     """
@@ -176,9 +177,9 @@ def partition(
         Index of this process's GPU; by default the processes of a machine take its GPUs in turn.
     small : int, optional
         jetpy gathers levels of at most `small` vertices and directed edges together, and every
-        process refines them alone (default: a million, or four million between GPUs). It also
-        gathers dense levels (`coarsen.dense`), and levels for which the preset has branches,
-        V-cycles and flows. `small` does not change the parts.
+        process coarsens and refines them alone. By default, jetpy gathers a level if one process is
+        predicted to finish it sooner than all together. It also gathers dense levels
+        (`coarsen.dense`), and levels for which the preset has branches, V-cycles and flows. `small` does not change the parts.
     progress : bool or callable, optional
         As for `jetpy.partition`; only the argument of process 0 counts.
 
@@ -191,7 +192,7 @@ def partition(
     arguments = partial(
         CollectiveArguments, k, imbalance, large_imbalance, seed, preset, None, None, backend, small
     )
-    work = partial(partition_piece, small=small)
+    work = partial(partition_rows, small=small)
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
@@ -234,7 +235,7 @@ def refine(
     arguments = partial(
         CollectiveArguments, k, imbalance, large_imbalance, seed, preset, None, None, *last
     )
-    work = partial(refine_piece, parts=parts, small=small)
+    work = partial(refine_rows, parts=parts, small=small)
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
@@ -265,8 +266,8 @@ def evaluate(
         CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
     )
 
-    def work(engine: Backend, piece: Piece, problem: Problem, _: Progress) -> Found:
-        return measure_piece(engine, piece, problem, parts)
+    def work(rows: UploadedRows, problem: Problem, _: Progress) -> Found:
+        return measure_rows(rows, problem, parts)
 
     return _run(comm, block, vtxdist, arguments, None, None, None, work)
 
@@ -279,31 +280,37 @@ def _run(
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
-    work: Callable[[Backend, Piece, Problem, Progress], Found],
+    work: Callable[[UploadedRows, Problem, Progress], Found],
 ) -> DistributedPartition:
     """Check and upload the input, run `work`, and assemble the result."""
+    started = time.perf_counter()
     group = communicator(comm)
     with ending_all(group), ExitStack() as stack:
         choose_engine = partial(engine_of_process, stack, group.neighbours, threads=threads)
-        arguments, block, blocks, problem, engine = _agree(
+        arguments, block, blocks, engine = _agree(
             group, given, vtxdist, make_arguments, choose_engine, device
         )
 
-        def work_on_piece(engine: Backend, tell: Progress) -> tuple[Piece, float, Found]:
+        def work_on_rows(engine: Backend, tell: Progress) -> tuple[UploadedRows, Problem, Found]:
             connected = replace(blocks, comm=between_gpus(group, engine))
-            piece, seconds = _checked_piece(group, engine, block, connected)
-            return piece, seconds, work(engine, piece, problem, tell)
+            with Stopwatch(engine, "coarsen") as uploading:
+                rows = _checked_rows(group, engine, block, connected)
+            if rows.backend.is_wide:
+                make_ready([rows.backend], tell)
+            problem = arguments.problem(rows.vertex_weight, fill=arguments.fill)
+            found = work(rows, problem, tell)
+            return rows, problem, found.with_more("coarsen", uploading.seconds)
 
         shown, size = progress if group.rank == 0 else None, (block.n, len(block.indices) // 2)
-        (piece, uploaded, found), cost = execute(work_on_piece, engine, shown, size)
-    measures, weights = found.solution.refined.measures, found.part_weights
+        (rows, problem, found), cost = execute(work_on_rows, engine, shown, size)
+    weights = found.part_weights
     return DistributedPartition(
         parts=found.parts,
         first=blocks.first,
         n=blocks.n,
-        m=piece.global_nnz // 2,
+        m=rows.global_nnz // 2,
         k=problem.k,
-        cut=measures.cut,
+        cut=found.solution.refined.measures.cut,
         part_weights=weights,
         limits=problem.limits,
         imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
@@ -314,11 +321,12 @@ def _run(
         threads=cpu_threads(engine),
         gpu=engine.gpu,
         processes=group.size,
-        transport=piece.blocks.comm.transport,
+        transport=rows.blocks.comm.transport,
         compiled=cost.compiled,
         seconds={
             "compile": cost.compile_seconds,
-            **all_seconds([found.solution.seconds, stage_seconds(coarsen=uploaded)]),
+            **found.solution.seconds,
+            "total": time.perf_counter() - started - cost.compile_seconds,
         },
         levels=LevelTable(found.solution.levels),
         _comm=group,
@@ -348,8 +356,8 @@ def _agree(
     make_arguments: Callable[[], CollectiveArguments],
     choose_engine: Callable[..., Backend],
     device: int | None,
-) -> tuple[CollectiveArguments, Block, Blocks, Problem, Backend]:
-    """Check the input of all processes; return it, the vertex ranges, problem and back end."""
+) -> tuple[CollectiveArguments, Block, Blocks, Backend]:
+    """Check the input of all processes; return it, the vertex ranges and the back end."""
     arguments, block, blocks = agree_on_input(comm, given, vtxdist, make_arguments)
     engine = run_collectively(comm, lambda: choose_engine(arguments.backend, device=device))
     if len(set(comm.allgather_objects(engine.copies))) > 1:
@@ -361,14 +369,7 @@ def _agree(
                 )
             )
         engine = run_collectively(comm, lambda: choose_engine("cpu", device=None))
-    total, edges, entries = comm.totals(
-        total_of(block.vertex_weights),
-        total_of(block.edge_weights),
-        len(block.indices),
-    )
-    if is_large(entries, edges, total):
-        engine = run_collectively(comm, partial(engine.with_width, Width.WIDE))
-    return arguments, block, blocks, arguments.problem(total, fill=arguments.fill), engine
+    return arguments, block, blocks, engine
 
 
 def agree_on_input(
@@ -405,26 +406,17 @@ def agree_on_input(
     return arguments, block, blocks
 
 
-def _checked_piece(
+def _checked_rows(
     comm: Communicator, engine: Backend, block: Block, blocks: Blocks
-) -> tuple[Piece, float]:
-    """Return the piece of this process, and the wall seconds to make it, without the checks."""
-    with Stopwatch(engine, "coarsen") as uploading:
-        rows = upload_rows(engine, block, blocks)
-    _check_graph(comm, rows, block)
-    with Stopwatch(engine, "coarsen") as making:
-        piece = rows.as_piece()
-    return piece, uploading.seconds + making.seconds
-
-
-def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
-    """Check that a graph has no loops, no duplicate edges and equal reverse edges. Collective.
+) -> UploadedRows:
+    """Return the uploaded rows of this process. Collective.
 
     Raises
     ------
     GraphError
-        If it does not satisfy this.
+        If the graph has loops or duplicate edges, or an edge has no equal reverse edge.
     """
+    rows = upload_rows(engine, block, blocks)
     run_collectively(comm, lambda: check_rows(rows, block))
     if sum(comm.allgather_objects(rows.digest)) % HASHES:
         raise agreed(
@@ -433,6 +425,7 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
                 "has a different weight"
             )
         )
+    return rows
 
 
 def engine_of_process(

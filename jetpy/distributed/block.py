@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,35 +11,42 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.row_checks import Rows, to_int32
+from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
-from jetpy.graph.csr import INT32_MAX
+from jetpy.graph.csr import INT32_MAX, is_large
+from jetpy.kernel_language import Width
+from jetpy.workloads.common.row_checks import count_decreases
 from jetpy.workloads.common.values import add_weights
 
 IntArray = npt.NDArray[Any]
 SLICE = 1 << 22
 """Number of edges that are checked at once."""
+UPLOADED = 1 << 24
+"""Number of 64-bit integers that are uploaded at once, before conversion to 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """The rows of a block of vertices; neighbours are global ids.
 
+    Arrays are int32 or int64, as the caller passes them: the back end converts and checks their
+    values (`upload_rows`).
+
     Attributes
     ----------
-    indptr : int64, shape (n_owned + 1,)
-    indices : int64, shape (indptr[-1],)
-    edge_weights : int32, of the same shape
-    vertex_weights : int32, shape (n_owned,)
-        If all weights are 1, either array may be a read-only view of a single 1
+    indptr : shape (n_owned + 1,)
+    indices, edge_weights : shape (indptr[-1],)
+    vertex_weights : shape (n_owned,)
+        If all weights are 1, either array of weights may be a read-only view of a single 1
         (`unit_weights`).
     """
 
-    indptr: npt.NDArray[np.int64]
-    indices: npt.NDArray[np.int64]
-    edge_weights: npt.NDArray[np.int32]
-    vertex_weights: npt.NDArray[np.int32]
+    indptr: IntArray
+    indices: IntArray
+    edge_weights: IntArray
+    vertex_weights: IntArray
 
     @property
     def n(self) -> int:
@@ -53,7 +60,7 @@ def as_block(given: Any) -> Block:
     Raises
     ------
     GraphError
-        If the arrays are inconsistent, or a weight is not in 1..2**31 - 1.
+        If the arrays have the wrong types or lengths.
     """
     if isinstance(given, Block):
         return given
@@ -63,23 +70,26 @@ def as_block(given: Any) -> Block:
             "edge_weights[, vertex_weights]]) of the owned vertices"
         )
     indptr, indices = _integers(given[0], "indptr"), _integers(given[1], "indices")
-    ends = (indptr[:1].tolist(), indptr[-1:].tolist()) == ([0], [len(indices)])
-    if not ends or (np.diff(indptr) < 0).any():
-        raise GraphError(
-            f"indptr must begin with 0, must not decrease, and must end with {len(indices)}, the "
-            "number of indices"
-        )
+    if (indptr[:1].tolist(), indptr[-1:].tolist()) != ([0], [len(indices)]):
+        raise _wrong_indptr(len(indices))
     more = [*given[2:], None, None]
     edge_weights = _weights(more[0], len(indices), "edge_weights")
     vertex_weights = _weights(more[1], len(indptr) - 1, "vertex_weights")
     return Block(indptr, indices, edge_weights, vertex_weights)
 
 
-def _integers(values: Any, what: str) -> npt.NDArray[np.int64]:
+def _wrong_indptr(entries: int) -> GraphError:
+    return GraphError(
+        f"indptr must begin with 0, must not decrease, and must end with {entries}, the number of "
+        "indices"
+    )
+
+
+def _integers(values: Any, what: str) -> IntArray:
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise GraphError(f"{what} must be a one-dimensional array of integers")
-    return array.astype(np.int64, copy=False)
+    return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
 
 
 def unit_weights(count: int) -> npt.NDArray[np.int32]:
@@ -87,25 +97,13 @@ def unit_weights(count: int) -> npt.NDArray[np.int32]:
     return np.broadcast_to(np.int32(1), (count,))
 
 
-def are_units(weights: npt.NDArray[np.int32]) -> bool:
-    """Return whether the weights come from `unit_weights`."""
-    return weights.strides == (0,)
-
-
-def total_of(weights: npt.NDArray[np.int32]) -> int:
-    """Return the sum of weights."""
-    return len(weights) if are_units(weights) else int(weights.sum(dtype=np.int64))
-
-
-def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
+def _weights(values: Any, count: int, what: str) -> IntArray:
     if values is None:
         return unit_weights(count)
     array = _integers(values, what)
     if len(array) != count:
         raise GraphError(f"{what} has {len(array)} entries; it must have {count}")
-    if count and not (array.min() >= 0 and array.max() <= INT32_MAX):
-        raise GraphError(f"{what} must be in 0..2**31 - 1")
-    return array.astype(np.int32)
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +114,37 @@ class UploadedRows(Rows):
     ----------
     vertex_weights : of the back end's `sum_type`
     blocks : Blocks
+    vertex_weight, edge_weight, global_nnz : int
+        Sums of the weights, and number of directed edges, of the whole graph.
     """
 
     vertex_weights: Array
     blocks: Blocks
+    vertex_weight: int
+    edge_weight: int
+    global_nnz: int
+
+    @property
+    def global_n(self) -> int:
+        """Number of vertices of the whole graph."""
+        return self.blocks.n
+
+    @property
+    def global_size(self) -> int:
+        """Number of vertices plus directed edges of the whole graph."""
+        return self.global_n + self.global_nnz
+
+    def with_width(self, width: Width) -> UploadedRows:
+        """Return the rows for the back end with kernels of another width."""
+        backend = self.backend.with_width(width)
+        kind = backend.sum_type
+        return replace(
+            self,
+            backend=backend,
+            indptr=self.indptr.astype(kind, copy=False),
+            edge_weights=self.edge_weights.astype(kind, copy=False),
+            vertex_weights=self.vertex_weights.astype(kind, copy=False),
+        )
 
     def as_piece(self) -> Piece:
         """Return the piece of the graph. Collective."""
@@ -132,35 +157,73 @@ class UploadedRows(Rows):
             heads,
             self.edge_weights,
             self.vertex_weights,
-            self.backend.reduce(
-                len(self.edge_weights), add_weights, edge_weights=self.edge_weights
-            ),
+            (self.global_nnz, self.edge_weight),
         )
 
 
 def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
-    """Upload the rows of a block to a back end; weights that are all 1 are created there.
+    """Upload the rows of a block to a back end, with 32-bit weights. Collective.
 
-    Neighbours that are not vertices become `OUTSIDE`, which `check_rows` finds.
+    Weights that are all 1 are created there. Neighbours that are not vertices become `OUTSIDE` or
+    keep their value, and `check_rows` finds them.
+
+    Raises
+    ------
+    GraphError
+        If `indptr` decreases, or a weight is not in 0..2**31 - 1.
     """
-    kind = backend.sum_type
+    entries = len(block.indices)
+    own = backend.with_width(Width.WIDE) if is_large(entries) else backend
 
-    def weights(values: npt.NDArray[np.int32]) -> Array:
-        if are_units(values):
-            return backend.full(len(values), 1, kind)
-        return backend.from_host(values.astype(kind, copy=False))
+    def weights(values: IntArray, what: str) -> Array:
+        if values.strides == (0,):  # of `unit_weights`
+            return own.full(len(values), 1, own.sum_type)
+        converted, wrong = _to_int32(own, values, 0, INT32_MAX)
+        if wrong:
+            raise GraphError(f"{what} must be in 0..2**31 - 1")
+        return converted.astype(own.sum_type, copy=False)
 
-    indices, _ = to_int32(backend, backend.from_host(block.indices), 0, blocks.n - 1)
-    return UploadedRows(
-        backend,
-        backend.from_host(block.indptr.astype(kind)),
+    def rows() -> tuple[Array, Array, Array, Array]:
+        if own.is_wide:
+            indptr, wrong = own.from_host(block.indptr.astype(np.int64, copy=False)), 0
+        else:
+            indptr, wrong = _to_int32(own, block.indptr, 0, entries)
+        if wrong or own.reduce(block.n, count_decreases, indptr=indptr):
+            raise _wrong_indptr(entries)
+        indices, _ = _to_int32(own, block.indices, 0, blocks.n - 1)
+        edge_weights = weights(block.edge_weights, "edge_weights")
+        return indptr, indices, edge_weights, weights(block.vertex_weights, "vertex_weights")
+
+    indptr, indices, edge_weights, vertex_weights = run_collectively(blocks.comm, rows)
+    sums = (
+        own.reduce(len(array), add_weights, edge_weights=array)
+        for array in (vertex_weights, edge_weights)
+    )
+    totals = blocks.comm.totals(*sums, entries)
+    found = UploadedRows(
+        own,
+        indptr,
         indices,
-        weights(block.edge_weights),
+        edge_weights,
         blocks.n,
         blocks.first,
-        weights(block.vertex_weights),
+        vertex_weights,
         blocks,
+        *totals,
     )
+    return found.with_width(Width.WIDE) if is_large(*totals) else found
+
+
+def _to_int32(backend: Backend, values: IntArray, lowest: int, highest: int) -> tuple[Array, int]:
+    """Upload integers, a part at a time, and convert them as `to_int32` does."""
+    if values.dtype == np.int32:
+        return to_int32(backend, backend.from_host(values), lowest, highest)
+    converted, wrong = backend.empty(len(values)), 0
+    for start in range(0, len(values), UPLOADED):
+        part = slice(start, start + UPLOADED)
+        converted[part], more = to_int32(backend, backend.from_host(values[part]), lowest, highest)
+        wrong += more
+    return converted, wrong
 
 
 def check_rows(rows: UploadedRows, block: Block) -> None:

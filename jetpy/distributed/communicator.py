@@ -41,7 +41,7 @@ class Communicator(ABC):
 
     @abstractmethod
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
-        """Replace arrays, in place, by their sums over all processes."""
+        """Replace arrays of one type, in place, by their sums over all processes."""
 
     @abstractmethod
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
@@ -145,10 +145,14 @@ class MpiCommunicator(Communicator):
 
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by their sums over all processes."""
-        for array in arrays:
-            host = backend.to_host(array)
-            self.mpi_comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
-            _hand_back(backend, host, array)
+        hosts = [backend.to_host(array) for array in arrays]
+        sums = hosts[0] if len(hosts) == 1 else np.concatenate(hosts)
+        self.mpi_comm.Allreduce(self._mpi.IN_PLACE, sums, op=self._mpi.SUM)
+        if len(hosts) == 1:
+            _hand_back(backend, sums, arrays[0])
+            return
+        for array, own in zip(arrays, np.split(sums, np.cumsum([*map(len, hosts)])), strict=False):
+            array[:] = backend.from_host(own)
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Write the arrays of all processes, of equal length, to `found`, in rank order."""

@@ -71,6 +71,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     """
     coarse_ids, blocks = _number(backend, piece, partners)
     coarse, ghosts, coarse_of = _merge_rows(backend, piece, blocks, coarse_ids)
+    entries, weight = blocks.comm.totals(len(coarse.indices), coarse.edge_weight)
     made = make_piece(
         backend,
         blocks,
@@ -79,7 +80,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
         coarse.indices,
         coarse.edge_weights,
         coarse.vertex_weights,
-        coarse.edge_weight,
+        (entries, weight),
     )
     return made, coarse_of
 

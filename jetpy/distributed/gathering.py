@@ -1,43 +1,119 @@
-"""Gathering of small graphs on every process; all processes then compute the same parts."""
+"""Gathering of levels on every process; all processes then compute the same parts.
+
+A level is gathered if one process is predicted to finish it sooner than all together.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf
+
+from jetpy.coarsening.methods import Sized, is_dense
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.long_rows import find_long_rows
+from jetpy.distributed.block import UploadedRows
+from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Array, Backend
+from jetpy.problem.options import CoarsenOptions, Options
 from jetpy.workloads.coarsening.contraction import offset_rows
 from jetpy.workloads.common.ghosts import find_degrees
 
+SMALL = 1_000_000
+"""Maximum number of vertices and directed edges together of a level that is gathered between CPUs:
+its refinement takes one process little time."""
+LEVEL_SECONDS = 6e-3
+"""Seconds that a level in pieces between GPUs takes for launches, waits and messages, whatever its
+size."""
+ENTRY_SECONDS = 0.3e-9
+"""Seconds that one GPU takes for each vertex and directed edge of a level."""
+PIECE_SHARE = 0.15
+"""Share of this time that each piece takes beyond an equal share: it copies rows, and its GPU waits
+for the others."""
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """Which levels are gathered on every process.
+
+    Attributes
+    ----------
+    size : float
+        Number of vertices and directed edges together up to which levels are gathered.
+    coarsen : CoarsenOptions
+        Decides which levels are dense. They are gathered, because no groups span several pieces.
+    """
+
+    size: float
+    coarsen: CoarsenOptions
+
+    def includes(self, graph: Sized) -> bool:
+        """Return whether a level is gathered."""
+        return graph.global_size <= self.size or is_dense(graph, self.coarsen)
+
+
+def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gathering:
+    """Return which levels are gathered.
+
+    Each process computes branches, V-cycles, flows and populations alone, so the options may raise
+    the size. `small` is None for the default.
+    """
+    if small is None:
+        small = size_of_equal_times(comm.size) if comm.is_between_gpus else SMALL
+    sizes: list[float] = [small]
+    if options.branches:
+        sizes.append(options.portfolio_limit)
+    if options.cycles:
+        sizes.append(inf if options.cycle_limit is None else options.cycle_limit)
+    if options.refine.flow_sweeps:
+        sizes.append(options.refine.flow_size)
+    is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
+    if is_other or options.generations > 1:
+        sizes.append(inf)
+    return Gathering(max(sizes), options.coarsen)
+
+
+def size_of_equal_times(gpus: int) -> int:
+    """Return the size of a level that one GPU finishes as soon as several do in pieces.
+
+    >>> size_of_equal_times(2), size_of_equal_times(4)
+    (57142857, 33333333)
+    """
+    saved = ENTRY_SECONDS * (1 - 1 / gpus - PIECE_SHARE)
+    return int(LEVEL_SECONDS / saved)
+
+
+def gather_rows(rows: UploadedRows) -> DeviceGraph:
+    """Return the whole graph on every process, given its uploaded rows. Collective."""
+    backend, comm = rows.backend, rows.blocks.comm
+    return _gathered(backend, comm, rows, rows.indices, len(rows.indices))
+
 
 def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
-    """Return the whole graph on every process. Collective."""
-    comm, kind = piece.blocks.comm, backend.sum_type
-    entries, n_owned = piece.nnz, piece.n_owned
+    """Return the whole graph on every process, given its pieces. Collective."""
+    heads = piece.halo.ids_of(piece.indices[: piece.nnz])
+    return _gathered(backend, piece.blocks.comm, piece, heads, piece.nnz)
+
+
+def _gathered(
+    backend: Backend,
+    comm: Communicator,
+    rows: UploadedRows | Piece,
+    heads: Array,
+    entries: int,
+) -> DeviceGraph:
+    """Gather rows whose neighbours are `heads`, global ids."""
+    kind, n_owned = backend.sum_type, rows.n_owned
     lengths = backend.empty(n_owned, kind)
-    backend.parallel_for(n_owned, find_degrees, graph=piece, degrees=lengths)
+    backend.parallel_for(n_owned, find_degrees, graph=rows, degrees=lengths)
     lengths = comm.gather(backend, lengths)
     indptr = backend.full(len(lengths) + 1, 0, kind)
     backend.scan(len(lengths), offset_rows, counts=lengths, indptr=indptr)
-    heads = piece.halo.ids_of(piece.indices[:entries])
     return DeviceGraph(
         indptr,
         comm.gather(backend, heads),
-        comm.gather(backend, piece.edge_weights[:entries]),
-        comm.gather(backend, piece.vertex_weights[:n_owned]),
-        piece.edge_weight,
-        find_long_rows(backend, indptr, piece.global_nnz),
+        comm.gather(backend, rows.edge_weights[:entries]),
+        comm.gather(backend, rows.vertex_weights[:n_owned]),
+        rows.edge_weight,
+        find_long_rows(backend, indptr, rows.global_nnz),
     )
-
-
-def gather_values(backend: Backend, piece: Piece, values: Array) -> Array:
-    """Return the values of all vertices of the whole graph. Collective.
-
-    `values` are those of the piece, owned vertices first.
-    """
-    return piece.blocks.comm.gather(backend, values[: piece.n_owned])
-
-
-def owned_values(piece: Piece, values: Array) -> Array:
-    """Return the values of the owned vertices, given those of the whole graph."""
-    return values[piece.first_global_id :][: piece.n_owned]

@@ -13,12 +13,15 @@ from jetpy.distributed.api import communicator
 from jetpy.distributed.block import Block, unit_weights
 from jetpy.distributed.communicator import Communicator
 from jetpy.errors import OptionError
+from jetpy.graph.csr import INT32_MAX
 
 QUADRANTS = 0.57, 0.19, 0.19
 """Probabilities of three quadrants of the matrix, as in Graph500."""
 DRAWN_AT_ONCE = 1 << 20
 """Number of edges drawn from one random generator."""
 MAX_SCALE = 30
+SLICE = 1 << 22
+"""Number of vertices whose rows are made at once."""
 ODD = 0x2545F491
 
 
@@ -67,8 +70,8 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
     sent = np.diff(np.searchsorted(keys, bounds * n)).astype(np.int64)
     keys = np.unique(group.send(get_backend("cpu", 1), keys, sent)[0])
     first, end = (int(bound) for bound in bounds[group.rank : group.rank + 2])
-    rows = np.bincount(keys // n - first, minlength=end - first)
-    return _block(rows, keys % n)
+    degrees = np.bincount(keys // n - first, minlength=end - first)
+    return _block(degrees, (keys % n).astype(_id_type(n)))
 
 
 def _draw(scale: int, count: int, seed: tuple[int, int]) -> npt.NDArray[np.int64]:
@@ -102,7 +105,16 @@ def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
         raise OptionError(f"each side must be at least 1; one is {min(shape)}")
     n = math.prod(shape)
     first, end = (n * r // comm.size for r in (comm.rank, comm.rank + 1))
-    vertices = np.arange(first, end, dtype=np.int64)
+    slices = [range(start, min(start + SLICE, end)) for start in range(first, end, SLICE)]
+    rows = [_lattice_rows(shape, one, _id_type(n)) for one in slices]
+    nothing = np.zeros(0, _id_type(n))
+    degrees = np.concatenate([nothing, *(degrees for degrees, _ in rows)])
+    return _block(degrees, np.concatenate([nothing, *(heads for _, heads in rows)]))
+
+
+def _lattice_rows(shape: tuple[int, ...], ids: range, kind: Any) -> tuple[Any, Any]:
+    """Return the degrees of consecutive vertices, and all their neighbours."""
+    vertices = np.arange(ids.start, ids.stop, dtype=kind)
     below: list[tuple[int, npt.NDArray[np.bool_]]] = []
     above: list[tuple[int, npt.NDArray[np.bool_]]] = []
     stride = 1
@@ -113,9 +125,16 @@ def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
         stride *= extent
     offsets, exists = zip(*below, *above, strict=True)  # in the order of the neighbours' ids
     mask = np.column_stack(exists)
-    return _block(mask.sum(axis=1), (vertices[:, None] + np.array(offsets, np.int64))[mask])
+    heads = (vertices[:, None] + np.array(offsets, kind))[mask]
+    return mask.sum(axis=1, dtype=np.int32), heads
 
 
-def _block(degrees: npt.NDArray[Any], indices: npt.NDArray[np.int64]) -> Block:
-    indptr = np.concatenate(([0], np.cumsum(degrees, dtype=np.int64)))
+def _id_type(n: int) -> Any:
+    """Return the type of ids of n vertices: int32 if they fit, which takes less time to upload."""
+    return np.int32 if n <= INT32_MAX else np.int64
+
+
+def _block(degrees: npt.NDArray[Any], indices: npt.NDArray[Any]) -> Block:
+    kind = _id_type(len(indices))
+    indptr = np.concatenate((np.zeros(1, kind), np.cumsum(degrees, dtype=kind)))
     return Block(indptr, indices, unit_weights(len(indices)), unit_weights(len(degrees)))

@@ -7,69 +7,23 @@ from typing import ClassVar
 
 from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.matching import shake_hands
-from jetpy.coarsening.methods import is_dense
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
-from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.contraction import contract_pieces
-from jetpy.distributed.gathering import gather_graph, gather_values, owned_values
-from jetpy.distributed.piece import Piece, narrow_piece
+from jetpy.distributed.gathering import Gathering, gather_graph, gather_rows
+from jetpy.distributed.piece import Blocks, Piece, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.kernel_language import Width
 from jetpy.multilevel.hierarchy import HierarchyLevel
-from jetpy.problem.options import CoarsenOptions, Options
+from jetpy.problem.options import CoarsenOptions
 from jetpy.problem.problem import Problem
 from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.finish import finish
 from jetpy.refinement.jet import Refined, Refinement
-
-SMALL, SMALL_ON_GPUS = 1_000_000, 4_000_000
-"""Maximum number of vertices and directed edges together of a level that is always gathered: its
-refinement takes one process little time or, on a GPU, hardly more than communication would."""
-
-
-@dataclass(frozen=True)
-class Gathering:
-    """Which levels are gathered on every process.
-
-    Attributes
-    ----------
-    size : float
-        Number of vertices and directed edges together up to which levels are gathered.
-    coarsen : CoarsenOptions
-        Decides which levels are dense. They are gathered, because no groups span several pieces.
-    """
-
-    size: float
-    coarsen: CoarsenOptions
-
-    def includes(self, piece: Piece) -> bool:
-        """Return whether the level of a piece is gathered."""
-        return piece.global_size <= self.size or is_dense(piece, self.coarsen)
-
-
-def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gathering:
-    """Return which levels are gathered.
-
-    Each process computes branches, V-cycles, flows and populations alone, so the options may raise
-    the size. `small` is None for the default.
-    """
-    if small is None:
-        small = SMALL_ON_GPUS if comm.is_between_gpus else SMALL
-    sizes: list[float] = [small]
-    if options.branches:
-        sizes.append(options.portfolio_limit)
-    if options.cycles:
-        sizes.append(float("inf") if options.cycle_limit is None else options.cycle_limit)
-    if options.refine.flow_sweeps:
-        sizes.append(options.refine.flow_size)
-    is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
-    if is_other or options.generations > 1:
-        sizes.append(float("inf"))
-    return Gathering(max(sizes), options.coarsen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,31 +32,27 @@ class GatheredLevel(HierarchyLevel):
 
     Attributes
     ----------
-    piece : Piece
-        The piece of this process before gathering.
+    owned : Blocks
+        The vertices of each process before gathering.
     source : Backend
-        The back end of `piece`.
+        The back end of the pieces.
     """
 
-    piece: Piece | None = None
-    source: Backend | None = None
+    owned: Blocks = field(kw_only=True)
+    source: Backend = field(kw_only=True)
 
     def taken(self, parts: Array) -> Array:
         """Return the parts of all vertices, given those of owned vertices."""
-        assert self.piece is not None
-        assert self.source is not None
-        gathered = gather_values(self.source, self.piece, parts)
-        return carry(gathered, self.source, self.backend)
+        own = parts[: self.owned.end - self.owned.first]
+        return carry(self.owned.comm.gather(self.source, own), self.source, self.backend)
 
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Finish on the whole graph, and return the parts of the owned vertices."""
         return self.given_out(super().finish(problem, refined))
 
     def given_out(self, whole: Refined) -> Refined:
-        """Return `whole` with the parts of owned vertices only, on the piece's back end."""
-        assert self.piece is not None
-        assert self.source is not None
-        parts = owned_values(self.piece, whole.parts)
+        """Return `whole` with the parts of owned vertices only, on the pieces' back end."""
+        parts = whole.parts[self.owned.first : self.owned.end]
         return replace(whole, parts=carry(parts, self.backend, self.source))
 
 
@@ -138,10 +88,9 @@ class PieceLevel(HierarchyLevel):
         own = self.refinement(problem).problem
         if refined.measures.overload(own) <= 0 and not (own.fill and self._has_empty(refined)):
             return refined
-        graph = gather_graph(self.backend, self.graph)
-        parts = gather_values(self.backend, self.graph, refined.parts)
-        whole = finish(Refinement(self.backend, graph, own), replace(refined, parts=parts))
-        return replace(whole, parts=owned_values(self.graph, whole.parts))
+        level = self.alone()
+        whole = replace(refined, parts=level.taken(refined.parts))
+        return level.given_out(finish(Refinement(level.backend, level.graph, own), whole))
 
     def _has_empty(self, refined: Refined) -> bool:
         """Return whether a part has no vertex. Collective."""
@@ -179,10 +128,30 @@ class PieceLevel(HierarchyLevel):
 
     def alone(self) -> HierarchyLevel:
         """Return the level with the whole graph on every process. Collective."""
-        backend, piece = self.backend, self.graph
-        suited = backend.for_size(piece.global_size)
-        whole = carry_graph(gather_graph(backend, piece), backend, suited)
-        coarse_of = self.coarse_of
+        backend, piece, coarse_of = self.backend, self.graph, self.coarse_of
         if coarse_of is not None:
             coarse_of = piece.halo.ids_of(coarse_of)
-        return GatheredLevel(suited, whole, coarse_of, self.watch, piece=piece, source=backend)
+        whole = gather_graph(backend, piece)
+        return gathered_level(backend, whole, piece.blocks, coarse_of, self.watch)
+
+
+def gathered_level(
+    backend: Backend,
+    whole: DeviceGraph,
+    blocks: Blocks,
+    coarse_of: Array | None,
+    watch: Stopwatch,
+) -> GatheredLevel:
+    """Return a gathered graph as a level, on a back end chosen by its size."""
+    suited = backend.for_size(whole.size)
+    graph = carry_graph(whole, backend, suited)
+    return GatheredLevel(suited, graph, coarse_of, watch, owned=blocks, source=backend)
+
+
+def finest_of(rows: UploadedRows, gathering: Gathering) -> HierarchyLevel:
+    """Return the finest level of a graph, gathered or in pieces. Collective."""
+    backend = rows.backend
+    watch = Stopwatch(backend, "coarsen", 0)
+    if gathering.includes(rows):
+        return gathered_level(backend, gather_rows(rows), rows.blocks, None, watch)
+    return PieceLevel(backend, rows.as_piece(), None, watch, gathering=gathering)

@@ -22,8 +22,7 @@ from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.faults import agreed, ending_all, run_collectively
-from jetpy.distributed.gathering import gather_graph
-from jetpy.distributed.levels import SMALL
+from jetpy.distributed.gathering import SMALL, gather_graph
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.engines.base import Array, Backend
@@ -170,8 +169,8 @@ def gather_pattern(comm: Communicator, host: Backend, block: Block) -> Graph:
     GraphError
         If it is not symmetric, or breaks a rule of `as_graph`.
     """
-    degrees = comm.gather(host, np.diff(block.indptr))
-    indices = comm.gather(host, block.indices)
+    degrees = comm.gather(host, np.diff(block.indptr.astype(np.int64, copy=False)))
+    indices = comm.gather(host, block.indices.astype(np.int64, copy=False))
     pattern = starts_of(degrees), indices
     return run_collectively(comm, lambda: pattern_graph(pattern, None, symmetrize=False))
 
@@ -234,14 +233,13 @@ class SeveralProcesses(Processes):
         first, end = blocks.first, blocks.end
         entries = slice(int(offsets[first]), int(offsets[end]))
         indices, ghosts = localize(backend, blocks, graph.indices[entries])
-        weights = graph.edge_weights[entries]
         return make_piece(
             backend,
             blocks,
             ghosts,
             graph.indptr[first : end + 1] - graph.indptr[first],
             indices,
-            weights,
+            graph.edge_weights[entries],
             graph.vertex_weights[first:end],
-            int(weights.sum(dtype=np.int64)),
+            (graph.nnz, graph.edge_weight),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -183,12 +184,16 @@ class PieceHalo(Halo):
         )
         return global_ids
 
-    def allreduce(self, *counts: Array, stripes: int = 1) -> None:
-        """Sum the counts of all stripes of all pieces into the first stripe, in place."""
+    def allreduce(self, *counts: Array, stripes: Sequence[int] = ()) -> None:
+        """Sum the counts of all stripes of all pieces into the first stripe, in place.
+
+        `stripes` has the number of stripes of each array; the default is 1.
+        """
         backend, comm = self._backend, self._comm
+        numbers = stripes or (1,) * len(counts)
 
         def action() -> None:
-            comm.allreduce(backend, *(_in_one(array, stripes) for array in counts))
+            comm.allreduce(backend, *map(_in_one, counts, numbers))
 
         backend.perform(action)
 
@@ -420,12 +425,12 @@ def make_piece(
     indices: Array,
     edge_weights: Array,
     vertex_weights: Array,
-    total: int,
+    sums: tuple[int, int],
 ) -> Piece:
     """Return the piece of a process, given the rows of its vertices. Collective.
 
     Arrays have the types of a `DeviceGraph`; `indices` are local ids: owned vertices, then
-    ghosts. `total` is the sum of `edge_weights`.
+    ghosts. `sums` are the number and the weight of the directed edges of the whole graph.
     """
     kind = backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)
@@ -452,7 +457,7 @@ def make_piece(
     degrees = backend.empty(n_owned + outward, kind)
     backend.parallel_for(n_owned, ghost_kernels.find_degrees, graph=rows, degrees=degrees)
     halo.exchange_ghosts(weights, degrees)
-    global_nnz, edge_weight = halo.totals(entries, total)
+    global_nnz, edge_weight = sums
     return Piece(
         all_indptr,
         all_indices,

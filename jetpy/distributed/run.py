@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.device.divisor import common_divisor, divided_by
+from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.faults import run_collectively
-from jetpy.distributed.levels import GatheredLevel, PieceLevel, gathering_of
-from jetpy.distributed.piece import Piece
-from jetpy.engines.base import Backend
-from jetpy.engines.stopwatch import Stopwatch
+from jetpy.distributed.gathering import gathering_of
+from jetpy.distributed.levels import GatheredLevel, finest_of
 from jetpy.errors import GraphError
 from jetpy.multilevel.driver import improve_level, solve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
-from jetpy.multilevel.hierarchy import HierarchyLevel
-from jetpy.multilevel.outcome import Solution, stage_seconds, trivial_partition
+from jetpy.multilevel.outcome import Solution, all_seconds, stage_seconds, trivial_partition
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
-from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 
@@ -37,10 +34,14 @@ class Found(NamedTuple):
     part_weights: npt.NDArray[np.int64]
     empty_parts: int
 
+    def with_more(self, stage: str, seconds: float) -> Found:
+        """Return a copy with `seconds` added to a stage."""
+        spent = all_seconds([self.solution.seconds, stage_seconds(**{stage: seconds})])
+        return self._replace(solution=replace(self.solution, seconds=spent))
 
-def partition_piece(
-    backend: Backend,
-    piece: Piece,
+
+def partition_rows(
+    rows: UploadedRows,
     problem: Problem,
     progress: Progress = no_progress,
     small: int | None = None,
@@ -48,20 +49,20 @@ def partition_piece(
     """Partition the graph from scratch. Collective.
 
     Levels of at most `small` vertices and directed edges together, and dense levels, are gathered
-    on every process; None means the default.
+    on every process; None means that jetpy predicts when gathering saves time.
     """
-    trivial = trivial_partition(piece.global_n, piece.edge_weight // 2, problem.k)
+    trivial = trivial_partition(rows.global_n, rows.edge_weight // 2, problem.k)
     if trivial is not None:
-        own = trivial.parts[piece.blocks.first : piece.blocks.end]
-        return measure_piece(backend, piece, problem, own)
-    reduced, problem, unit = _in_units(backend, piece, problem)
-    finest = _finest(backend, reduced, problem, small)
+        own = trivial.parts[rows.blocks.first : rows.blocks.end]
+        return measure_rows(rows, problem, own)
+    reduced, problem, unit = _in_units(rows, problem)
+    finest = finest_of(reduced, gathering_of(problem.options, rows.blocks.comm, small))
     if problem.options.generations > 1:
         assert isinstance(finest, GatheredLevel)
         solution = _evolve(finest, problem, progress)
     else:
         solution = solve_level(finest, [problem], progress)
-    return _found(backend, reduced, unit, solution)
+    return _found(rows, unit, solution)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
@@ -71,9 +72,8 @@ def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solut
     return replace(best, refined=whole.given_out(best.refined))
 
 
-def refine_piece(
-    backend: Backend,
-    piece: Piece,
+def refine_rows(
+    rows: UploadedRows,
     problem: Problem,
     progress: Progress,
     parts: npt.ArrayLike,
@@ -81,71 +81,67 @@ def refine_piece(
 ) -> Found:
     """Refine a partition without coarsening, given the parts of owned vertices. Collective.
 
-    Other arguments as for `partition_piece`.
+    Other arguments as for `partition_rows`.
     """
-    own = _checked_parts(piece, parts, problem.k)
-    if problem.k == 1 or piece.global_n == 0:
-        return measure_piece(backend, piece, problem, own)
-    sizes = count_vertices(backend, piece, backend.from_host(own), problem.k)
-    problem = as_even_as(problem, backend.to_host(sizes))
-    reduced, problem, unit = _in_units(backend, piece, problem)
-    finest = _finest(backend, reduced, problem, small)
-    start = finest.taken(backend.from_host(own))
-    return _found(backend, reduced, unit, improve_level(finest, start, problem, progress))
+    own = _checked_parts(rows, parts, problem.k)
+    if problem.k == 1 or rows.global_n == 0:
+        return measure_rows(rows, problem, own)
+    problem = as_even_as(problem, np.array(_part_sizes(rows, own, problem.k)))
+    reduced, problem, unit = _in_units(rows, problem)
+    finest = finest_of(reduced, gathering_of(problem.options, rows.blocks.comm, small))
+    start = finest.taken(rows.backend.from_host(own))
+    return _found(rows, unit, improve_level(finest, start, problem, progress))
 
 
-def measure_piece(backend: Backend, piece: Piece, problem: Problem, parts: npt.ArrayLike) -> Found:
+def measure_rows(rows: UploadedRows, problem: Problem, parts: npt.ArrayLike) -> Found:
     """Return the parts of owned vertices, after checks, with cut and part weights. Collective."""
-    own = _checked_parts(piece, parts, problem.k)
+    own, backend, piece = _checked_parts(rows, parts, problem.k), rows.backend, rows.as_piece()
     everywhere = backend.full(piece.n_with_ghosts, 0)
     everywhere[: piece.n_owned] = backend.from_host(own)
     piece.halo.exchange_ghosts(everywhere)
     metric = upload_metric(backend, piece, EDGE_CUT, problem.k)
     measures = measure(backend, piece, everywhere, metric)
     refined = Refined(everywhere, measures, measures.cut, 0)
-    return _found(backend, piece, 1, Solution(refined, [], stage_seconds()))
+    return _found(rows, 1, Solution(refined, [], stage_seconds()))
 
 
-def _checked_parts(piece: Piece, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
+def _checked_parts(rows: UploadedRows, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
     """Return the parts of owned vertices as int32; a GraphError on any rank is one on all."""
 
     def check() -> npt.NDArray[np.int32]:
-        given, own = np.asarray(parts), piece.n_owned
+        given, own = np.asarray(parts), rows.n_owned
         if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
             raise GraphError(f"parts must be {own} integers, one for each owned vertex")
         if own and not (given.min() >= 0 and given.max() < k):
             raise GraphError(f"parts must be in 0..{k - 1}")
         return given.astype(np.int32)
 
-    return run_collectively(piece.blocks.comm, check)
+    return run_collectively(rows.blocks.comm, check)
 
 
-def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem, int]:
+def _in_units(rows: UploadedRows, problem: Problem) -> tuple[UploadedRows, Problem, int]:
     """Divide vertex weights and limits by the greatest common divisor of the weights; return it.
 
     If all weights are 0, they become 1 instead (`in_units`).
     """
-    weights = piece.vertex_weights[: piece.n_owned]
-    own = int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
-    unit = gcd(*piece.blocks.comm.allgather_objects(own))
-    if unit != 1:
-        weights = piece.vertex_weights
-        equal = backend.full(len(weights), 1, weights.dtype)
-        piece = replace(piece, vertex_weights=weights // unit if unit else equal)
-    return piece, in_units(problem, unit, piece.global_n), unit
+    comm, weights = rows.blocks.comm, rows.vertex_weights
+    unit = common_divisor(rows.backend, weights, comm.allgather_objects)
+    reduced = replace(rows, vertex_weights=divided_by(rows.backend, weights, unit))
+    return reduced, in_units(problem, unit, rows.global_n), unit
 
 
-def _finest(backend: Backend, piece: Piece, problem: Problem, small: int | None) -> HierarchyLevel:
-    gathering = gathering_of(problem.options, piece.blocks.comm, small)
-    watch = Stopwatch(backend, "coarsen", 0)
-    return PieceLevel(backend, piece, None, watch, gathering=gathering).gathered_if_due()
+def _part_sizes(rows: UploadedRows, parts: npt.NDArray[np.int32], k: int) -> list[int]:
+    """Return the number of vertices of each part, given the parts of owned vertices. Collective."""
+    return rows.blocks.comm.totals(*np.bincount(parts, minlength=k).tolist())
 
 
-def _found(backend: Backend, piece: Piece, unit: int, solution: Solution) -> Found:
+def _found(rows: UploadedRows, unit: int, solution: Solution) -> Found:
     """Return a solution whose vertex weights were divided by `unit`. Collective."""
-    refined = solution.refined
-    weights, parts = refined.measures.part_weights, refined.parts
-    sizes = count_vertices(backend, piece, parts, len(weights))
-    empty = int((backend.to_host(sizes) == 0).sum())
-    own = backend.to_host(parts)[: piece.n_owned].copy()
+    refined, empty = solution.refined, 0
+    weights = refined.measures.part_weights
+    own = rows.backend.to_host(refined.parts[: rows.n_owned])
+    if not rows.backend.copies:
+        own = own.copy()  # the array has ghosts, too
+    if not weights.all():
+        empty = _part_sizes(rows, own, len(weights)).count(0)
     return Found(own, solution, weights * unit, empty)

@@ -59,8 +59,7 @@ class LabelPropagation:
         else:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
             cap, halo = self._cap, state.graph.halo
-            halo.allreduce(cap.incoming, stripes=cap.stripes)
-            halo.allreduce(cap.outgoing, stripes=cap.outgoing_stripes)
+            halo.allreduce(cap.incoming, cap.outgoing, stripes=(cap.stripes, 1))
             backend.parallel_for(state.partition.k, kernels.cap_inflow, state=state, cap=self._cap)
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 

@@ -90,7 +90,7 @@ class Rebalancing:
         launch(kernels.rate_losses, evicted=self._evicted, **rating)
         if state.problem.part_lower_limits is not None:
             launch(kernels.rate_fillers, **rating)
-        state.graph.halo.allreduce(self._eviction.histogram, stripes=self._eviction.stripes)
+        state.graph.halo.allreduce(self._eviction.histogram, stripes=[self._eviction.stripes])
 
     def _evict(self) -> int | Count:
         """Move or mark the first candidates, by bucket and id, that weigh enough.

@@ -18,13 +18,13 @@ from jetpy.device.device_graph import upload
 from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
-from jetpy.distributed.levels import Gathering, PieceLevel
+from jetpy.distributed.gathering import Gathering
+from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.piece import Blocks
-from jetpy.distributed.run import partition_piece
+from jetpy.distributed.run import partition_rows
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph
-from jetpy.kernel_language import Width
 from jetpy.multilevel.evolution import evolve
 from jetpy.multilevel.hierarchy import finest_level
 from jetpy.multilevel.outcome import Outcome
@@ -132,8 +132,8 @@ def test_parts_equal_those_of_one_device(
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
         comm.is_between_gpus = engine == "captured"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
-        piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
-        found = partition_piece(backend, piece, problem_by_name(name, problem, k), small=100)
+        rows = upload_rows(backend, block, Blocks.of(comm, block.n))
+        found = partition_rows(rows, problem_by_name(name, problem, k), small=100)
         return found.parts, found.solution.refined.measures.cut
 
     results = run_on_threads(size, run)
@@ -206,11 +206,11 @@ def test_weight_sums_beyond_32_bits_equal_one_device(size: int) -> None:
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> Any:
-        backend = CpuBackend(1).with_width(Width.WIDE)
         block = block_of(heavy, bounds, comm.rank)
-        piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
+        rows = upload_rows(CpuBackend(1), block, Blocks.of(comm, block.n))
+        assert rows.backend.is_wide
         problem_by_name = make_problem(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
-        return partition_piece(backend, piece, replace(problem_by_name, fill=True), small=100).parts
+        return partition_rows(rows, replace(problem_by_name, fill=True), small=100).parts
 
     parts = np.concatenate(run_on_threads(size, run))
     assert np.array_equal(parts, expected.parts)

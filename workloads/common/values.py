@@ -21,6 +21,13 @@ def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[Weight]):
 
 
 @pk.workunit
+def count_indivisible(i: int, acc: pk.Acc[pk.int64], weights: pk.View1D[Weight], divisor: int):
+    """Count the weights that a divisor does not divide; 0 divides only 0."""
+    if weights[i] != 0 and (divisor == 0 or weights[i] % divisor != 0):
+        acc += 1
+
+
+@pk.workunit
 def count_outside(
     i: int, acc: pk.Acc[pk.int64], values: pk.View1D[pk.int32], lowest: int, highest: int
 ):
