@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -135,8 +136,8 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
 
     kind = backend.sum_type
 
-    def weights(values: npt.NDArray[np.int32], total: int) -> Array:
-        if backend.copies and total == len(values) and values.all():
+    def weights(values: npt.NDArray[np.int32], are_units: Callable[[], bool]) -> Array:
+        if backend.copies and are_units():
             return backend.full(len(values), 1, kind)
         return backend.from_host(values.astype(kind, copy=False))
 
@@ -144,8 +145,8 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
     return DeviceGraph(
         indptr,
         backend.from_host(graph.indices),
-        weights(graph.edge_weights, 2 * graph.total_edge_weight),
-        weights(graph.vertex_weights, graph.total_vertex_weight),
+        weights(graph.edge_weights, lambda: graph.has_unit_edges),
+        weights(graph.vertex_weights, lambda: graph.has_unit_vertices),
         2 * graph.total_edge_weight,
         find_long_rows(backend, indptr, len(graph.indices)),
     )

@@ -105,6 +105,16 @@ class Graph:
         return int(self.edge_weights.sum(dtype=np.int64)) // 2
 
     @cached_property
+    def has_unit_edges(self) -> bool:
+        """Whether all edges have weight 1."""
+        return self.total_edge_weight == self.m and bool(self.edge_weights.all())
+
+    @cached_property
+    def has_unit_vertices(self) -> bool:
+        """Whether all vertices have weight 1."""
+        return self.total_vertex_weight == self.n and bool(self.vertex_weights.all())
+
+    @cached_property
     def coordinates(self) -> Coordinates | None:
         """Coordinates of the vertices, numbers of shape (n, 2) or (n, 3); None if unknown.
 
