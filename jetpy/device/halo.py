@@ -11,11 +11,16 @@ from collections.abc import Sequence
 
 from jetpy.engines.base import Array
 
+ALIGNED_BITS = 6
+"""Number of low bits that are 0 in the first global id of aligned pieces."""
+
 
 class Halo:
     """The communication of a whole graph, which does nothing."""
 
     is_whole = True
+    is_aligned = True
+    """Whether vertices whose ids differ in the lowest `ALIGNED_BITS` bits only share a piece."""
     can_be_captured = True
     """Whether the communication can be captured among the launches."""
 

@@ -179,7 +179,8 @@ def partition(
         jetpy gathers levels of at most `small` vertices and directed edges together, and every
         process coarsens and refines them alone. By default, jetpy gathers a level if one process is
         predicted to finish it sooner than all together. It also gathers dense levels
-        (`coarsen.dense`), and levels for which the preset has branches, V-cycles and flows. `small` does not change the parts.
+        (`coarsen.dense`), and levels for which the preset has branches, V-cycles and flows. `small`
+        does not change the parts.
     progress : bool or callable, optional
         As for `jetpy.partition`; only the argument of process 0 counts.
 
@@ -266,7 +267,7 @@ def evaluate(
         CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
     )
 
-    def work(rows: UploadedRows, problem: Problem, _: Progress) -> Found:
+    def work(rows: list[UploadedRows], problem: Problem, _: Progress) -> Found:
         return measure_rows(rows, problem, parts)
 
     return _run(comm, block, vtxdist, arguments, None, None, None, work)
@@ -280,7 +281,7 @@ def _run(
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
-    work: Callable[[UploadedRows, Problem, Progress], Found],
+    work: Callable[[list[UploadedRows], Problem, Progress], Found],
 ) -> DistributedPartition:
     """Check and upload the input, run `work`, and assemble the result."""
     started = time.perf_counter()
@@ -291,24 +292,25 @@ def _run(
             group, given, vtxdist, make_arguments, choose_engine, device
         )
 
-        def work_on_rows(engine: Backend, tell: Progress) -> tuple[UploadedRows, Problem, Found]:
+        def work_on_rows(engine: Backend, tell: Progress) -> tuple[int, str, Problem, Found]:
             connected = replace(blocks, comm=between_gpus(group, engine))
             with Stopwatch(engine, "coarsen") as uploading:
-                rows = _checked_rows(group, engine, block, connected)
-            if rows.backend.is_wide:
-                make_ready([rows.backend], tell)
-            problem = arguments.problem(rows.vertex_weight, fill=arguments.fill)
-            found = work(rows, problem, tell)
-            return rows, problem, found.with_more("coarsen", uploading.seconds)
+                rows = [_checked_rows(group, engine, block, connected)]
+            if rows[0].backend.is_wide:
+                make_ready([rows[0].backend], tell)
+            problem = arguments.problem(rows[0].vertex_weight, fill=arguments.fill)
+            entries, transport = rows[0].global_nnz, connected.comm.transport
+            found = work(rows, problem, tell).with_more("coarsen", uploading.seconds)
+            return entries, transport, problem, found
 
         shown, size = progress if group.rank == 0 else None, (block.n, len(block.indices) // 2)
-        (rows, problem, found), cost = execute(work_on_rows, engine, shown, size)
+        (entries, transport, problem, found), cost = execute(work_on_rows, engine, shown, size)
     weights = found.part_weights
     return DistributedPartition(
         parts=found.parts,
         first=blocks.first,
         n=blocks.n,
-        m=rows.global_nnz // 2,
+        m=entries // 2,
         k=problem.k,
         cut=found.solution.refined.measures.cut,
         part_weights=weights,
@@ -321,7 +323,7 @@ def _run(
         threads=cpu_threads(engine),
         gpu=engine.gpu,
         processes=group.size,
-        transport=rows.blocks.comm.transport,
+        transport=transport,
         compiled=cost.compiled,
         seconds={
             "compile": cost.compile_seconds,

@@ -158,6 +158,7 @@ class UploadedRows(Rows):
             self.edge_weights,
             self.vertex_weights,
             (self.global_nnz, self.edge_weight),
+            self.long_rows,
         )
 
 

@@ -81,6 +81,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
         coarse.edge_weights,
         coarse.vertex_weights,
         (entries, weight),
+        coarse.long_rows,
     )
     return made, coarse_of
 
@@ -102,7 +103,7 @@ def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blo
         work = backend.full(count, 0, np.int64)
         backend.parallel_for(n_owned, kernels.tally_work, before=before, work=work, **arguments)
         starts = _cut_anew(backend, Blocks(comm, starts), loads, work)
-    return numbering.coarse, Blocks(comm, starts)
+    return numbering.coarse, Blocks(comm, starts).aligned()
 
 
 def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:

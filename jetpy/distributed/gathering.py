@@ -22,7 +22,7 @@ from jetpy.workloads.common.ghosts import find_degrees
 SMALL = 1_000_000
 """Maximum number of vertices and directed edges together of a level that is gathered between CPUs:
 its refinement takes one process little time."""
-LEVEL_SECONDS = 6e-3
+LEVEL_SECONDS = 11e-3
 """Seconds that a level in pieces between GPUs takes for launches, waits and messages, whatever its
 size."""
 ENTRY_SECONDS = 0.3e-9
@@ -77,7 +77,7 @@ def size_of_equal_times(gpus: int) -> int:
     """Return the size of a level that one GPU finishes as soon as several do in pieces.
 
     >>> size_of_equal_times(2), size_of_equal_times(4)
-    (57142857, 33333333)
+    (104761904, 61111111)
     """
     saved = ENTRY_SECONDS * (1 - 1 / gpus - PIECE_SHARE)
     return int(LEVEL_SECONDS / saved)

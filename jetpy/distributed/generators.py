@@ -105,11 +105,14 @@ def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
         raise OptionError(f"each side must be at least 1; one is {min(shape)}")
     n = math.prod(shape)
     first, end = (n * r // comm.size for r in (comm.rank, comm.rank + 1))
-    slices = [range(start, min(start + SLICE, end)) for start in range(first, end, SLICE)]
-    rows = [_lattice_rows(shape, one, _id_type(n)) for one in slices]
-    nothing = np.zeros(0, _id_type(n))
-    degrees = np.concatenate([nothing, *(degrees for degrees, _ in rows)])
-    return _block(degrees, np.concatenate([nothing, *(heads for _, heads in rows)]))
+    degrees, kind = np.empty(end - first, np.int32), _id_type(n)
+    indices, entries = np.empty(2 * len(shape) * len(degrees), kind), 0
+    for start in range(first, end, SLICE):
+        own, heads = _lattice_rows(shape, range(start, min(start + SLICE, end)), kind)
+        degrees[start - first :][: len(own)] = own
+        indices[entries : entries + len(heads)] = heads
+        entries += len(heads)
+    return _block(degrees, indices[:entries])
 
 
 def _lattice_rows(shape: tuple[int, ...], ids: range, kind: Any) -> tuple[Any, Any]:

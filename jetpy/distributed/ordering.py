@@ -17,6 +17,7 @@ from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.methods import is_dense
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, with_required_width
+from jetpy.device.long_rows import find_long_rows
 from jetpy.distributed.api import agree_on_input, communicator, engine_of_process
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
@@ -233,13 +234,15 @@ class SeveralProcesses(Processes):
         first, end = blocks.first, blocks.end
         entries = slice(int(offsets[first]), int(offsets[end]))
         indices, ghosts = localize(backend, blocks, graph.indices[entries])
+        indptr = graph.indptr[first : end + 1] - graph.indptr[first]
         return make_piece(
             backend,
             blocks,
             ghosts,
-            graph.indptr[first : end + 1] - graph.indptr[first],
+            indptr,
             indices,
             graph.edge_weights[entries],
             graph.vertex_weights[first:end],
             (graph.nnz, graph.edge_weight),
+            find_long_rows(backend, indptr, len(indices)),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.device.halo import Halo
+from jetpy.device.halo import ALIGNED_BITS, Halo
 from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
 from jetpy.distributed.lists import add_to_all, counts_between, joined, picked, sorted_set
@@ -21,6 +21,9 @@ from jetpy.problem.problem import Problem
 from jetpy.workloads.common import ghosts as ghost_kernels
 from jetpy.workloads.distributed import global_to_local as number_kernels
 from jetpy.workloads.distributed import halo as kernels
+
+MIN_ALIGNED = 16
+"""Minimum average size of blocks that are aligned, in units of ``2**ALIGNED_BITS`` vertices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,22 @@ class Blocks:
         """Number of vertices of the whole graph."""
         return int(self.starts[-1])
 
+    @property
+    def are_aligned(self) -> bool:
+        """Whether all blocks begin at multiples of ``2**ALIGNED_BITS``."""
+        return not (self.starts[:-1] % (1 << ALIGNED_BITS)).any()
+
+    def aligned(self) -> Blocks:
+        """Return the blocks with starts rounded down to multiples of ``2**ALIGNED_BITS``.
+
+        Small blocks are returned unchanged, because rounding would make them uneven.
+        """
+        if self.n < (MIN_ALIGNED * self.comm.size) << ALIGNED_BITS:
+            return self
+        starts = self.starts >> ALIGNED_BITS << ALIGNED_BITS
+        starts[-1] = self.n
+        return replace(self, starts=starts)
+
     def counts(self, backend: Backend, ids: Array) -> Counts:
         """Return the number of vertices that each process owns among `ids` (int32, ascending)."""
         return counts_between(backend, ids, self.starts)
@@ -81,6 +100,7 @@ class PieceHalo(Halo):
     def __init__(self, backend: Backend, blocks: Blocks, ghosts: Array) -> None:
         self.blocks, self.ghosts = blocks, ghosts
         self.n_owned, self.first_global_id = blocks.end - blocks.first, blocks.first
+        self.is_aligned = blocks.are_aligned
         anything = backend.full(1, 0)
         self.ghost_ids = joined(backend, ghosts, anything).astype(backend.sum_type, copy=False)
         self._backend, self._comm = backend, blocks.comm
@@ -426,16 +446,17 @@ def make_piece(
     edge_weights: Array,
     vertex_weights: Array,
     sums: tuple[int, int],
+    long_rows: LongRows,
 ) -> Piece:
     """Return the piece of a process, given the rows of its vertices. Collective.
 
     Arrays have the types of a `DeviceGraph`; `indices` are local ids: owned vertices, then
-    ghosts. `sums` are the number and the weight of the directed edges of the whole graph.
+    ghosts. `sums` are the number and the weight of the directed edges of the whole graph,
+    `long_rows` the long rows of the owned vertices.
     """
     kind = backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)
     n_owned, entries, outward = len(vertex_weights), len(indices), len(ghosts)
-    long_rows = find_long_rows(backend, indptr, entries)
     lengths, ends = backend.full(outward, 0, kind), backend.empty(outward, kind)
     rows = Rows(indptr, indices, edge_weights, n_owned)
     long_rows.launch(n_owned, ghost_kernels.count_outward, graph=rows, lengths=lengths)
@@ -470,5 +491,14 @@ def make_piece(
         entries,
         global_nnz,
         degrees[n_owned:].copy(),
-        find_long_rows(backend, all_indptr, entries + more),
+        _with_ghosts(backend, long_rows, all_indptr, n_owned, more),
     )
+
+
+def _with_ghosts(
+    backend: Backend, long_rows: LongRows, indptr: Array, n_owned: int, more: int
+) -> LongRows:
+    """Return the long rows of a piece with the rows of its ghosts, which have `more` entries."""
+    if long_rows.count == find_long_rows(backend, indptr[n_owned:], more).count == 0:
+        return long_rows
+    return find_long_rows(backend, indptr, int(indptr[-1]))

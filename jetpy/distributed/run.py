@@ -13,9 +13,12 @@ from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.gathering import gathering_of
 from jetpy.distributed.levels import GatheredLevel, finest_of
+from jetpy.distributed.piece import Blocks
+from jetpy.engines.base import Backend
 from jetpy.errors import GraphError
 from jetpy.multilevel.driver import improve_level, solve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
+from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.outcome import Solution, all_seconds, stage_seconds, trivial_partition
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
@@ -41,28 +44,30 @@ class Found(NamedTuple):
 
 
 def partition_rows(
-    rows: UploadedRows,
+    rows: list[UploadedRows],
     problem: Problem,
     progress: Progress = no_progress,
     small: int | None = None,
 ) -> Found:
-    """Partition the graph from scratch. Collective.
+    """Partition the graph of the only entry of a list from scratch. Collective.
 
     Levels of at most `small` vertices and directed edges together, and dense levels, are gathered
-    on every process; None means that jetpy predicts when gathering saves time.
+    on every process; None means that jetpy predicts when gathering saves time. Empties `rows`, so
+    that their memory is free once the finest level is made.
     """
-    trivial = trivial_partition(rows.global_n, rows.edge_weight // 2, problem.k)
+    [own] = rows
+    backend, blocks = own.backend, own.blocks
+    trivial = trivial_partition(own.global_n, own.edge_weight // 2, problem.k)
     if trivial is not None:
-        own = trivial.parts[rows.blocks.first : rows.blocks.end]
-        return measure_rows(rows, problem, own)
-    reduced, problem, unit = _in_units(rows, problem)
-    finest = finest_of(reduced, gathering_of(problem.options, rows.blocks.comm, small))
+        return measure_rows(rows, problem, trivial.parts[blocks.first : blocks.end])
+    del own
+    finest, problem, unit = _finest(rows, problem, small)
     if problem.options.generations > 1:
         assert isinstance(finest, GatheredLevel)
         solution = _evolve(finest, problem, progress)
     else:
         solution = solve_level(finest, [problem], progress)
-    return _found(rows, unit, solution)
+    return _found(backend, blocks, unit, solution)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
@@ -73,7 +78,7 @@ def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solut
 
 
 def refine_rows(
-    rows: UploadedRows,
+    rows: list[UploadedRows],
     problem: Problem,
     progress: Progress,
     parts: npt.ArrayLike,
@@ -83,65 +88,74 @@ def refine_rows(
 
     Other arguments as for `partition_rows`.
     """
-    own = _checked_parts(rows, parts, problem.k)
-    if problem.k == 1 or rows.global_n == 0:
+    backend, blocks = rows[0].backend, rows[0].blocks
+    own = _checked_parts(blocks, parts, problem.k)
+    if problem.k == 1 or blocks.n == 0:
         return measure_rows(rows, problem, own)
-    problem = as_even_as(problem, np.array(_part_sizes(rows, own, problem.k)))
-    reduced, problem, unit = _in_units(rows, problem)
-    finest = finest_of(reduced, gathering_of(problem.options, rows.blocks.comm, small))
-    start = finest.taken(rows.backend.from_host(own))
-    return _found(rows, unit, improve_level(finest, start, problem, progress))
+    problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
+    finest, problem, unit = _finest(rows, problem, small)
+    start = finest.taken(backend.from_host(own))
+    return _found(backend, blocks, unit, improve_level(finest, start, problem, progress))
 
 
-def measure_rows(rows: UploadedRows, problem: Problem, parts: npt.ArrayLike) -> Found:
-    """Return the parts of owned vertices, after checks, with cut and part weights. Collective."""
-    own, backend, piece = _checked_parts(rows, parts, problem.k), rows.backend, rows.as_piece()
+def measure_rows(rows: list[UploadedRows], problem: Problem, parts: npt.ArrayLike) -> Found:
+    """Return the parts of owned vertices, after checks, with cut and part weights. Collective.
+
+    `rows` as for `partition_rows`.
+    """
+    backend, blocks = rows[0].backend, rows[0].blocks
+    own, piece = _checked_parts(blocks, parts, problem.k), rows.pop().as_piece()
     everywhere = backend.full(piece.n_with_ghosts, 0)
     everywhere[: piece.n_owned] = backend.from_host(own)
     piece.halo.exchange_ghosts(everywhere)
     metric = upload_metric(backend, piece, EDGE_CUT, problem.k)
     measures = measure(backend, piece, everywhere, metric)
     refined = Refined(everywhere, measures, measures.cut, 0)
-    return _found(rows, 1, Solution(refined, [], stage_seconds()))
+    return _found(backend, blocks, 1, Solution(refined, [], stage_seconds()))
 
 
-def _checked_parts(rows: UploadedRows, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
+def _checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
     """Return the parts of owned vertices as int32; a GraphError on any rank is one on all."""
 
     def check() -> npt.NDArray[np.int32]:
-        given, own = np.asarray(parts), rows.n_owned
+        given, own = np.asarray(parts), blocks.end - blocks.first
         if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
             raise GraphError(f"parts must be {own} integers, one for each owned vertex")
         if own and not (given.min() >= 0 and given.max() < k):
             raise GraphError(f"parts must be in 0..{k - 1}")
         return given.astype(np.int32)
 
-    return run_collectively(rows.blocks.comm, check)
+    return run_collectively(blocks.comm, check)
 
 
-def _in_units(rows: UploadedRows, problem: Problem) -> tuple[UploadedRows, Problem, int]:
-    """Divide vertex weights and limits by the greatest common divisor of the weights; return it.
+def _finest(
+    rows: list[UploadedRows], problem: Problem, small: int | None
+) -> tuple[HierarchyLevel, Problem, int]:
+    """Return the finest level, the problem in units, and the unit. Empties `rows`. Collective.
 
-    If all weights are 0, they become 1 instead (`in_units`).
+    The unit is the greatest common divisor of the vertex weights, which it divides. If all weights
+    are 0, they become 1 instead (`in_units`).
     """
-    comm, weights = rows.blocks.comm, rows.vertex_weights
-    unit = common_divisor(rows.backend, weights, comm.allgather_objects)
-    reduced = replace(rows, vertex_weights=divided_by(rows.backend, weights, unit))
-    return reduced, in_units(problem, unit, rows.global_n), unit
+    own = rows.pop()
+    comm, weights = own.blocks.comm, own.vertex_weights
+    unit = common_divisor(own.backend, weights, comm.allgather_objects)
+    reduced = replace(own, vertex_weights=divided_by(own.backend, weights, unit))
+    level = finest_of(reduced, gathering_of(problem.options, comm, small))
+    return level, in_units(problem, unit, own.global_n), unit
 
 
-def _part_sizes(rows: UploadedRows, parts: npt.NDArray[np.int32], k: int) -> list[int]:
+def _part_sizes(blocks: Blocks, parts: npt.NDArray[np.int32], k: int) -> list[int]:
     """Return the number of vertices of each part, given the parts of owned vertices. Collective."""
-    return rows.blocks.comm.totals(*np.bincount(parts, minlength=k).tolist())
+    return blocks.comm.totals(*np.bincount(parts, minlength=k).tolist())
 
 
-def _found(rows: UploadedRows, unit: int, solution: Solution) -> Found:
+def _found(backend: Backend, blocks: Blocks, unit: int, solution: Solution) -> Found:
     """Return a solution whose vertex weights were divided by `unit`. Collective."""
     refined, empty = solution.refined, 0
     weights = refined.measures.part_weights
-    own = rows.backend.to_host(refined.parts[: rows.n_owned])
-    if not rows.backend.copies:
+    own = backend.to_host(refined.parts[: blocks.end - blocks.first])
+    if not backend.copies:
         own = own.copy()  # the array has ghosts, too
     if not weights.all():
-        empty = _part_sizes(rows, own, len(weights)).count(0)
+        empty = _part_sizes(blocks, own, len(weights)).count(0)
     return Found(own, solution, weights * unit, empty)

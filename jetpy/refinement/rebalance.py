@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from jetpy.device.halo import ALIGNED_BITS
 from jetpy.engines.base import Count
 from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import RefinementState
@@ -17,9 +18,9 @@ from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS, Evict
 MAX_HALF_BITS = 5
 """Each pass of `tally_digits` and `narrow_down` determines at most 2 * MAX_HALF_BITS bits of the
 last vertex's id."""
-LAST_BITS = 6
+LAST_BITS = ALIGNED_BITS
 """Maximum number of id bits left to `evict`, which compares the vertices that share all other bits.
-None are left in a piece of a graph, because these vertices may be in different pieces."""
+None are left if these vertices may be in different pieces of the graph."""
 
 
 class Rebalancing:
@@ -99,7 +100,7 @@ class Rebalancing:
         """
         state, backend = self._state, self._state.backend
         digit_bits = 2 * self._eviction.half_bits
-        halo, left = state.graph.halo, LAST_BITS if state.graph.halo.is_whole else 0
+        halo, left = state.graph.halo, LAST_BITS if state.graph.halo.is_aligned else 0
         most = state.graph.global_n if backend.is_asynchronous else _most_vertices(state)
         bits = (most - 1).bit_length()  # on CPUs, all levels share the captured launches
         digits = -(-max(bits - left, 0) // digit_bits)

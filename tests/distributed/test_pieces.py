@@ -133,7 +133,7 @@ def test_parts_equal_those_of_one_device(
         comm.is_between_gpus = engine == "captured"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
         rows = upload_rows(backend, block, Blocks.of(comm, block.n))
-        found = partition_rows(rows, problem_by_name(name, problem, k), small=100)
+        found = partition_rows([rows], problem_by_name(name, problem, k), small=100)
         return found.parts, found.solution.refined.measures.cut
 
     results = run_on_threads(size, run)
@@ -210,7 +210,7 @@ def test_weight_sums_beyond_32_bits_equal_one_device(size: int) -> None:
         rows = upload_rows(CpuBackend(1), block, Blocks.of(comm, block.n))
         assert rows.backend.is_wide
         problem_by_name = make_problem(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
-        return partition_rows(rows, replace(problem_by_name, fill=True), small=100).parts
+        return partition_rows([rows], replace(problem_by_name, fill=True), small=100).parts
 
     parts = np.concatenate(run_on_threads(size, run))
     assert np.array_equal(parts, expected.parts)
