@@ -6,10 +6,19 @@ The program partitions every graph (a file, a cube or an R-MAT graph) by `jetpy.
 `jetpy.distributed` with each number of processes, and compares the parts. It appends one record per
 case and number of processes and threads to the result file.
 
-The table contains the time of the slowest process. The column "ratio" is this time divided by the
-time of one process with the largest number of threads. "MPI" is the share of the time that the
+Times are wall times of the call, of the slowest process. The column "ratio" is this time divided by
+the time of one process with the largest number of threads. "MPI" is the share of the time that the
 first process spends in MPI, including waiting. "calls" and "MB" are the number of its MPI calls and
 the data that it sends.
+
+With ``--backend cuda``, each process has a GPU, and a first run that is not timed warms up:
+
+    python -m bench.distributed cube:400 rmat:20:16 --backend cuda --processes 2 4 -k 64
+    python -m bench.distributed cube:1000 --backend cuda --processes 4 -k 64 --alone
+
+The columns "pool" and "other" are then the GiB of the memory pool of the process that needs most,
+and the GiB that CUDA and NCCL take on its GPU. ``--alone`` leaves out `jetpy.partition`, for graphs
+that are too large for it.
 
 With ``--ordering``, it orders the graphs by nested dissection instead, with each preset of
 ``--presets``, and compares the permutations with those of `jetpy.nested_dissection`:
@@ -25,12 +34,13 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,10 +54,13 @@ from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import MpiCommunicator
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.reading import read_block
+from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "ratio", "MPI", "calls", "MB"]
+GPU_HEADERS = ["graph", "GPUs", "cut", "parts", "s", "ratio", "pool", "other", "one GPU's pool"]
+ON_CPU = "cpu"
 FILE = "distributed.jsonl"
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
 """The first two columns "calls" and "MB" belong to coarsening, the other two to refinement."""
@@ -55,6 +68,7 @@ TIMED_METHODS = (
     *("allreduce", "gather", "allgather", "alltoallv", "alltoall", "allgather_objects"),
     "totals",
 )
+T = TypeVar("T")
 Level = tuple[int, str]
 """Global number of vertices, and stage."""
 
@@ -128,6 +142,61 @@ def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
     return with_weights(comm, block) if weights else block
 
 
+def whole_graph(spec: str, *, weights: bool) -> Graph:
+    """Return the graph of which `block_of` returns blocks, unchecked."""
+    block = block_of(None, spec, weights=weights)
+    kind = np.int64 if len(block.indices) > INT32_MAX else np.int32
+    return Graph(
+        block.indptr.astype(kind, copy=False),
+        block.indices.astype(np.int32, copy=False),
+        block.edge_weights.astype(np.int32, copy=False),
+        block.vertex_weights.astype(np.int32, copy=False),
+    )
+
+
+@dataclass
+class GpuMemory:
+    """GiB of the memory pool of a process, and of all else on its GPU; 0 on CPUs."""
+
+    pool: float = 0.0
+    other: float = 0.0
+
+    @classmethod
+    def now(cls, backend: str) -> GpuMemory:
+        """Return the current sizes."""
+        if backend == ON_CPU:
+            return cls()
+        import cupy
+
+        free, total = cupy.cuda.runtime.memGetInfo()
+        pool = cupy.get_default_memory_pool().total_bytes()
+        return cls(pool / 2**30, (total - free - pool) / 2**30)
+
+
+def threads_of(options: argparse.Namespace) -> int | None:
+    """Return the CPU threads of a process; on a GPU, jetpy chooses."""
+    return int(options.threads[0]) if options.backend == ON_CPU else None
+
+
+def timed_runs(
+    options: argparse.Namespace, wait: Callable[[], None], run: Callable[[], T]
+) -> tuple[T, list[float]]:
+    """Return the last result of a run and its wall seconds; on GPUs, a first run warms up."""
+    seconds = []
+    if options.backend != ON_CPU:
+        import cupy
+
+        run()
+        cupy.get_default_memory_pool().free_all_blocks()
+        run()
+    for _ in range(options.repeat):
+        wait()
+        started = time.perf_counter()
+        result = run()
+        seconds.append(time.perf_counter() - started)
+    return result, seconds
+
+
 def with_weights(comm: Any, block: Block) -> Block:
     """Return a block with weights that depend only on the global ids. Collective."""
     first = sum(
@@ -160,21 +229,23 @@ def cases(options: argparse.Namespace) -> Iterator[tuple[str, bool, int, str]]:
 
 def run_single_process(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Partition all cases by `jetpy.partition` and yield their results."""
+    shared: tuple[Any, ...] = ()
     for spec, weights, k, preset in cases(options):
-        block = block_of(None, spec, weights=weights)
-        graph = jetpy.as_graph(
-            (block.indptr, block.indices, block.edge_weights, block.vertex_weights)
+        if shared[:2] != (spec, weights):
+            shared = spec, weights, whole_graph(spec, weights=weights)
+        run = partial(
+            jetpy.partition,
+            *(shared[2], k),
+            preset=preset,
+            backend=options.backend,
+            threads=threads_of(options),
         )
-        results = [
-            jetpy.partition(
-                graph, k, preset=preset, backend=options.backend, threads=options.threads[0]
-            )
-            for _ in range(options.repeat)
-        ]
-        seconds = median(result.seconds["total"] for result in results)
-        yield describe(
-            spec, weights, k, preset, results[-1], checksum_of_parts(results[-1].parts), seconds
-        )
+        result, seconds = timed_runs(options, lambda: None, run)
+        parts = checksum_of_parts(result.parts)
+        yield {
+            **describe(spec, weights, k, preset, result, parts, median(seconds)),
+            **asdict(GpuMemory.now(options.backend)),
+        }
 
 
 def run_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -182,39 +253,51 @@ def run_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
+    shared: tuple[Any, ...] = ()
     for spec, weights, k, preset in cases(options):
-        block = block_of(world, spec, weights=weights)
-        seconds = []
-        for _ in range(options.repeat):
-            comm = TimedCommunicator(world)
-            result = jetpy.distributed.partition(
-                comm,
+        if shared[:2] != (spec, weights):
+            shared = spec, weights, block_of(world, spec, weights=weights)
+        comms: list[Any] = []
+
+        def run(
+            block: Block = shared[2], k: int = k, preset: Any = preset, comms: list[Any] = comms
+        ) -> Any:
+            comms.append(TimedCommunicator(world) if options.backend == ON_CPU else world)
+            return jetpy.distributed.partition(
+                comms[-1],
                 block,
                 k,
                 preset=preset,
                 backend=options.backend,
-                threads=options.threads[0],
+                threads=threads_of(options),
                 small=options.small,
             )
-            seconds.append(max(world.allgather(result.seconds["total"])))
-        parts = world.gather(result.parts)
-        if parts is not None:
-            description = describe(
-                spec,
-                weights,
-                k,
-                preset,
-                result,
-                checksum_of_parts(np.concatenate(parts)),
-                median(seconds),
-            )
+
+        result, own = timed_runs(options, world.barrier, run)
+        seconds = [max(times) for times in zip(*world.allgather(own), strict=True)]
+        memory = max(world.allgather(astuple(GpuMemory.now(options.backend))))
+        parts = "-"
+        if not options.alone:
+            everywhere = world.gather(result.parts)
+            parts = checksum_of_parts(np.concatenate(everywhere)) if everywhere else "-"
+        if world.rank == 0:
             yield {
-                **description,
-                "mpi_share": comm.seconds / seconds[-1],
-                "calls": comm.total.calls,
-                "sent_bytes": comm.total.sent_bytes,
-                "levels": level_rows(result, comm),
+                **describe(spec, weights, k, preset, result, parts, median(seconds)),
+                **asdict(GpuMemory(*memory)),
+                **traffic(result, comms[-1], seconds[-1]),
             }
+
+
+def traffic(result: Any, comm: Any, seconds: float) -> dict[str, Any]:
+    """Return what a `TimedCommunicator` has counted; nothing for any other."""
+    if not isinstance(comm, TimedCommunicator):
+        return {}
+    return {
+        "mpi_share": comm.seconds / seconds,
+        "calls": comm.total.calls,
+        "sent_bytes": comm.total.sent_bytes,
+        "levels": level_rows(result, comm),
+    }
 
 
 def order_in_one_process(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -316,7 +399,7 @@ def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[st
         arguments += ["--small", options.small]
     arguments += ["--backend", options.backend, "--presets", *options.presets]
     arguments += ["-k", *options.k, *["--weights"] * options.weights]
-    arguments += ["--ordering"] * options.ordering
+    arguments += ["--ordering"] * options.ordering + ["--alone"] * options.alone
     return list(answers("bench.distributed", *arguments, processes=size or None))
 
 
@@ -346,6 +429,7 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=1, metavar="R", help="medians of R runs")
     parser.add_argument("--ordering", action="store_true", help="order instead of partitioning")
+    parser.add_argument("--alone", action="store_true", help="without jetpy.partition")
     parser.add_argument("--levels", action="store_true", help="also print a table of the levels")
     add_results_option(parser)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
@@ -357,27 +441,51 @@ def main() -> None:
         for result in RUNS[options.ordering, options.child > 0](options):
             answer(result)
         return
-    single = {row["case"]: row for row in launch(0, max(options.threads), options)}
+    single: dict[str, Any] = {}
+    if not options.alone:
+        single = {row["case"]: row for row in launch(0, max(options.threads), options)}
     records = []
     for size in options.processes:
         for threads in options.threads:
             for row in launch(size, threads, options):
-                expected = single[row["case"]]
-                record = {
-                    **row,
-                    "processes": size,
-                    "threads": threads,
-                    "equal": row["parts"] == expected["parts"],
-                    "single_seconds": expected["seconds"],
-                }
-                records.append(record)
+                records.append(record := compared(row, single, size, threads))
                 append_record(options.results / FILE, record)
                 if options.levels and not options.ordering:
                     show(f"{row['case']}, {size} processes", LEVEL_HEADERS, row["levels"])
-    title = "Several processes compared with one process and the largest number of threads"
-    show(title, HEADERS, list(map(row_of, records)))
+    if options.backend == ON_CPU:
+        title = "Several processes compared with one process and the largest number of threads"
+        show(title, HEADERS, list(map(row_of, records)))
+    else:
+        show("Several GPUs compared with one", GPU_HEADERS, list(map(gpu_row_of, records)))
     equal = sum(record["equal"] for record in records)
     print(f"\n{equal} of {len(records)} results are equal to those of one process")
+
+
+def compared(row: Record, single: Mapping[str, Record], size: int, threads: int) -> Record:
+    """Return the record of a result, compared with that of one process, if there is one."""
+    record = {**row, "processes": size, "threads": threads, "equal": False}
+    expected = single.get(row["case"])
+    if expected is not None:
+        record["equal"] = row["parts"] == expected["parts"]
+        record["single_seconds"] = expected["seconds"]
+        record["single_pool"] = expected.get("pool", 0.0)
+    return record
+
+
+def gpu_row_of(record: Record) -> list[str]:
+    """Return the cells of `GPU_HEADERS` of a record."""
+    alone = "single_seconds" not in record
+    return [
+        record["case"],
+        str(record["processes"]),
+        f"{record['cut']:,}",
+        "-" if alone else "equal" if record["equal"] else "DIFFERENT",
+        f"{record['seconds']:.3f}",
+        "-" if alone else f"{record['seconds'] / record['single_seconds']:.2f}",
+        f"{record['pool']:.1f}",
+        f"{record['other']:.1f}",
+        "-" if alone else f"{record['single_pool']:.1f}",
+    ]
 
 
 def row_of(record: Record) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,8 @@ QUADRANTS = 0.57, 0.19, 0.19
 DRAWN_AT_ONCE = 1 << 20
 """Number of edges drawn from one random generator."""
 MAX_SCALE = 30
-SLICE = 1 << 22
-"""Number of vertices whose rows are made at once."""
+SLICE, THREADS = 1 << 20, 8
+"""Number of vertices whose rows a thread makes at once, and number of threads."""
 ODD = 0x2545F491
 
 
@@ -107,12 +109,21 @@ def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
     first, end = (n * r // comm.size for r in (comm.rank, comm.rank + 1))
     degrees, kind = np.empty(end - first, np.int32), _id_type(n)
     indices, entries = np.empty(2 * len(shape) * len(degrees), kind), 0
-    for start in range(first, end, SLICE):
-        own, heads = _lattice_rows(shape, range(start, min(start + SLICE, end)), kind)
-        degrees[start - first :][: len(own)] = own
-        indices[entries : entries + len(heads)] = heads
-        entries += len(heads)
+    done = 0
+    with ThreadPoolExecutor(THREADS) as pool:
+        for starts in _batches(range(first, end, SLICE)):
+            slices = [range(start, min(start + SLICE, end)) for start in starts]
+            for own, heads in pool.map(lambda ids: _lattice_rows(shape, ids, kind), slices):
+                degrees[done : done + len(own)] = own
+                indices[entries : entries + len(heads)] = heads
+                done, entries = done + len(own), entries + len(heads)
     return _block(degrees, indices[:entries])
+
+
+def _batches(starts: range) -> Iterator[range]:
+    """Yield parts of a range, with an entry for each thread."""
+    for first in range(0, len(starts), THREADS):
+        yield starts[first : first + THREADS]
 
 
 def _lattice_rows(shape: tuple[int, ...], ids: range, kind: Any) -> tuple[Any, Any]:
