@@ -143,7 +143,7 @@ def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
 
 
 def whole_graph(spec: str, *, weights: bool) -> Graph:
-    """Return the graph of which `block_of` returns blocks, unchecked."""
+    """Return, unchecked, the graph whose blocks `block_of` returns."""
     block = block_of(None, spec, weights=weights)
     kind = np.int64 if len(block.indices) > INT32_MAX else np.int32
     return Graph(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from bench import cudss, distributed_peers, incremental, mapping, mapping_peer
 from bench.pages.table import Cells
-from bench.records import read_records
-from bench.tables import mean_text
+from bench.records import Record, read_records
+from bench.tables import mean_text, ratio_text
 
 MAPPING_PEERS = {
     "jetpy/hm-ultra": "`hm-ultra`",
@@ -18,6 +19,20 @@ MAPPING_PEERS = {
 }
 
 GRAPHS = {"cube:128": "cube of side 128", "rmat:18:16": "R-MAT graph of scale 18"}
+GPU_GRAPHS = {
+    "cube:200": "cube of side 200",
+    "cube:400": "cube of side 400",
+    "cube:560": "cube of side 560",
+    "cube:1000": "cube of side 1,000",
+    "delaunay4M": "Delaunay, 4 million",
+    "geometric4M": "geometric, 4 million",
+    "rmat20": "R-MAT, scale 20",
+    "rmat23": "R-MAT, scale 23",
+}
+GPU_HEADERS = [
+    *("graph", "one GPU, s", "two, s", "two / one", "four, s", "four / one"),
+    *("GiB: one", "two", "four"),
+]
 PRESETS = ("default", "fast")
 PEERS = {"parmetis": "ParMETIS", "ptscotch": "PT-Scotch", "parhip": "ParHIP"}
 LEVEL_HEADERS = [
@@ -71,13 +86,27 @@ def of_processes(path: Path) -> Cells:
     return Cells(["graph", *(f"`{preset}`" for preset in PRESETS)], rows)
 
 
-def of_one_gpu(path: Path) -> Cells:
-    """Return a row per graph and preset: seconds of one device, and of the distributed code."""
-    rows = [
-        [record["case"], f"{record['single_seconds']:.3f}", f"{record['seconds']:.3f}"]
-        for record in read_records(path)
-    ]
-    return Cells(["case", "one device", "distributed code, one process"], rows)
+def of_several_gpus(preset: str, path: Path) -> Cells:
+    """Return a row per graph: seconds of one, two and four GPUs, and the GiB of their pools."""
+    cases: dict[str, dict[int, Record]] = {}
+    for record in read_records(path):
+        graph, _, own = record["case"].split(", ")
+        if own == preset:
+            cases.setdefault(graph, {})[record["processes"]] = record
+    return Cells(GPU_HEADERS, [_row_of_gpus(graph, sizes) for graph, sizes in cases.items()])
+
+
+def _row_of_gpus(graph: str, sizes: Mapping[int, Record]) -> list[str]:
+    """Return the row of a graph, given its records by number of GPUs."""
+    four = sizes[4]
+    one, pool = four.get("single_seconds"), four.get("single_pool")
+    seconds, pools = [ratio_text(one)], [ratio_text(pool, 1)]
+    for size in (2, 4):
+        record = sizes.get(size)
+        ratio = None if record is None or one is None else record["seconds"] / one
+        seconds += [ratio_text(record and record["seconds"]), ratio_text(ratio, 2)]
+        pools.append(ratio_text(record and record["pool"], 1))
+    return [GPU_GRAPHS[graph], *seconds, *pools]
 
 
 def of_orderings(path: Path) -> Cells:

@@ -12,6 +12,7 @@ PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
 CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
 STUDY = "2026-11/performance.csv"
 MESSAGES = ("2026-11-messages/distributed.jsonl",)
+SEVERAL_GPUS = ("2026-11-h200/distributed.jsonl",)
 
 
 def _orderings(folder: str) -> tuple[str, str]:
@@ -68,7 +69,8 @@ TABLES: Mapping[str, Table] = {
     "cudss": Table(other.of_cudss, ["2026-11-cudss-h100/cudss.jsonl"]),
     "distributed-orderings": Table(other.of_orderings, ["2026-11-processes/distributed.jsonl"]),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
-    "distributed-gpu": Table(other.of_one_gpu, ["2026-11-h100/distributed.jsonl"]),
+    "distributed-gpus-fast": Table(partial(other.of_several_gpus, "fast"), SEVERAL_GPUS),
+    "distributed-gpus-default": Table(partial(other.of_several_gpus, "default"), SEVERAL_GPUS),
     "distributed-peers": Table(
         other.of_distributed_peers, ["2026-11-epyc/distributed_peers.jsonl"]
     ),

@@ -171,45 +171,39 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
     Raises
     ------
     GraphError
-        If `indptr` decreases, or a weight is not in 0..2**31 - 1.
+        If `indptr` decreases, a weight is not in 0..2**31 - 1, or a block has 2**31 directed edges.
     """
     entries = len(block.indices)
-    own = backend.with_width(Width.WIDE) if is_large(entries) else backend
 
     def weights(values: IntArray, what: str) -> Array:
-        if values.strides == (0,):  # of `unit_weights`
-            return own.full(len(values), 1, own.sum_type)
-        converted, wrong = _to_int32(own, values, 0, INT32_MAX)
+        if values.strides == (0,) and len(values) and values[0] == 1:  # of `unit_weights`
+            return backend.full(len(values), 1)
+        converted, wrong = _to_int32(backend, values, 0, INT32_MAX)
         if wrong:
             raise GraphError(f"{what} must be in 0..2**31 - 1")
-        return converted.astype(own.sum_type, copy=False)
+        return converted
 
     def rows() -> tuple[Array, Array, Array, Array]:
-        if own.is_wide:
-            indptr, wrong = own.from_host(block.indptr.astype(np.int64, copy=False)), 0
-        else:
-            indptr, wrong = _to_int32(own, block.indptr, 0, entries)
-        if wrong or own.reduce(block.n, count_decreases, indptr=indptr):
+        if entries > INT32_MAX:
+            raise GraphError(
+                f"the block has {entries} directed edges; each process must have fewer than 2**31, "
+                "so use more processes"
+            )
+        indptr, wrong = _to_int32(backend, block.indptr, 0, entries)
+        if wrong or backend.reduce(block.n, count_decreases, indptr=indptr):
             raise _wrong_indptr(entries)
-        indices, _ = _to_int32(own, block.indices, 0, blocks.n - 1)
+        indices, _ = _to_int32(backend, block.indices, 0, blocks.n - 1)
         edge_weights = weights(block.edge_weights, "edge_weights")
         return indptr, indices, edge_weights, weights(block.vertex_weights, "vertex_weights")
 
     indptr, indices, edge_weights, vertex_weights = run_collectively(blocks.comm, rows)
     sums = (
-        own.reduce(len(array), add_weights, edge_weights=array)
+        backend.reduce(len(array), add_weights, edge_weights=array)
         for array in (vertex_weights, edge_weights)
     )
     totals = blocks.comm.totals(*sums, entries)
     found = UploadedRows(
-        own,
-        indptr,
-        indices,
-        edge_weights,
-        blocks.n,
-        blocks.first,
-        vertex_weights,
-        blocks,
+        *(backend, indptr, indices, edge_weights, blocks.n, blocks.first, vertex_weights, blocks),
         *totals,
     )
     return found.with_width(Width.WIDE) if is_large(*totals) else found
