@@ -16,7 +16,7 @@ import jetpy
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.distributed.block import Block, upload_rows
-from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.communicator import Communicator, SelfCommunicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import Gathering
 from jetpy.distributed.levels import PieceLevel
@@ -126,14 +126,16 @@ def test_parts_equal_those_of_one_device(
 ) -> None:
     monkeypatch.setattr("jetpy.refinement.launches.INDICES", FEW_INDICES)
     monkeypatch.setattr("jetpy.refinement.launches.SPARE", 2)
+    monkeypatch.setattr("jetpy.distributed.piece.MIN_ALIGNED", 1)
     graph, expected = graph_of(name), on_one_device(name, problem, k)
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
         comm.is_between_gpus = engine == "captured"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
-        rows = upload_rows(backend, block, Blocks.of(comm, block.n))
-        found = partition_rows([rows], problem_by_name(name, problem, k), small=100)
+        rows = [upload_rows(backend, block, Blocks.of(comm, block.n))]
+        found = partition_rows(rows, problem_by_name(name, problem, k), small=100)
+        assert rows == [], "their memory is free"
         return found.parts, found.solution.refined.measures.cut
 
     results = run_on_threads(size, run)
@@ -214,3 +216,42 @@ def test_weight_sums_beyond_32_bits_equal_one_device(size: int) -> None:
 
     parts = np.concatenate(run_on_threads(size, run))
     assert np.array_equal(parts, expected.parts)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_counts_beyond_32_bits_equal_one_device(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a low limit, small graphs have 64-bit kernels on their finest levels."""
+    graph = graph_of("rmat")
+    for module in ("graph.csr", "multilevel.index_width"):
+        monkeypatch.setattr(f"jetpy.{module}.MAX_NARROW", graph.m)
+    expected = jetpy.partition(replace(graph), 8, preset="fast", backend="cpu", threads=1)
+    bounds = evenly(graph.n, size)
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(graph, bounds, comm.rank)
+        rows = upload_rows(CpuBackend(1), block, Blocks.of(comm, block.n))
+        assert rows.backend.is_wide
+        assert rows.indptr.dtype == rows.edge_weights.dtype == np.int64
+        problem = make_problem(graph.total_vertex_weight, 8, 0.03, 0, preset("fast"))
+        return partition_rows([rows], replace(problem, fill=True), small=100).parts
+
+    parts = np.concatenate(run_on_threads(size, run))
+    assert np.array_equal(parts, expected.parts)
+
+
+@given(st.integers(1, 5), st.lists(st.integers(0, 3000), max_size=4), st.integers(1, 3))
+def test_aligned_blocks(least: int, cuts: list[int], more: int) -> None:
+    """Each start moves by less than 64; small blocks stay as they are."""
+    n = 1000 * more + max(cuts, default=0)
+    blocks = Blocks(SelfCommunicator(), np.array([0, *sorted(cuts), n]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jetpy.distributed.piece.MIN_ALIGNED", least)
+        found = blocks.aligned()
+    if n < 64 * least:
+        assert found is blocks
+        return
+    assert found.are_aligned
+    assert found.n == n
+    assert (np.diff(found.starts) >= 0).all()
+    assert ((blocks.starts - found.starts)[:-1] < 64).all()
+    assert (blocks.starts >= found.starts).all()
