@@ -291,3 +291,25 @@ def test_wrong_options_on_one_rank() -> None:
 
     with pytest.raises(OptionError, match=r"^process 1: k is 0; k must be in 1\.\."):
         run_on_threads(2, run)
+
+
+@pytest.mark.parametrize("bound", [1707, 2225, 2262, 2299, 2706, 2743])
+def test_rebalancing_across_unaligned_blocks(bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last evicted vertices of a part have ids that differ in few bits, and are in two blocks.
+
+    If every piece compared its own vertices only, all of these parts would differ.
+    """
+    monkeypatch.setattr("jetpy.refinement.rebalance.MAX_HALF_BITS", 1)
+    graph, k = jetpy.generators.grid(64, 64), 8
+    start = (np.arange(graph.n) >= 0.7 * graph.n).astype(int)
+    start[:k] = range(k)
+    options: dict[str, Any] = {"preset": "fast", **ENGINE}
+    expected = jetpy.refine(graph, start, k, **options)
+    bounds = np.array([0, bound, graph.n])
+
+    def run(comm: Communicator) -> Any:
+        block, own = block_of(graph, bounds, comm.rank), start[bounds[comm.rank] :]
+        own = own[: len(block.indptr) - 1]
+        return jetpy.distributed.refine(comm, block, own, k, small=0, **options).parts
+
+    assert np.array_equal(np.concatenate(run_on_threads(2, run)), expected.parts)
