@@ -121,11 +121,15 @@ def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
 
 def _name_of(backend: Backend) -> str | None:
     """Return the UUID of the GPU, which is unique across machines; None on CPUs."""
-    if backend.gpu is None:
-        return None
+    return None if backend.gpu is None else _uuid(backend.gpu)
+
+
+@cache
+def _uuid(gpu: int) -> str:
+    """Return the UUID of a GPU, which CUDA takes milliseconds to find."""
     import cupy
 
-    return bytes(cupy.cuda.runtime.getDeviceProperties(backend.gpu)["uuid"]).hex()
+    return bytes(cupy.cuda.runtime.getDeviceProperties(gpu)["uuid"]).hex()
 
 
 def _has_nccl(backend: Backend) -> bool:

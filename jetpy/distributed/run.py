@@ -15,6 +15,7 @@ from jetpy.distributed.gathering import gathering_of
 from jetpy.distributed.levels import GatheredLevel, finest_of
 from jetpy.distributed.piece import Blocks
 from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
 from jetpy.multilevel.driver import improve_level, solve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
@@ -61,13 +62,14 @@ def partition_rows(
     if trivial is not None:
         return measure_rows(rows, problem, trivial.parts[blocks.first : blocks.end])
     del own
-    finest, problem, unit = _finest(rows, problem, small)
+    with Stopwatch(backend, "coarsen") as making:
+        finest, problem, unit = _finest(rows, problem, small)
     if problem.options.generations > 1:
         assert isinstance(finest, GatheredLevel)
         solution = _evolve(finest, problem, progress)
     else:
         solution = solve_level(finest, [problem], progress)
-    return _found(backend, blocks, unit, solution)
+    return _found(backend, blocks, unit, solution).with_more("coarsen", making.seconds)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:

@@ -293,11 +293,11 @@ def test_wrong_options_on_one_rank() -> None:
         run_on_threads(2, run)
 
 
-@pytest.mark.parametrize("bound", [1707, 2225, 2262, 2299, 2706, 2743])
+@pytest.mark.parametrize("bound", [2225, 2262, 2299])
 def test_rebalancing_across_unaligned_blocks(bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last evicted vertices of a part have ids that differ in few bits, and are in two blocks.
 
-    If every piece compared its own vertices only, all of these parts would differ.
+    If every piece compared its own vertices only, some of these parts would differ.
     """
     monkeypatch.setattr("jetpy.refinement.rebalance.MAX_HALF_BITS", 1)
     graph, k = jetpy.generators.grid(64, 64), 8
