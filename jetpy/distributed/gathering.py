@@ -56,9 +56,7 @@ def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gat
     Each process computes branches, V-cycles, flows and populations alone, so the options may raise
     the size. `small` is None for the default.
     """
-    if small is None:
-        small = size_of_equal_times(comm.size) if comm.is_between_gpus else SMALL
-    sizes: list[float] = [small]
+    sizes: list[float] = [_default_size(comm) if small is None else small]
     if options.branches:
         sizes.append(options.portfolio_limit)
     if options.cycles:
@@ -69,6 +67,13 @@ def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gat
     if is_other or options.generations > 1:
         sizes.append(inf)
     return Gathering(max(sizes), options.coarsen)
+
+
+def _default_size(comm: Communicator) -> float:
+    """Return the size up to which levels are gathered: any size if there is a single process."""
+    if comm.size == 1:
+        return inf
+    return size_of_equal_times(comm.size) if comm.is_between_gpus else SMALL
 
 
 def size_of_equal_times(gpus: int) -> int:
