@@ -113,13 +113,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.broken_lines", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="line i of a seed is always the same")
     parser.add_argument("--count", type=int, default=20, help="how many lines")
+    parser.add_argument("--folder", help="break only modules in folders of this name")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of lines, instead of all")
     parser.add_argument("--jobs", type=int, default=1, help="copies in which tests run at once")
     parser.add_argument("--seconds", type=float, default=1e9, help="when to begin no more of them")
     options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     numbers = range(options.count) if options.only is None else options.only
-    drawn = draw(options.seed, max(numbers, default=0) + 1)
+    drawn = draw(options.seed, max(numbers, default=0) + 1, options.folder)
     cases = {number: drawn[number] for number in numbers}
     end = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory(prefix="broken-") as folder:

@@ -26,6 +26,7 @@ BROKEN = (
             "initial",
             "mapping",
             "multilevel",
+            "ordering",
             "refinement",
         )
     ),
@@ -75,12 +76,14 @@ def broken_files() -> list[Path]:
     return [path.relative_to(ROOT) for path in found]
 
 
-def draw(seed: int, count: int) -> list[Case]:
+def draw(seed: int, count: int, folder: str | None = None) -> list[Case]:
     """Return the first `count` distinct mutations in the order that a seed gives.
 
     Each line is equally likely, then each kind of its mutations, then each mutation of the kind.
+    With a `folder`, all are in modules whose folder has this name.
     """
-    rng, lines = random.Random(seed), list(_lines())
+    rng = random.Random(seed)
+    lines = [line for line in _lines() if folder in (None, line[0].parent.name)]
     rng.shuffle(lines)
     drawn = []
     for path, found in lines[:count]:

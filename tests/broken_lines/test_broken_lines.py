@@ -85,12 +85,19 @@ def test_same_seed_draws_the_same_mutations() -> None:
     assert len({(case.path, case.mutation.line) for case in drawn}) == 50
 
 
+def test_mutations_of_one_folder() -> None:
+    folders = {case.path.parent for case in draw(3, 40, "ordering")}
+    assert folders == {Path("jetpy/ordering"), Path("jetpy/workloads/ordering")}
+
+
 @pytest.mark.parametrize(
     ("module", "test"),
     [
         ("jetpy/workloads/coarsening/matching.py", "tests/coarsening/test_matching.py"),
         ("jetpy/refinement/packing.py", "tests/refinement/test_packing.py"),
         ("jetpy/multilevel/vcycle.py", "tests/multilevel/test_vcycle.py"),
+        ("jetpy/ordering/large_nodes.py", "tests/ordering/test_large_nodes.py"),
+        ("jetpy/workloads/ordering/separators.py", "tests/ordering/test_separators.py"),
     ],
 )
 def test_nearest_tests_come_first(module: str, test: str) -> None:

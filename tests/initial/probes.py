@@ -4,7 +4,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.inner_levels import Levels, coarsen_to, project
-from jetpy.workloads.initial.two_way import bisect, measure, refine
+from jetpy.workloads.initial.two_way import bisect, grow, measure, refine
 
 
 @pk.workunit
@@ -15,9 +15,15 @@ def build_levels(i: int, coarsest: int, heaviest: int, seed: int, levels: Levels
 
 
 @pk.workunit
-def grow_sides(i: int, growings: int, best: pk.View1D[pk.int32], levels: Levels):
+def grow_sides(i: int, growings: int, passes: int, best: pk.View1D[pk.int32], levels: Levels):
     """Bisect the current level."""
-    bisect(growings, 1, 0, levels, best)
+    bisect(growings, passes, 0, levels, best)
+
+
+@pk.workunit
+def grow_once(i: int, salt: int, levels: Levels):
+    """Grow a side of the current level."""
+    grow(salt, 0, levels)
 
 
 @pk.workunit

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 @pytest.mark.parametrize(("name", "slack"), [("default", 0.5), ("gkway", 0.0)])
 def test_limits_are_looser_on_coarser_levels(name: str, slack: float) -> None:
+    """Parts of 5000 / 7 vertices may exceed their limit by a share of an average vertex."""
     graph = generators.delaunay(5000, seed=1)
     backend = get_backend("cpu", 1)
     problem = make_problem(graph.n, 7, 0.03, 1, preset(name))
@@ -29,10 +30,13 @@ def test_limits_are_looser_on_coarser_levels(name: str, slack: float) -> None:
     levels = coarsen(finest, [problem], no_progress)
     assert len(levels) > 1
     assert levels[0].refinement(problem).problem is problem
+    assert problem.limit == 736
     for level in levels[1:]:
         own = level.refinement(problem)
         assert own is level.refinement(problem)
-        assert own.problem.limit == problem.limit + int(slack * 7 * problem.ideal / level.graph.n)
+        average = level.graph.vertex_weights.mean()
+        assert abs(own.problem.limit - 736 - slack * average) < 1
+        assert own.problem.limit > 736 or not slack or average < 2
         assert (own.problem.limits == own.problem.limit).all()
 
 
