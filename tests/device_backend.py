@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jetpy.engines.base import Array, DualView
+from jetpy.engines.base import Arena, Array, DualView
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.memory import HostMemory, Memory
 
@@ -77,6 +77,9 @@ class DeviceMemory(HostMemory):
 
     def empty(self, n: int, dtype: Any) -> Array:
         return Memory.empty(self, n, dtype)
+
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        return Memory.arena(self, sizes)
 
     def from_host(self, array: np.ndarray) -> Array:
         assert not isinstance(array, DeviceArray)

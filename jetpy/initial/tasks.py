@@ -13,23 +13,23 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Backend
-from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.initial.workers import OF_ENTRIES, OF_VERTICES, Wanted, allocate, count_workers
 from jetpy.problem.options import SmallOptions
 from jetpy.problem.problem import Problem
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.regions import Pair
+from jetpy.workloads.initial.inner_levels import VERTEX_ROOM
 from jetpy.workloads.tasks import partitions as kernels
 from jetpy.workloads.tasks.bisections import PENDING, Node
-from jetpy.workloads.tasks.partitions import ENTRY_ROOM, ROWS, SPARE, VERTEX_ROOM, Task, Work
+from jetpy.workloads.tasks.loading import Task
+from jetpy.workloads.tasks.partitions import ENTRY_ROOM, ROWS, SPARE, Partitions
 
 Numbers = npt.NDArray[np.int64]
-OF_VERTICES = (
-    *("rows", "weights", "coarse_of", "sides", "internal", "external", "moved", "pinned", "heap"),
-    *("positions", "slots", "origins", "best"),
-)
-OF_ENTRIES = ("ends", "edge_weights", "slot_parts", "slot_weights")
+OF_TASK_VERTICES = (*OF_VERTICES, "slots", "origins", "best")
+OF_TASK_ENTRIES = (*OF_ENTRIES, "slot_parts", "slot_weights")
 OF_PARTS = ("part_sizes", "queue_begins", "queue_sizes", "marks")
 WEIGHTS_OF_PARTS = ("part_weights", "most", "least", "tops")
 TREES_BY_NODE = (
@@ -59,10 +59,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Rooms:
-    """Capacities of a worker for vertices, entries and parts, and the arrays of all workers.
-
-    A worker has the levels of one graph at a time (`jetpy.workloads.tasks`).
-    """
+    """Capacities of a worker for vertices, entries and parts, and the arrays of all workers."""
 
     vertices: int
     entries: int
@@ -72,27 +69,30 @@ class Rooms:
 
     @classmethod
     def of(cls, n: int, nnz: int, k: int) -> Rooms:
-        """Return the capacities for graphs of at most n vertices, nnz entries and k parts."""
+        """Return the capacities for graphs of at most n vertices, nnz entries and k parts.
+
+        Those for the levels of a graph, and for a copy of the current level behind them.
+        """
         return cls(
-            VERTEX_ROOM * n + SPARE,
-            ENTRY_ROOM * nnz + SPARE,
+            (VERTEX_ROOM + 1) * n + SPARE,
+            (ENTRY_ROOM + 1) * nnz + SPARE,
             k,
             n + TERMINALS,
             nnz + ARCS_PER_VERTEX * n,
         )
 
     @property
-    def most_workers(self) -> int:
-        """Largest number of workers whose arrays 32-bit indices can address."""
-        return INT32_MAX // max(self.vertices, self.entries, 2 * self.nodes, self.arcs)
+    def largest(self) -> int:
+        """Largest number of places of a worker in an array."""
+        return max(self.vertices, self.entries, 2 * self.nodes, self.arcs)
 
     def arrays(self, backend: Backend, workers: int) -> dict[str, Any]:
         """Allocate the arrays of some workers: arguments of `partition_graphs`."""
         state, trees, pairs = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
-        groups: list[tuple[Any, Sequence[str], int, Any]] = [
-            (state, OF_VERTICES, self.vertices, np.int32),
+        wanted: list[Wanted] = [
+            (state, OF_TASK_VERTICES, self.vertices, np.int32),
             (state, ["keys"], self.vertices, np.int64),
-            (state, OF_ENTRIES, self.entries, np.int32),
+            (state, OF_TASK_ENTRIES, self.entries, np.int32),
             (state, OF_PARTS, self.parts, np.int32),
             (state, WEIGHTS_OF_PARTS, self.parts, np.int64),
             (state, ["numbers"], ROWS * Field.COUNT, np.int64),
@@ -102,15 +102,8 @@ class Rooms:
             (trees, TREES_BY_NODE_AND_SIDE, 2 * self.nodes, np.int32),
             (trees, TREES_BY_ARC, self.arcs, np.int32),
         ]
-        wanted = [
-            (group, name, workers * size, kind)
-            for group, names, size, kind in groups
-            for name in names
-        ]
-        arena = backend.arena([(size, kind) for _, _, size, kind in wanted])
-        for (group, name, _, _), array in zip(wanted, arena.arrays, strict=True):
-            setattr(group, name, array)
-        state.arena = arena  # the arrays live as long as this
+        own = [(owner, names, workers * size, kind) for owner, names, size, kind in wanted]
+        allocate(backend, *own)
         pairs.order, pairs.hops, pairs.places = state.origins, state.external, state.positions
         level = SimpleNamespace(
             indptr=state.rows,
@@ -214,8 +207,7 @@ class Batch:
         tasks = self.tasks
         n, parts = int(tasks[:, Task.N].max()), int(tasks[:, Task.PARTS].max())
         rooms = Rooms.of(n, self._most_entries(), parts)
-        at_once = backend.tasks_at_once or backend.threads
-        workers = max(1, min(at_once, len(tasks), rooms.most_workers))
+        workers = count_workers(backend, len(tasks), rooms.largest)
         to_device = backend.from_host
         arrays = rooms.arrays(backend, workers)
         state = arrays["state"]
@@ -223,7 +215,7 @@ class Batch:
             setattr(state, name, to_device(getattr(self, name)))
         rows = to_device(tasks.ravel().copy())
         found = backend.empty(int((tasks[:, Task.PLACE] + tasks[:, Task.N]).max()))
-        work = Work(
+        work = Partitions(
             tasks=rows,
             count=len(tasks),
             turns=backend.full(1, 0),

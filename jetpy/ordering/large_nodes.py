@@ -8,6 +8,7 @@ efficient parallel graph ordering", Parallel Computing 34 (2008).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from jetpy.multilevel.projection import inject_parts
 from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import induced, joined
-from jetpy.ordering.levels import Levels
+from jetpy.ordering.levels import separator_levels
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
-from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE
+from jetpy.workloads.initial.inner_levels import heaviest_of
 from jetpy.workloads.ordering import large_nodes as kernels
 from jetpy.workloads.ordering.induced_subgraphs import Selection
 from jetpy.workloads.ordering.separator_flows import Band
@@ -94,7 +95,7 @@ def _coarser(
     """Return the next level; nodes that are small enough stay as they are."""
     backend, graph, count = level.backend, level.graph, len(level.sizes)
     is_done = level.sizes <= LARGEST_COARSE
-    heaviest = int(weights[~is_done].max()) * HEAVIEST // (OF_AVERAGE * COARSEST)
+    heaviest = heaviest_of(int(weights[~is_done].max()), COARSEST)
     labels = backend.empty(graph.n)
     backend.parallel_for(
         graph.n,
@@ -104,8 +105,7 @@ def _coarser(
         is_done=backend.from_host(is_done.astype(np.int32)),
         labels=labels,
     )
-    limit = max(heaviest, 2)
-    coarse, coarse_of = processes.coarsen(backend, graph, OPTIONS, limit, salt, labels)
+    coarse, coarse_of = processes.coarsen(backend, graph, OPTIONS, heaviest, salt, labels)
     node_of = inject_parts(backend, coarse.n, coarse_of, level.node_of)
     smaller = host if coarse.size <= backend.host_size else backend
     there, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)
@@ -334,15 +334,25 @@ def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
     return result
 
 
-def _levels_of(host: Backend, band: BandGraph, tasks: int) -> Levels:
+def _levels_of(host: Backend, band: BandGraph, tasks: int) -> Any:
     """Return levels whose only level is the bands."""
     graph = band.graph
     rows, weights, edge_weights = (
         array.astype(np.int32, copy=False)
         for array in (graph.indptr, graph.vertex_weights, graph.edge_weights)
     )
-    levels = Levels.around(host, rows, graph.indices, weights, band.sides, band.pinned, tasks)
-    return replace(levels, edge_weights=edge_weights)
+    return separator_levels(
+        host,
+        len(rows),
+        len(edge_weights),
+        tasks,
+        rows=rows,
+        ends=graph.indices,
+        weights=weights,
+        edge_weights=edge_weights,
+        sides=band.sides,
+        pinned=band.pinned,
+    )
 
 
 def _side_weights(level: NodesLevel, sides: Vertices) -> Numbers:

@@ -9,26 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Array, Backend, Workunit
 from jetpy.graph.csr import INT32_MAX
+from jetpy.initial.workers import count_workers
 from jetpy.lazy import cached_property
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.effort import Effort
-from jetpy.ordering.levels import Levels
+from jetpy.ordering.levels import separator_levels
 from jetpy.workloads.initial.inner_levels import ENTRY_ROOM, VERTEX_ROOM
 from jetpy.workloads.ordering import tries as kernels
-from jetpy.workloads.ordering.tries import (
-    THOUSAND,
-    Node,
-    Search,
-    Weight,
-    Work,
-)
+from jetpy.workloads.ordering.tries import THOUSAND, Search, Separators, Weight
+from jetpy.workloads.tasks.loading import Task
 
 MAX_BAND = 20_000
 """Number of vertices at which the band of a flow ends."""
-MAX_ROOM_ON_GPU = 2**26
-"""Maximum capacity of all workers on a GPU for vertices, and for entries: at most 5 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +65,14 @@ class Tries:
         if not len(self.chosen):
             return
         backend, (vertices, _) = self.backend, self.sizes
-        rows = self._rows(np.cumsum(vertices) - vertices)
-        candidates = backend.empty(self._most * int(vertices.sum()))
+        places = np.cumsum(vertices) - vertices
+        found = backend.empty(self._most * int(vertices.sum()))
         weights = backend.empty(self._turns * Weight.COUNT, np.int64)
-        self._find(rows, candidates, weights, keeps_bisections=False)
-        backend.run_tasks(
-            self._workers,
-            kernels.improve_separators,
-            bands=self._levels.bands,
-            sides=sides,
-            **self._common(rows, candidates, weights),
-        )
+        work = self._work(places, found, weights)
+        self._find(work, keeps_bisections=False)
+        bands = self._levels.bands
+        again = replace(work, turns=backend.full(1, 0))
+        self._run(kernels.improve_separators, again, bands=bands, sides=sides)
 
     def propose(self, sides: Array) -> None:
         """Write the sides of the nodes' vertices by each try: int32, shape (tries * n,).
@@ -89,42 +80,34 @@ class Tries:
         Every other try, from the first on, is a bisection.
         """
         if len(self.chosen):
-            rows, nothing = self._rows(self._begins), self.backend.empty(0, np.int64)
-            self._find(rows, sides, nothing, keeps_bisections=True)
+            nothing = self.backend.empty(0, np.int64)
+            self._find(self._work(self._begins, sides, nothing), keeps_bisections=True)
 
-    def _find(
-        self, rows: Array, candidates: Array, weights: Array, *, keeps_bisections: bool
-    ) -> None:
+    def _find(self, work: Separators, *, keeps_bisections: bool) -> None:
         """Write the sides by each try, and their weights."""
-        self.backend.run_tasks(
-            self._workers,
-            kernels.find_separators,
-            keeps_bisections=int(keeps_bisections),
-            best=self.backend.empty(len(self._levels.rows)),
-            **self._common(rows, candidates, weights),
-        )
+        best = self.backend.empty(len(self._levels.rows))
+        own = {"keeps_bisections": int(keeps_bisections), "best": best}
+        self._run(kernels.find_separators, work, **own)
 
-    def _common(self, rows: Array, candidates: Array, weights: Array) -> dict[str, Any]:
-        """Return the arguments that both kernels have."""
-        backend, levels, graph = self.backend, self._levels, self.graph
-        stride = len(candidates) // self._most
-        work = Work(
-            rows,
-            len(self.chosen),
-            self._most,
-            stride,
-            *self._room,
-            backend.full(1, 0),
-            candidates,
-            weights,
+    def _run(self, workunit: Workunit, work: Separators, **own: Any) -> None:
+        backend, levels = self.backend, self._levels
+        common = {"graph": self.graph, "search": self._search, "other": levels.other}
+        backend.run_tasks(self._workers, workunit, work=work, levels=levels, **common, **own)
+
+    def _work(self, places: Numbers, found: Array, weights: Array) -> Separators:
+        """Return the work of a launch; sides of node i by try t begin at ``places[i] + t n``."""
+        vertices, entries = self._room
+        return Separators(
+            tasks=self._tasks(places),
+            count=len(self.chosen),
+            turns=self.backend.full(1, 0),
+            found=found,
+            vertex_room=vertices,
+            entry_room=entries,
+            tries=self._most,
+            n=len(found) // self._most,
+            weights=weights,
         )
-        return {
-            "graph": graph,
-            "work": work,
-            "search": search_of(backend, self.effort, self._most),
-            "levels": levels,
-            "other": levels.other,
-        }
 
     @cached_property
     def _most(self) -> int:
@@ -160,26 +143,26 @@ class Tries:
 
     @cached_property
     def _workers(self) -> int:
-        """Number of workers: one for each thread, or task that a GPU runs at the same time.
-
-        32-bit indices can address their levels.
-        """
-        at_once, room = self.backend.tasks_at_once, max(self._room)
-        most = max(1, MAX_ROOM_ON_GPU // room) if at_once else INT32_MAX // room
-        return min(at_once or self.backend.threads, self._turns, most)
+        return count_workers(self.backend, self._turns, max(self._room))
 
     @cached_property
-    def _levels(self) -> Levels:
+    def _search(self) -> Search:
+        return search_of(self.backend, self.effort, self._most)
+
+    @cached_property
+    def _levels(self) -> Any:
         """The levels of all workers."""
         vertices, entries = (self._workers * room for room in self._room)
-        return Levels.with_room(self.backend, vertices, entries, self._workers * self._most)
+        return separator_levels(self.backend, vertices, entries, self._workers * self._most)
 
-    def _rows(self, places: Numbers) -> Array:
-        """Return the nodes for kernels, given the place of each in a candidate."""
-        rows = np.empty((len(self.chosen), Node.COUNT), np.int64)
-        rows[:, Node.BEGIN], rows[:, Node.END] = self._begins, self.nodes.starts[self.chosen + 1]
-        rows[:, Node.SEED], rows[:, Node.TRIES] = self.nodes.seeds[self.chosen], self.counts
-        rows[:, Node.PLACE] = places
+    def _tasks(self, places: Numbers) -> Array:
+        """Return the nodes for kernels, given the place of the sides of each by its first try."""
+        rows, begins = np.zeros((len(self.chosen), Task.COUNT), np.int64), self._begins
+        for place in (Task.VERTEX, Task.ROW, Task.FIRST):
+            rows[:, place] = begins
+        rows[:, Task.N] = self.nodes.starts[self.chosen + 1] - begins
+        rows[:, Task.SEED], rows[:, Task.TRIES] = self.nodes.seeds[self.chosen], self.counts
+        rows[:, Task.PLACE] = places
         return self.backend.from_host(rows.ravel())
 
 

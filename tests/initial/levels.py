@@ -9,14 +9,10 @@ import numpy as np
 
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
+from jetpy.initial.workers import OF_VERTICES
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.inner_levels import ENTRY_ROOM, VERTEX_ROOM
-
-OF_VERTICES = (
-    *("rows", "weights", "coarse_of", "sides", "internal", "external", "moved", "pinned"),
-    *("heap", "positions"),
-)
 
 
 def finest_level(backend: Backend, graph: Graph, limit: int) -> Any:

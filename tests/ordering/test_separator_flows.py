@@ -18,7 +18,7 @@ from jetpy.device.backends import lease
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.ordering.dissection import dissect
-from jetpy.ordering.levels import Levels
+from jetpy.ordering.levels import separator_levels
 from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
@@ -76,8 +76,11 @@ def improved(
     numbers[[Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]] = weights
     numbers[[Field.MOST, Field.MOST + 1, Field.TOTAL]] = largest, largest, weights.sum()
     numbers[Field.SKEW] = LARGE_SKEW
-    levels = replace(
-        Levels.with_room(backend, graph.n + 1, len(graph.indices), 1),
+    levels = separator_levels(
+        backend,
+        graph.n + 1,
+        len(graph.indices),
+        1,
         rows=backend.from_host(graph.indptr.astype(np.int32)),
         ends=backend.from_host(graph.indices),
         weights=backend.from_host(graph.vertex_weights),
@@ -300,15 +303,13 @@ def test_flows_write_only_to_their_own_ranges() -> None:
     own[[Field.MOST, Field.MOST + 1]] = 3 * n
     path = generators.grid(1, n)
     with lease("cpu", 1) as host, host.using():
-        made = Levels.with_room(host, tasks * n + 1, tasks * len(path.indices), tasks)
-        weights = np.full(len(made.rows), 2, np.int32)
-        weights[begin + 20] = 1
-        weights[begin + 5] = 9
-        rows = np.zeros(len(made.rows), np.int32)
-        rows[begin : begin + n + 1] = path.indptr
-        pinned = np.full(len(made.rows), NO_PART, np.int32)
-        pinned[[begin, begin + n - 1]] = 0, 1
-        levels = replace(made, rows=rows, weights=weights, pinned=pinned)
+        levels = separator_levels(host, tasks * n + 1, tasks * len(path.indices), tasks)
+        levels.weights[:] = 2
+        levels.weights[[begin + 20, begin + 5]] = 1, 9
+        levels.rows[:] = 0
+        levels.rows[begin : begin + n + 1] = path.indptr
+        levels.pinned[:] = NO_PART
+        levels.pinned[[begin, begin + n - 1]] = 0, 1
         host.to_host(levels.ends)[: len(path.indices)] = path.indices + begin
         host.to_host(levels.sides)[begin : begin + n] = sides
         host.to_host(levels.numbers)[task * Field.COUNT : (task + 1) * Field.COUNT] = own

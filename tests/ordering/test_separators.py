@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from jetpy.device.backends import get_backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid
+from jetpy.initial.workers import OF_VERTICES
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering.separator_flows import Band
 from tests.graphs import clique, isolated, path, random_graph, star, two_cliques
-from tests.initial.levels import OF_VERTICES
 from tests.modules import import_kernels
 from tests.ordering.oracle import SEPARATOR, Separation
 from tests.strategies import weighted_graphs

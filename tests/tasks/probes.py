@@ -131,15 +131,17 @@ def copy_range(i: int, low: int, high: int, middle: int, here: int, inner: int, 
 
 
 @pk.workunit
-def fill_one(i: int, side: int, least: int, low: int, size: int, inner: int, state: Bisections):
+def fill_one(i: int, side: int, least: int, inner: int, state: Bisections):
     """Fill a side."""
-    fill_side(side, least, low, size, inner, state)
+    fill_side(side, least, inner, state)
 
 
 @pk.workunit
-def divide_one(i: int, low: int, high: int, answers: pk.View1D[pk.int64], state: Bisections):
-    """Sort a range of the order by side; the answer is the boundary."""
-    answers[0] = divide_order(low, high, state)
+def divide_one(
+    i: int, low: int, high: int, first: int, answers: pk.View1D[pk.int64], state: Bisections
+):
+    """Sort a range of the order by the sides of its copy; the answer is the boundary."""
+    answers[0] = divide_order(low, high, first, state)
 
 
 @pk.workunit

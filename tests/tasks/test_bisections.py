@@ -159,30 +159,30 @@ def test_the_lightest_free_vertices_fill_a_side(
 ) -> None:
     size = len(vertices)
     worker = worker_of(isolated(size), 2)
-    state, first, low = worker.state, worker.end + 1, worker.begin
-    worker.set_fields(INNER, {Field.LEVEL_BEGINS: first})
+    state, first = worker.state, worker.end + 1
+    worker.set_fields(INNER, {Field.BEGIN: first, Field.END: first + size})
     own = slice(first, first + size)
     state.weights[own] = [w for _, w, _ in vertices]
     state.pinned[own] = [s if is_pinned else NO_PART for s, _, is_pinned in vertices]
-    state.origins[low : low + size] = [s for s, _, _ in vertices]
-    worker.run("fill_one", side=side, least=least, low=low, size=size)
+    state.sides[own] = [s for s, _, _ in vertices]
+    worker.run("fill_one", side=side, least=least)
     expected = [s for s, _, _ in vertices]
     free = [j for j, (s, _, is_pinned) in enumerate(vertices) if s != side and not is_pinned]
     lacking = max(0, least - expected.count(side))
     for j in sorted(free, key=lambda j: vertices[j][1])[:lacking]:
         expected[j] = side
-    assert state.origins[low : low + size].tolist() == expected
+    assert state.sides[own].tolist() == expected
 
 
 @given(st.lists(st.integers(0, 1), max_size=20), st.integers(0, 3))
 def test_an_order_is_divided_stably(sides: list[int], before: int) -> None:
     worker = worker_of(isolated(30), 2)
-    state, low = worker.state, worker.begin + before
+    state, low, first = worker.state, worker.begin + before, worker.end + 1
     high = low + len(sides)
     order = np.random.default_rng(len(sides)).permutation(30) + worker.begin
     state.heap[worker.begin : worker.end] = order
-    state.origins[low:high] = sides
-    boundary = worker.run("divide_one", low=low, high=high)
+    state.sides[first : first + len(sides)] = sides
+    boundary = worker.run("divide_one", low=low, high=high, first=first)
     own: list[Any] = order[before : before + len(sides)].tolist()
     by_side = [[v for v, s in zip(own, sides, strict=True) if s == side] for side in (0, 1)]
     assert boundary == low + len(by_side[0])

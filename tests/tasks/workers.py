@@ -13,7 +13,13 @@ import numpy.typing as npt
 
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
-from jetpy.initial.tasks import OF_ENTRIES, OF_PARTS, OF_VERTICES, WEIGHTS_OF_PARTS, Rooms
+from jetpy.initial.tasks import (
+    OF_PARTS,
+    OF_TASK_ENTRIES,
+    OF_TASK_VERTICES,
+    WEIGHTS_OF_PARTS,
+    Rooms,
+)
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.flows.regions import Pair
@@ -60,7 +66,14 @@ class Worker:
         rooms = Rooms.of(graph.n, len(graph.indices), k)
         found = cls(backend, graph, k, rooms, rooms.arrays(backend, 2))
         state = found.state
-        for name in (*OF_VERTICES, "keys", *OF_ENTRIES, *OF_PARTS, *WEIGHTS_OF_PARTS, "numbers"):
+        for name in (
+            *OF_TASK_VERTICES,
+            "keys",
+            *OF_TASK_ENTRIES,
+            *OF_PARTS,
+            *WEIGHTS_OF_PARTS,
+            "numbers",
+        ):
             getattr(state, name).fill(RUBBISH)
         entry, size = rooms.entries, len(graph.indices)
         state.rows[found.begin : found.end + 1] = entry + graph.indptr
@@ -178,8 +191,8 @@ class Worker:
     def check_other_worker(self) -> None:
         """Check that nothing is written in the ranges of the first worker."""
         for names, size in (
-            ((*OF_VERTICES, "keys"), self.rooms.vertices),
-            (OF_ENTRIES, self.rooms.entries),
+            ((*OF_TASK_VERTICES, "keys"), self.rooms.vertices),
+            (OF_TASK_ENTRIES, self.rooms.entries),
             ((*OF_PARTS, *WEIGHTS_OF_PARTS), self.rooms.parts),
             (("numbers",), HERE),
         ):

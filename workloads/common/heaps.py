@@ -64,9 +64,13 @@ class Field(IntEnum):
     """Part that the next vertex moves to."""
     UNIT = 27
     """Unit of gains in the rule that ends a pass."""
-    LEVEL_BEGINS = 28
+    BEST_GROWING = 28
+    """Quality of the best bisection or separator that has been grown (`keep_if_best`)."""
+    BEST_TRY = 31
+    """Quality of the best try."""
+    LEVEL_BEGINS = 34
     """First vertex of each level; one unused index separates consecutive levels."""
-    COUNT = 47
+    COUNT = 53
 
 
 MAX_LEVELS = 18
@@ -80,6 +84,14 @@ class Heaps:
     heap: pk.View1D[pk.int32]
     positions: pk.View1D[pk.int32]  # position in the heap of its side; NOT_QUEUED, LOCKED
     numbers: pk.View1D[pk.int64]
+
+
+@pk.function
+def vertices_of(here: int, heaps: Heaps) -> range:
+    """Return the vertices of the current level."""
+    begin: int = heaps.numbers[here + Field.BEGIN]
+    end: int = heaps.numbers[here + Field.END]
+    return range(begin, end)
 
 
 @pk.function

@@ -248,9 +248,9 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
 
 
 @pk.function
-def heaviest_of(coarsest: int, here: int, levels: Levels) -> int:
-    """Return the largest weight of a vertex of a level that should have `coarsest` vertices."""
-    heaviest: pk.int64 = levels.numbers[here + Field.TOTAL] * HEAVIEST
+def heaviest_of(total: pk.int64, coarsest: int) -> int:
+    """Return the largest weight of a vertex if `coarsest` vertices should have a total weight."""
+    heaviest: pk.int64 = total * HEAVIEST
     heaviest //= OF_AVERAGE * coarsest
     if heaviest < LEAST:
         heaviest = LEAST

@@ -21,7 +21,7 @@ from jetpy.workloads.common.fm import (
 )
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import index_of_hash, mix
-from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field
+from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field, vertices_of
 
 MIN_TRIED, MAX_TRIED = 14, 150
 """A pass ends after this number of moves without success: the first on small levels, the second on
@@ -125,6 +125,43 @@ def distance_from_target(here: int, state: Sides) -> pk.int64:
     if difference < 0:
         return -difference
     return difference
+
+
+@pk.function
+def keep_if_best(
+    number: int,
+    excess: pk.int64,
+    cost: pk.int64,
+    distance: pk.int64,
+    field: int,
+    here: int,
+    state: Sides,
+    best: pk.View1D[pk.int32],
+):
+    """Copy the sides of the current level to `best` if no earlier ones were as good.
+
+    Smaller excess is better, then a smaller cost, then a smaller distance. The first three numbers
+    from `field` on are those of the best sides so far; number 0 comes first.
+    """
+    record: int = here + field
+    is_best: bool = number == 0 or excess < state.numbers[record]
+    if not is_best and excess == state.numbers[record]:
+        is_best = cost < state.numbers[record + 1]
+        if cost == state.numbers[record + 1]:
+            is_best = distance < state.numbers[record + 2]
+    if is_best:
+        state.numbers[record] = excess
+        state.numbers[record + 1] = cost
+        state.numbers[record + 2] = distance
+        for v in vertices_of(here, state):
+            best[v] = state.sides[v]
+
+
+@pk.function
+def take_best(here: int, state: Sides, best: pk.View1D[pk.int32]):
+    """Set the sides of the current level to the best ones."""
+    for v in vertices_of(here, state):
+        state.sides[v] = best[v]
 
 
 @pk.function
@@ -268,19 +305,10 @@ def bisect(growings: int, passes: int, here: int, state: Sides, best: pk.View1D[
 
     Smaller overload is better, then a smaller cut.
     """
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    overload: pk.int64 = 0
-    cut: pk.int64 = 0
     for growing in range(growings):
         grow(growing, here, state)
         refine(passes, here, state)
-        now: pk.int64 = overload_of(here, state)
-        new_cut: pk.int64 = state.numbers[here + Field.CUT]
-        if growing == 0 or now < overload or (now == overload and new_cut < cut):
-            overload = now
-            cut = new_cut
-            for v in range(begin, end):
-                best[v] = state.sides[v]
-    for v in range(begin, end):
-        state.sides[v] = best[v]
+        excess: pk.int64 = overload_of(here, state)
+        cut: pk.int64 = state.numbers[here + Field.CUT]
+        keep_if_best(growing, excess, cut, 0, Field.BEST_GROWING, here, state, best)
+    take_best(here, state, best)

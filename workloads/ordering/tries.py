@@ -1,8 +1,7 @@
 """Separators of small nodes: each node gets several tries, and the best one divides it.
 
-A worker is one index. It processes one try after another in its own ranges of all arrays, which
-stay in the caches of its core. `turns` counts what workers have begun; results do not depend on
-which worker does what.
+A worker (`jetpy.workloads.tasks.loading`) processes one try of a node after another, then one node
+after another.
 
 Source: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular
 graphs", SIAM Journal on Scientific Computing 20 (1998).
@@ -13,17 +12,11 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_PART, Graph, edges
+from jetpy.workloads.common.groups import Graph
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import Field, Heaps
-from jetpy.workloads.initial.inner_levels import (
-    ENTRY_ROOM,
-    VERTEX_ROOM,
-    coarsen_to,
-    heaviest_of,
-    project,
-)
-from jetpy.workloads.initial.two_way import bisect, measure, refine
+from jetpy.workloads.common.heaps import Field, Heaps, vertices_of
+from jetpy.workloads.initial.inner_levels import ENTRY_ROOM, coarsen_to, heaviest_of, project
+from jetpy.workloads.initial.two_way import bisect, keep_if_best, measure, refine, take_best
 from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
@@ -36,6 +29,7 @@ from jetpy.workloads.ordering.separators import (
     separate_sides,
     weigh_sides,
 )
+from jetpy.workloads.tasks.loading import Task, Work, load_graph
 
 COARSEST = 100
 """Number of vertices at which inner coarsening ends."""
@@ -43,20 +37,6 @@ WORST, OF_BEST = 11, 10
 """Flows may improve a try whose score is at most 11/10 of the best one of its node."""
 THOUSAND = 1000
 """Unit of the shares of weight that the host passes."""
-
-
-class Node(IntEnum):
-    """Fields of a node."""
-
-    BEGIN = 0
-    """Its first vertex."""
-    END = 1
-    SEED = 2
-    TRIES = 3
-    """Number of its tries."""
-    PLACE = 4
-    """Index of its first vertex in a candidate."""
-    COUNT = 5
 
 
 class Weight(IntEnum):
@@ -83,17 +63,14 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """The nodes that workers separate, up to `tries` times each, and what they have found."""
+class Separators(Work):
+    """The nodes that workers separate, up to `tries` times each, and the sides that they find.
 
-    nodes: pk.View1D[pk.int64]  # by Node
-    count: int  # number of nodes
+    The sides by try t begin at entry t n + `Task.PLACE` of `found`.
+    """
+
     tries: int
-    n: int  # number of vertices of a candidate, which has all nodes
-    vertex_room: int  # vertices and entries that a worker has capacity for
-    entry_room: int
-    turns: pk.View1D[pk.int32]  # tries, or nodes, that workers have begun
-    candidates: pk.View1D[pk.int32]  # sides by try t are candidates[t n + Node.PLACE] and so on
+    n: int  # number of vertices of all nodes
     weights: pk.View1D[pk.int64]  # by Weight, for each try of each node
 
 
@@ -106,54 +83,20 @@ def limit_sides(share: int, here: int, levels: Separations):
 
 
 @pk.function
-def load_node(worker: int, node: int, graph: Graph, work: Work, levels: Separations):
-    """Build the finest level of a worker's first try: the graph of a node."""
+def load_node(worker: int, node: int, graph: Graph, work: Separators, levels: Separations):
+    """Load the graph of a node as the finest level of a worker's first try."""
     here: int = worker * work.tries * Field.COUNT
-    first: int = worker * work.vertex_room
-    entry: int = worker * work.entry_room
-    begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
-    end: int = work.nodes[node * Node.COUNT + Node.END]
-    last: int = entry
-    total: pk.int64 = 0
-    for v in range(begin, end):
-        levels.pinned[first + v - begin] = NO_PART
-        levels.sides[first + v - begin] = NO_PART
-        levels.rows[first + v - begin] = last
-        levels.weights[first + v - begin] = graph.vertex_weights[v]
-        total += graph.vertex_weights[v]
-        for e in edges(v, graph):
-            levels.ends[last] = first + graph.indices[e] - begin
-            levels.edge_weights[last] = graph.edge_weights[e]
-            last += 1
-    levels.rows[first + end - begin] = last
-    room: pk.int64 = last - entry
-    room *= ENTRY_ROOM
-    if room > work.entry_room:
-        room = work.entry_room
-    levels.numbers[here + Field.BEGIN] = first
-    levels.numbers[here + Field.END] = first + end - begin
-    levels.numbers[here + Field.LEVELS] = 0
-    levels.numbers[here + Field.LEVEL_BEGINS] = first
-    levels.numbers[here + Field.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
-    levels.numbers[here + Field.LAST_ENTRY] = entry + room
+    load_graph(worker, node * Task.COUNT, ENTRY_ROOM, here, graph, work, levels)
     levels.numbers[here + Field.PINNED] = 0
-    levels.numbers[here + Field.TARGET] = total // 2
-    levels.numbers[here + Field.TOTAL] = total
+    levels.numbers[here + Field.TARGET] = levels.numbers[here + Field.TOTAL] // 2
     levels.numbers[here + Field.OUTSIDE] = 0
     levels.numbers[here + Field.OUTSIDE + 1] = 0
-    levels.numbers[here + Field.ORIGIN] = first
 
 
 @pk.function
-def seed_of(node: int, number: int, work: Work) -> pk.uint32:
+def seed_of(node: int, number: int, work: Separators) -> pk.uint32:
     """Return the seed of a try."""
-    return mix(work.nodes[node * Node.COUNT + Node.SEED] + number)
-
-
-@pk.function
-def build_levels(here: int, levels: Separations):
-    """Build the inner levels of a try."""
-    coarsen_to(COARSEST, heaviest_of(COARSEST, here, levels), here, levels)
+    return mix(work.tasks[node * Task.COUNT + Task.SEED] + number)
 
 
 @pk.function
@@ -185,22 +128,13 @@ def grow_best(
     best: pk.View1D[pk.int32],
 ):
     """Grow separators of the coarsest level, and keep the best one."""
-    begin: int = levels.numbers[here + Field.BEGIN]
-    end: int = levels.numbers[here + Field.END]
-    overload: pk.int64 = 0
-    score: pk.int64 = 0
     for growing in range(search.growings):
         grow_separator(growing, here, levels, other)
         refine_separator(search.passes, here, levels, other)
-        now: pk.int64 = excess_of(here, levels)
-        new_score: pk.int64 = score_of(here, levels)
-        if growing == 0 or now < overload or (now == overload and new_score < score):
-            overload = now
-            score = new_score
-            for v in range(begin, end):
-                best[v] = levels.sides[v]
-    for v in range(begin, end):
-        levels.sides[v] = best[v]
+        excess: pk.int64 = excess_of(here, levels)
+        score: pk.int64 = score_of(here, levels)
+        keep_if_best(growing, excess, score, 0, Field.BEST_GROWING, here, levels, best)
+    take_best(here, levels, best)
 
 
 @pk.function
@@ -216,13 +150,22 @@ def refine_levels(search: Search, here: int, levels: Separations, other: Heaps):
 
 
 @pk.function
+def keep_sides(node: int, number: int, here: int, work: Separators, levels: Separations):
+    """Write the sides by a try."""
+    first: int = levels.numbers[here + Field.BEGIN]
+    own: int = number * work.n + work.tasks[node * Task.COUNT + Task.PLACE] - first
+    for v in vertices_of(here, levels):
+        work.found[own + v] = levels.sides[v]
+
+
+@pk.function
 def find_separator(
     worker: int,
     node: int,
     number: int,
     keeps_bisections: int,
     graph: Graph,
-    work: Work,
+    work: Separators,
     search: Search,
     levels: Separations,
     other: Heaps,
@@ -230,12 +173,11 @@ def find_separator(
 ):
     """Find a candidate of a node, and its weights."""
     here: int = worker * work.tries * Field.COUNT
-    first: int = worker * work.vertex_room
     load_node(worker, node, graph, work, levels)
     levels.numbers[here + Field.SKEW] = search.skew
     levels.numbers[here + Field.SEED] = seed_of(node, number, work)
     limit_sides(search.shares[number], here, levels)
-    build_levels(here, levels)
+    coarsen_to(COARSEST, heaviest_of(levels.numbers[here + Field.TOTAL], COARSEST), here, levels)
     if is_bisection(number):
         bisect(search.growings, search.passes, here, levels, best)
         refine_bisection(search, here, levels)
@@ -246,11 +188,7 @@ def find_separator(
     if keeps_bisections == 0 or not is_bisection(number):
         limit_sides(search.share, here, levels)
         refine_levels(search, here, levels, other)
-    size: int = work.nodes[node * Node.COUNT + Node.END]
-    size -= work.nodes[node * Node.COUNT + Node.BEGIN]
-    own: int = number * work.n + work.nodes[node * Node.COUNT + Node.PLACE]
-    for j in range(size):
-        work.candidates[own + j] = levels.sides[first + j]
+    keep_sides(node, number, here, work, levels)
     if keeps_bisections == 0:
         place: int = (node * work.tries + number) * Weight.COUNT
         for side in range(2):
@@ -264,7 +202,7 @@ def find_separators(
     worker: int,
     keeps_bisections: int,
     graph: Graph,
-    work: Work,
+    work: Separators,
     search: Search,
     levels: Separations,
     other: Heaps,
@@ -278,7 +216,7 @@ def find_separators(
     while turn < work.count * work.tries:
         node: int = turn // work.tries
         number: int = turn % work.tries
-        if number < work.nodes[node * Node.COUNT + Node.TRIES]:
+        if number < work.tasks[node * Task.COUNT + Task.TRIES]:
             find_separator(
                 worker, node, number, keeps_bisections, graph, work, search, levels, other, best
             )
@@ -325,7 +263,7 @@ def select_tries(first: int, tries: int, levels: Separations, bands: pk.View1D[p
 def begin_tries(
     worker: int,
     node: int,
-    work: Work,
+    work: Separators,
     search: Search,
     levels: Separations,
     bands: pk.View1D[pk.int64],
@@ -334,7 +272,7 @@ def begin_tries(
     here: int = worker * work.tries * Field.COUNT
     levels.numbers[here + Field.SKEW] = search.skew
     limit_sides(search.share, here, levels)
-    tries: int = work.nodes[node * Node.COUNT + Node.TRIES]
+    tries: int = work.tasks[node * Task.COUNT + Task.TRIES]
     for number in range(1, tries):
         for field in range(Field.LEVEL_BEGINS):
             levels.numbers[here + number * Field.COUNT + field] = levels.numbers[here + field]
@@ -367,7 +305,7 @@ def improve_by_flow_and_passes(
 def improve_separators(
     worker: int,
     graph: Graph,
-    work: Work,
+    work: Separators,
     search: Search,
     levels: Separations,
     other: Heaps,
@@ -379,32 +317,32 @@ def improve_separators(
     Passes follow each flow, and one that fails is the last of its try. If the best try has an empty
     side, all vertices are in the separator.
     """
-    first: int = worker * work.vertex_room
     node: int = pk.atomic_fetch_add(work.turns, [0], 1)
     while node < work.count:
         load_node(worker, node, graph, work, levels)
         begin_tries(worker, node, work, search, levels, bands.bands)
-        begin: int = work.nodes[node * Node.COUNT + Node.BEGIN]
-        size: int = work.nodes[node * Node.COUNT + Node.END] - begin
-        own: int = work.nodes[node * Node.COUNT + Node.PLACE]
-        tries: int = work.nodes[node * Node.COUNT + Node.TRIES]
+        first_try: int = worker * work.tries
+        task: int = node * Task.COUNT
+        vertex: int = work.tasks[task + Task.VERTEX]
+        own: int = work.tasks[task + Task.PLACE]
+        size: int = work.tasks[task + Task.N]
+        tries: int = work.tasks[task + Task.TRIES]
+        begin: int = worker * work.vertex_room
         for _flow in range(search.flows):
-            select_tries(worker * work.tries, tries, levels, bands.bands)
+            select_tries(first_try, tries, levels, bands.bands)
             for number in range(tries):
-                i: int = worker * work.tries + number
-                place: int = number * work.n + own
+                i: int = first_try + number
                 if bands.bands[i * Band.COUNT + Band.FAILED] == 1:
                     continue
                 for j in range(size):
-                    levels.sides[first + j] = work.candidates[place + j]
+                    levels.sides[begin + j] = work.found[number * work.n + own + j]
                 if improve_by_flow_and_passes(i, search, levels, other, bands):
-                    for j in range(size):
-                        work.candidates[place + j] = levels.sides[first + j]
-        best: int = best_try(worker * work.tries, tries, levels)
-        chosen: int = (best - worker * work.tries) * work.n + own
+                    keep_sides(node, number, i * Field.COUNT, work, levels)
+        best: int = best_try(first_try, tries, levels)
+        chosen: int = (best - first_try) * work.n + own
         is_divided: bool = not has_empty_side(best * Field.COUNT, levels)
         for j in range(size):
-            sides[begin + j] = SEPARATOR
+            sides[vertex + j] = SEPARATOR
             if is_divided:
-                sides[begin + j] = work.candidates[chosen + j]
+                sides[vertex + j] = work.found[chosen + j]
         node = pk.atomic_fetch_add(work.turns, [0], 1)

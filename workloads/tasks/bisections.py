@@ -11,14 +11,16 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import INT32_MAX, NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.common.heaps import Field, vertices_of
 from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE, coarsen_to, project
 from jetpy.workloads.initial.two_way import (
     bisect,
     distance_from_target,
+    keep_if_best,
     measure,
     overload_of,
     refine,
+    take_best,
 )
 from jetpy.workloads.tasks.kway import Parts
 
@@ -186,73 +188,54 @@ def bisect_node(size: int, growings: int, seed: pk.uint32, inner: int, state: Bi
 
 @pk.function
 def bisect_best(
-    low: int,
-    size: int,
-    tries: int,
-    growings: int,
-    seed: pk.uint32,
-    inner: int,
-    state: Bisections,
+    size: int, tries: int, growings: int, seed: pk.uint32, inner: int, state: Bisections
 ):
-    """Bisect a copied graph several times; store the best sides at `low` of `origins`.
+    """Bisect a copied graph several times, and keep the best sides.
 
-    The best one has the smallest overload, then the smallest cut, then the weight of side 0 nearest
-    to its target.
+    They have the smallest overload, then the smallest cut, then the weight of side 0 nearest to its
+    target.
     """
-    first: int = state.numbers[inner + Field.LEVEL_BEGINS]
-    overload: pk.int64 = 0
-    cut: pk.int64 = 0
-    distance: pk.int64 = 0
     for number in range(tries):
         bisect_node(size, growings, mix(seed + number), inner, state)
-        now: pk.int64 = overload_of(inner, state)
-        new_cut: pk.int64 = state.numbers[inner + Field.CUT]
-        new_distance: pk.int64 = distance_from_target(inner, state)
-        if (
-            number == 0
-            or now < overload
-            or (now == overload and (new_cut < cut or (new_cut == cut and new_distance < distance)))
-        ):
-            overload = now
-            cut = new_cut
-            distance = new_distance
-            for j in range(size):
-                state.origins[low + j] = state.sides[first + j]
+        excess: pk.int64 = overload_of(inner, state)
+        cut: pk.int64 = state.numbers[inner + Field.CUT]
+        distance: pk.int64 = distance_from_target(inner, state)
+        keep_if_best(number, excess, cut, distance, Field.BEST_TRY, inner, state, state.origins)
+    take_best(inner, state, state.origins)
 
 
 @pk.function
-def fill_side(side: int, least: int, low: int, size: int, inner: int, state: Bisections):
+def fill_side(side: int, least: int, inner: int, state: Bisections):
     """Move vertices to a side, lightest first, until it has at least `least` of them."""
-    first: int = state.numbers[inner + Field.LEVEL_BEGINS]
     lacking: int = least
-    for j in range(low, low + size):
-        if state.origins[j] == side:
+    for v in vertices_of(inner, state):
+        if state.sides[v] == side:
             lacking -= 1
     while lacking > 0:
         lacking -= 1
         found: int = NO_VERTEX
         lightest: int = INT32_MAX
-        for j in range(size):
-            is_free: bool = state.origins[low + j] != side and state.pinned[first + j] == NO_PART
-            if is_free and state.weights[first + j] < lightest:
-                found = j
-                lightest = state.weights[first + j]
+        for v in vertices_of(inner, state):
+            is_free: bool = state.sides[v] != side and state.pinned[v] == NO_PART
+            if is_free and state.weights[v] < lightest:
+                found = v
+                lightest = state.weights[v]
         if found == NO_VERTEX:
             break
-        state.origins[low + found] = side
+        state.sides[found] = side
 
 
 @pk.function
-def divide_order(low: int, high: int, state: Bisections) -> int:
-    """Sort a range of the order by side, given at its places of `origins`; return the boundary."""
+def divide_order(low: int, high: int, first: int, state: Bisections) -> int:
+    """Sort a range of the order by the sides of its copy, from `first` on; return the boundary."""
     middle: int = low
     for j in range(low, high):
-        if state.origins[j] == 0:
+        if state.sides[first + j - low] == 0:
             state.moved[middle] = state.heap[j]
             middle += 1
     last: int = middle
     for j in range(low, high):
-        if state.origins[j] == 1:
+        if state.sides[first + j - low] == 1:
             state.moved[last] = state.heap[j]
             last += 1
     for j in range(low, high):
@@ -312,10 +295,10 @@ def bisect_recursively(
         own_tries: int = tries + 1 - halvings(parts)
         if own_tries < 1:
             own_tries = 1
-        bisect_best(low, high - low, own_tries, growings, mix(seed + number), inner, state)
-        fill_side(0, left, low, high - low, inner, state)
-        fill_side(1, parts - left, low, high - low, inner, state)
-        middle: int = divide_order(low, high, state)
+        bisect_best(high - low, own_tries, growings, mix(seed + number), inner, state)
+        fill_side(0, left, inner, state)
+        fill_side(1, parts - left, inner, state)
+        middle: int = divide_order(low, high, end + 1, state)
         push_node(waiting + count, middle, high, first + left, parts - left, state.nodes)
         push_node(waiting + count + 1, low, middle, first, left, state.nodes)
         count += 2

@@ -1,9 +1,7 @@
-"""Partitions of whole graphs, each by one index, without a launch in between.
+"""Partitions of whole graphs, each by one worker (`loading`), without a launch in between.
 
-A worker is one index. It partitions one graph after another in its own ranges of all arrays, which
-stay in the caches of its core. `turns` counts what workers have begun; results do not depend on
-which worker does what. A graph is coarsened, partitioned by recursive bisection, and refined by
-k-way passes on each level. Several tries begin at a middle level, and the best one continues.
+A graph is coarsened, partitioned by recursive bisection, and refined by k-way passes on each level.
+Several tries begin at a middle level, and the best one continues.
 
 Sources: Karypis, Kumar, "Multilevel k-way partitioning scheme for irregular graphs", Journal of
 Parallel and Distributed Computing 48 (1998). V-cycles: Walshaw, "Multilevel refinement for
@@ -11,31 +9,29 @@ combinatorial optimisation problems", Annals of Operations Research 131 (2004).
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_VERTEX, Graph
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.common.heaps import Field, vertices_of
 from jetpy.workloads.flows.max_flow import Trees
 from jetpy.workloads.flows.regions import Pair, Pairs
 from jetpy.workloads.initial.inner_levels import coarsen_to, heaviest_of
+from jetpy.workloads.initial.two_way import keep_if_best, take_best
 from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
 from jetpy.workloads.tasks.kway import (
-    GAIN_UNITS,
     UNREAD,
     excess_of_parts,
     measure_parts,
     read_slots,
     refine_parts,
 )
+from jetpy.workloads.tasks.loading import Task, Work, load_graph
 from jetpy.workloads.tasks.pair_flows import improve_pairs
 
-VERTEX_ROOM = 5
-"""Capacity for vertices per vertex of a graph: of all its levels, and of a last part for copies."""
-ENTRY_ROOM = 7
-"""The same for entries, per directed edge."""
+ENTRY_ROOM = 6
+"""Capacity for the entries of all levels, per directed edge."""
 CYCLE_COARSEST, CYCLE_PER_PART = 60, 15
 """Coarsening in a V-cycle ends at this number of vertices, or of vertices per part."""
 SPARE = 64
@@ -44,41 +40,11 @@ ROWS = 2
 """Rows of `numbers` for each worker: one for the graph, one for bisections."""
 
 
-class Task(IntEnum):
-    """Fields of a task, and what it finds."""
-
-    VERTEX = 0
-    """Place of its first vertex in arrays of vertices."""
-    ROW = 1
-    """Place of its first row in `indptr`."""
-    ENTRY = 2
-    """Place of its first directed edge."""
-    N = 3
-    """Number of its vertices."""
-    PART = 4
-    """Place of its first part in prefix sums."""
-    PARTS = 5
-    """Number of its parts."""
-    SEED = 6
-    PLACE = 7
-    """Place of the part of its first vertex in `found`."""
-    CUT = 8
-    EXCESS = 9
-    """What its parts weigh above their limits, and lack below them."""
-    COUNT = 10
-
-
 @dataclass(frozen=True, eq=False)
-class Work:
-    """The tasks of workers, and the capacities of each worker."""
+class Partitions(Work):
+    """The graphs that workers partition."""
 
-    tasks: pk.View1D[pk.int64]  # by Task
-    count: int
-    turns: pk.View1D[pk.int32]  # number of tasks that workers have begun
     pins: pk.View1D[pk.int32]  # by vertex: the part that it must be in, or NO_PART
-    found: pk.View1D[pk.int32]  # parts
-    vertex_room: int
-    entry_room: int
     part_room: int
     node_room: int
     arc_room: int
@@ -111,48 +77,19 @@ def size_for(least: int, per_part: int, k: int) -> int:
 
 
 @pk.function
-def load_graph(worker: int, graph: Graph, work: Work, state: Bisections, task: int):
-    """Copy the graph of a task to the arrays of a worker."""
+def load_problem(worker: int, task: int, graph: Graph, work: Partitions, state: Bisections):
+    """Load the graph of a task with its pinned vertices, and the number of its parts."""
     here: int = worker * ROWS * Field.COUNT
-    first: int = worker * work.vertex_room
-    entry: int = worker * work.entry_room
-    n: int = work.tasks[task + Task.N]
+    load_graph(worker, task, ENTRY_ROOM, here, graph, work, state)
+    first: int = state.numbers[here + Field.BEGIN]
     vertex: int = work.tasks[task + Task.VERTEX]
-    row: int = work.tasks[task + Task.ROW]
-    start: int = work.tasks[task + Task.ENTRY]
-    total: pk.int64 = 0
-    highest: pk.int64 = 0
-    for v in range(n):
-        u: int = first + v
-        degree: pk.int64 = 0
-        state.rows[u] = entry + graph.indptr[row + v]
-        state.weights[u] = graph.vertex_weights[vertex + v]
-        state.pinned[u] = work.pins[vertex + v]
-        state.sides[u] = work.pins[vertex + v]
-        total += state.weights[u]
-        for e in range(graph.indptr[row + v], graph.indptr[row + v + 1]):
-            state.ends[entry + e] = first + graph.indices[start + e]
-            state.edge_weights[entry + e] = graph.edge_weights[start + e]
-            degree += graph.edge_weights[start + e]
-        if degree > highest:
-            highest = degree
-    state.rows[first + n] = entry + graph.indptr[row + n]
-    state.numbers[here + Field.BEGIN] = first
-    state.numbers[here + Field.END] = first + n
-    state.numbers[here + Field.LEVELS] = 0
-    state.numbers[here + Field.LEVEL_BEGINS] = first
-    state.numbers[here + Field.LAST_VERTEX] = first + (VERTEX_ROOM - 1) * n
-    size: int = state.rows[first + n] - entry
-    state.numbers[here + Field.LAST_ENTRY] = entry + (ENTRY_ROOM - 1) * size
-    inner: int = here + Field.COUNT
-    state.numbers[inner + Field.LAST_VERTEX] = first + work.vertex_room
-    state.numbers[inner + Field.LAST_ENTRY] = entry + work.entry_room
-    state.numbers[here + Field.TOTAL] = total
-    state.numbers[here + Field.ORIGIN] = first
-    state.numbers[here + Field.UNIT] = 1 + highest // GAIN_UNITS
+    for v in vertices_of(here, state):
+        state.pinned[v] = work.pins[vertex + v - first]
     state.numbers[here + Field.PARTS_BEGIN] = worker * work.part_room
     state.numbers[here + Field.PARTS] = work.tasks[task + Task.PARTS]
-    state.numbers[here + Field.SEED] = mix(work.tasks[task + Task.SEED])
+    inner: int = here + Field.COUNT
+    state.numbers[inner + Field.LAST_VERTEX] = first + work.vertex_room
+    state.numbers[inner + Field.LAST_ENTRY] = worker * work.entry_room + work.entry_room
 
 
 @pk.function
@@ -213,7 +150,7 @@ def refine_with_flows(
     sums: int,
     here: int,
     effort: Effort,
-    work: Work,
+    work: Partitions,
     level: Graph,
     pairs: Pairs,
     trees: Trees,
@@ -263,17 +200,13 @@ def find_best_try(
     It has the smallest excess, then the smallest cut, then the lowest index.
     """
     level: int = state.numbers[here + Field.LEVELS]
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
     seed: pk.uint32 = state.numbers[here + Field.SEED]
     inner: int = here + Field.COUNT
-    heaviest: int = heaviest_of(coarsest, here, state)
-    best_excess: pk.int64 = 0
-    best_cut: pk.int64 = 0
+    heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
     for number in range(tries):
         own: pk.uint32 = mix(seed + number)
         state.numbers[here + Field.SEED] = own
-        for v in range(begin, end):
+        for v in vertices_of(here, state):
             state.sides[v] = state.pinned[v]
         coarsen_to(coarsest, heaviest, here, state)
         bisect_recursively(
@@ -282,14 +215,9 @@ def find_best_try(
         refine_up_to(level, sums, here, state)
         excess: pk.int64 = excess_of_parts(here, state)
         cut: pk.int64 = state.numbers[here + Field.CUT]
-        if number == 0 or excess < best_excess or (excess == best_excess and cut < best_cut):
-            best_excess = excess
-            best_cut = cut
-            for v in range(begin, end):
-                state.best[v] = state.sides[v]
+        keep_if_best(number, excess, cut, 0, Field.BEST_TRY, here, state, state.best)
     if tries > 1:
-        for v in range(begin, end):
-            state.sides[v] = state.best[v]
+        take_best(here, state, state.best)
         measure_parts(here, state)
 
 
@@ -299,7 +227,7 @@ def run_cycle(number: int, level: int, sums: int, here: int, state: Bisections):
     seed: pk.uint32 = state.numbers[here + Field.SEED]
     state.numbers[here + Field.SEED] = mix(seed + number)
     coarsest: int = size_for(CYCLE_COARSEST, CYCLE_PER_PART, state.numbers[here + Field.PARTS])
-    coarsen_to(coarsest, heaviest_of(coarsest, here, state), here, state)
+    coarsen_to(coarsest, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
     refine_up_to(level, sums, here, state)
 
 
@@ -309,7 +237,7 @@ def partition_graph(
     sums: int,
     here: int,
     effort: Effort,
-    work: Work,
+    work: Partitions,
     level: Graph,
     pairs: Pairs,
     trees: Trees,
@@ -324,7 +252,7 @@ def partition_graph(
     middle: int = size_for(effort.middle, effort.middle_per_part, k)
     if middle < coarsest:
         middle = coarsest
-    coarsen_to(middle, heaviest_of(coarsest, here, state), here, state)
+    coarsen_to(middle, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
     tried: int = state.numbers[here + Field.LEVELS]
     find_best_try(tries, coarsest, worker * PENDING, sums, here, effort, state)
     for number in range(effort.cycles):
@@ -348,7 +276,7 @@ def lack_of_parts(here: int, state: Bisections) -> pk.int64:
 def partition_graphs(
     worker: int,
     graph: Graph,
-    work: Work,
+    work: Partitions,
     effort: Effort,
     level: Graph,
     pairs: Pairs,
@@ -361,18 +289,17 @@ def partition_graphs(
     its own first one.
     """
     here: int = worker * ROWS * Field.COUNT
-    first: int = worker * work.vertex_room
     turn: int = pk.atomic_fetch_add(work.turns, [0], 1)
     while turn < work.count:
         task: int = turn * Task.COUNT
         sums: int = work.tasks[task + Task.PART]
-        load_graph(worker, graph, work, state, task)
+        load_problem(worker, task, graph, work, state)
         pairs.rows[worker * Pair.COUNT + Pair.NODE] = worker * work.node_room
         partition_graph(worker, sums, here, effort, work, level, pairs, trees, state)
         place: int = work.tasks[task + Task.PLACE]
-        n: int = work.tasks[task + Task.N]
-        for v in range(n):
-            work.found[place + v] = state.sides[first + v]
+        first: int = state.numbers[here + Field.BEGIN]
+        for v in vertices_of(here, state):
+            work.found[place + v - first] = state.sides[v]
         work.tasks[task + Task.CUT] = state.numbers[here + Field.CUT]
         excess: pk.int64 = excess_of_parts(here, state) + lack_of_parts(here, state)
         work.tasks[task + Task.EXCESS] = excess
