@@ -26,6 +26,7 @@ from jetpy.workloads.common.heaps import (
     set_slot,
     slot_of,
     top_of,
+    vertices_of,
 )
 
 ONLY_LEVEL = 0
@@ -55,9 +56,7 @@ def is_ordered(here: int, heaps: Heaps) -> bool:
 @pk.function
 def begin_pass(here: int, moves: Moves):
     """Empty the queues and the log, and lock only the pinned vertices."""
-    begin: int = moves.numbers[here + Field.BEGIN]
-    end: int = moves.numbers[here + Field.END]
-    for v in range(begin, end):
+    for v in vertices_of(here, moves):
         moves.positions[v] = NOT_QUEUED
         if moves.pinned[v] != NO_PART:
             moves.positions[v] = LOCKED
@@ -137,13 +136,25 @@ def queued_gain(v: int, side: int, here: int, heaps: Heaps) -> pk.int64:
 
 
 @pk.function
+def shut_out(v: int, side: int, here: int, heaps: Heaps):
+    """Keep a vertex out of the queue of a side until the next pass."""
+    dequeue(v, side, here, heaps)
+    heaps.positions[v] = LOCKED
+
+
+@pk.function
+def log_entry(entry: int, here: int, moves: Moves):
+    """Append an entry to the log."""
+    count: int = moves.numbers[here + Field.MOVED]
+    moves.moved[moves.numbers[here + Field.BEGIN] + count] = entry
+    moves.numbers[here + Field.MOVED] = count + 1
+
+
+@pk.function
 def lock(v: int, side: int, here: int, moves: Moves):
     """Remove a vertex from its queue until the next pass, and append it to the log."""
-    dequeue(v, side, here, moves)
-    moves.positions[v] = LOCKED
-    count: int = moves.numbers[here + Field.MOVED]
-    moves.moved[moves.numbers[here + Field.BEGIN] + count] = v
-    moves.numbers[here + Field.MOVED] = count + 1
+    shut_out(v, side, here, moves)
+    log_entry(v, here, moves)
 
 
 @pk.function

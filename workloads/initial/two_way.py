@@ -83,12 +83,10 @@ def change_side(v: int, queues: int, here: int, state: Sides):
 @pk.function
 def measure(here: int, state: Sides):
     """Compute the weights of the sides, the internal and external weights, and the cut."""
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
     state.numbers[here + Field.WEIGHTS] = 0
     state.numbers[here + Field.WEIGHTS + 1] = 0
     twice: pk.int64 = 0
-    for v in range(begin, end):
+    for v in vertices_of(here, state):
         side: int = state.sides[v]
         inside: int = 0
         outside: int = 0
@@ -158,7 +156,7 @@ def keep_if_best(
 
 
 @pk.function
-def take_best(here: int, state: Sides, best: pk.View1D[pk.int32]):
+def restore_best(here: int, state: Sides, best: pk.View1D[pk.int32]):
     """Set the sides of the current level to the best ones."""
     for v in vertices_of(here, state):
         state.sides[v] = best[v]
@@ -311,4 +309,4 @@ def bisect(growings: int, passes: int, here: int, state: Sides, best: pk.View1D[
         excess: pk.int64 = overload_of(here, state)
         cut: pk.int64 = state.numbers[here + Field.CUT]
         keep_if_best(growing, excess, cut, 0, Field.BEST_GROWING, here, state, best)
-    take_best(here, state, best)
+    restore_best(here, state, best)

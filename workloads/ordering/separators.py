@@ -12,11 +12,19 @@ quality multilevel scheme for partitioning irregular graphs", SIAM Journal on Sc
 
 import pykokkos as pk
 
-from jetpy.workloads.common.fm import begin_pass, dequeue, enqueue, first_queued
+from jetpy.workloads.common.fm import (
+    begin_pass,
+    enqueue,
+    first_queued,
+    keep_moves,
+    log_entry,
+    shut_out,
+)
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import index_of_hash, mix
-from jetpy.workloads.common.heaps import LOCKED, NOT_QUEUED, Field, Heaps
+from jetpy.workloads.common.heaps import NOT_QUEUED, Field, Heaps, vertices_of
 from jetpy.workloads.initial.inner_levels import Levels
+from jetpy.workloads.initial.two_way import overload_of
 
 SEPARATOR = 2
 """Side of a vertex in the separator."""
@@ -94,19 +102,9 @@ def first_for(side: int, here: int, state: Separations, other: Heaps) -> int:
 def leave_queue(v: int, side: int, here: int, state: Separations, other: Heaps):
     """Keep a vertex out of the queue of a side until the next pass."""
     if side == 0:
-        dequeue(v, 0, here, state)
-        state.positions[v] = LOCKED
+        shut_out(v, 0, here, state)
     else:
-        dequeue(v, 1, here, other)
-        other.positions[v] = LOCKED
-
-
-@pk.function
-def log_change(entry: int, here: int, state: Separations):
-    """Append a change to the log: a vertex that moved, or, flipped, one that entered."""
-    count: int = state.numbers[here + Field.MOVED]
-    state.moved[state.numbers[here + Field.BEGIN] + count] = entry
-    state.numbers[here + Field.MOVED] = count + 1
+        shut_out(v, 1, here, other)
 
 
 @pk.function
@@ -116,7 +114,7 @@ def enter(u: int, here: int, state: Separations, other: Heaps):
     state.sides[u] = SEPARATOR
     state.numbers[here + Field.WEIGHTS + side] -= state.weights[u]
     state.numbers[here + Field.CUT] += state.weights[u]
-    log_change(flipped(u), here, state)
+    log_entry(flipped(u), here, state)
     weigh_neighbours(u, state)
     for e in range(state.rows[u], state.rows[u + 1]):
         x: int = state.ends[e]
@@ -138,7 +136,7 @@ def move_to(v: int, side: int, here: int, state: Separations, other: Heaps):
     state.sides[v] = side
     state.numbers[here + Field.WEIGHTS + side] += state.weights[v]
     state.numbers[here + Field.CUT] -= state.weights[v]
-    log_change(v, here, state)
+    log_entry(v, here, state)
     for e in range(state.rows[v], state.rows[v + 1]):
         u: int = state.ends[e]
         if state.sides[u] == SEPARATOR:
@@ -152,9 +150,10 @@ def move_to(v: int, side: int, here: int, state: Separations, other: Heaps):
 
 
 @pk.function
-def undo(kept: int, here: int, state: Separations):
-    """Undo the logged changes after the first `kept`; they begin with a move."""
+def undo(here: int, state: Separations):
+    """Undo the logged changes after the best state of the pass; they begin with a move."""
     begin: int = state.numbers[here + Field.BEGIN]
+    kept: int = state.numbers[here + Field.KEPT]
     last: int = begin + state.numbers[here + Field.MOVED]
     while last > begin + kept:
         mover: int = last - 1
@@ -187,15 +186,7 @@ def excess_of(here: int, state: Separations) -> pk.int64:
     """Return the excess of the larger side over its largest weight; the total if one is empty."""
     if has_empty_side(here, state):
         return state.numbers[here + Field.TOTAL]
-    first: pk.int64 = state.numbers[here + Field.WEIGHTS]
-    second: pk.int64 = state.numbers[here + Field.WEIGHTS + 1]
-    first -= state.numbers[here + Field.MOST]
-    second -= state.numbers[here + Field.MOST + 1]
-    if second > first:
-        first = second
-    if first < 0:
-        return 0
-    return first
+    return overload_of(here, state)
 
 
 @pk.function
@@ -222,9 +213,7 @@ def weigh_sides(here: int, state: Separations):
     for part in range(2):
         state.numbers[here + Field.WEIGHTS + part] = state.numbers[here + Field.OUTSIDE + part]
     state.numbers[here + Field.CUT] = 0
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    for v in range(begin, end):
+    for v in vertices_of(here, state):
         side: int = state.sides[v]
         if side == SEPARATOR:
             state.numbers[here + Field.CUT] += state.weights[v]
@@ -234,11 +223,9 @@ def weigh_sides(here: int, state: Separations):
 
 @pk.function
 def begin_queues(here: int, state: Separations, other: Heaps):
-    """Empty both queues and the log."""
+    """Empty both queues and the log, of moves and, flipped, of vertices that they bring."""
     begin_pass(here, state)
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    for v in range(begin, end):
+    for v in vertices_of(here, state):
         state.positions[v] = NOT_QUEUED
         other.positions[v] = NOT_QUEUED
 
@@ -290,11 +277,9 @@ def improve_separator(here: int, state: Separations, other: Heaps) -> bool:
 
     Smaller overload is better, then a smaller score.
     """
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
     begin_queues(here, state, other)
     most: int = 0
-    for v in range(begin, end):
+    for v in vertices_of(here, state):
         if state.sides[v] == SEPARATOR:
             weigh_neighbours(v, state)
             queue_for(v, 0, here, state, other)
@@ -304,7 +289,6 @@ def improve_separator(here: int, state: Separations, other: Heaps) -> bool:
         most = MAX_VAIN
     overload: pk.int64 = excess_of(here, state)
     score: pk.int64 = score_of(here, state)
-    kept: int = 0
     vain: int = 0
     while vain < most:
         v: int = first_for(0, here, state, other)
@@ -324,10 +308,10 @@ def improve_separator(here: int, state: Separations, other: Heaps) -> bool:
         if now < overload or (now == overload and new_score < score):
             overload = now
             score = new_score
-            kept = state.numbers[here + Field.MOVED]
+            keep_moves(here, state)
             vain = 0
-    undo(kept, here, state)
-    return kept > 0
+    undo(here, state)
+    return state.numbers[here + Field.KEPT] > 0
 
 
 @pk.function
@@ -346,16 +330,14 @@ def separate_sides(here: int, state: Separations):
 
     It is the side on which they weigh less.
     """
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
     difference: pk.int64 = 0
-    for v in range(begin, end):
+    for v in vertices_of(here, state):
         if state.external[v] > 0:
             difference += state.weights[v] * (1 - 2 * state.sides[v])
     side: int = 0
     if difference > 0:
         side = 1
-    for v in range(begin, end):
+    for v in vertices_of(here, state):
         if state.external[v] > 0 and state.sides[v] == side:
             state.sides[v] = SEPARATOR
     weigh_sides(here, state)

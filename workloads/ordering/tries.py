@@ -16,7 +16,7 @@ from jetpy.workloads.common.groups import Graph
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, Heaps, vertices_of
 from jetpy.workloads.initial.inner_levels import ENTRY_ROOM, coarsen_to, heaviest_of, project
-from jetpy.workloads.initial.two_way import bisect, keep_if_best, measure, refine, take_best
+from jetpy.workloads.initial.two_way import bisect, keep_if_best, measure, refine, restore_best
 from jetpy.workloads.ordering.separator_flows import Band, Bands, improve_by_flow
 from jetpy.workloads.ordering.separators import (
     SEPARATOR,
@@ -134,7 +134,7 @@ def grow_best(
         excess: pk.int64 = excess_of(here, levels)
         score: pk.int64 = score_of(here, levels)
         keep_if_best(growing, excess, score, 0, Field.BEST_GROWING, here, levels, best)
-    take_best(here, levels, best)
+    restore_best(here, levels, best)
 
 
 @pk.function

@@ -20,7 +20,7 @@ from jetpy.workloads.initial.two_way import (
     measure,
     overload_of,
     refine,
-    take_best,
+    restore_best,
 )
 from jetpy.workloads.tasks.kway import Parts
 
@@ -201,7 +201,7 @@ def bisect_best(
         cut: pk.int64 = state.numbers[inner + Field.CUT]
         distance: pk.int64 = distance_from_target(inner, state)
         keep_if_best(number, excess, cut, distance, Field.BEST_TRY, inner, state, state.origins)
-    take_best(inner, state, state.origins)
+    restore_best(inner, state, state.origins)
 
 
 @pk.function

@@ -18,7 +18,7 @@ from jetpy.workloads.common.heaps import Field, vertices_of
 from jetpy.workloads.flows.max_flow import Trees
 from jetpy.workloads.flows.regions import Pair, Pairs
 from jetpy.workloads.initial.inner_levels import coarsen_to, heaviest_of
-from jetpy.workloads.initial.two_way import keep_if_best, take_best
+from jetpy.workloads.initial.two_way import keep_if_best, restore_best
 from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
 from jetpy.workloads.tasks.kway import (
     UNREAD,
@@ -217,7 +217,7 @@ def find_best_try(
         cut: pk.int64 = state.numbers[here + Field.CUT]
         keep_if_best(number, excess, cut, 0, Field.BEST_TRY, here, state, state.best)
     if tries > 1:
-        take_best(here, state, state.best)
+        restore_best(here, state, state.best)
         measure_parts(here, state)
 
 
