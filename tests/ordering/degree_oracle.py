@@ -11,33 +11,42 @@ from tests.tasks.workers import rows_of
 class MinimumDegree:
     """A quotient graph: variables are adjacent to elements, and to other variables.
 
+    The first `elements` members are elements from the beginning, which weigh 0.
+
     Ties go to the variable that entered the list of its degree last. The last list has all degrees
     that are as large as the number of variables, or larger.
     """
 
-    def __init__(self, graph: Graph, members: Sequence[int]) -> None:
+    def __init__(self, graph: Graph, members: Sequence[int], elements: int = 0) -> None:
         rows = [[u for u, _ in row] for row in rows_of(graph)]
         self.block = set(members)
         halo = dict.fromkeys(u for v in members for u in rows[v] if u not in self.block)
         self.variables = {v: [*rows[v]] for v in members}
         self.variables |= {h: [v for v in members if h in rows[v]] for h in halo}
-        self.elements: dict[int, list[int]] = {v: [] for v in self.variables}
-        self.inside: dict[int, list[int]] = {}
+        self.last = len(self.variables) - 1
+        self.inside = {e: self.variables.pop(e) for e in members[:elements]}
         """Variables of each element."""
+        self.elements = {
+            v: [e for e in near if e in self.inside] for v, near in self.variables.items()
+        }
+        for v, near in self.variables.items():
+            self.variables[v] = [u for u in near if u not in self.inside]
         self.weights = {v: int(graph.vertex_weights[v]) for v in self.variables}
         self.merged = {v: [v] for v in self.variables}
         self.remaining = sum(self.weights.values())
-        self.last = len(self.variables) - 1
-        self.degrees = {
-            v: min(sum(self.weights[u] for u in near), self.remaining)
-            for v, near in self.variables.items()
-        }
+        self.degrees = {v: self.first_degree(v) for v in self.variables}
         self.lists: dict[int, list[int]] = {}
-        for v in reversed(members):
+        for v in reversed(members[elements:]):
             self.enlist(v)
         self.order: list[int] = []
-        while len(self.order) < len(members):
+        while len(self.order) < len(members) - elements:
             self.eliminate(min(d for d, variables in self.lists.items() if variables))
+
+    def first_degree(self, v: int) -> int:
+        """Return a bound of the degree: elements may overlap."""
+        inside = [[u for u in self.inside[e] if u != v] for e in self.elements[v]]
+        near = [u for one in [*inside, self.variables[v]] for u in one]
+        return min(sum(self.weights[u] for u in near), self.remaining)
 
     def enlist(self, v: int) -> None:
         self.lists.setdefault(min(self.degrees[v], self.last), []).append(v)

@@ -11,7 +11,7 @@ from jetpy.workloads.ordering.separators import (
     separate_sides,
     weigh_sides,
 )
-from jetpy.workloads.ordering.tries import best_try, select_tries
+from jetpy.workloads.ordering.tries import best_try, limit_sides, select_tries
 
 
 @pk.workunit
@@ -32,6 +32,12 @@ def separate_level(i: int, here: int, levels: Separations):
     """Make a separator of a bisection."""
     measure(here, levels)
     separate_sides(here, levels)
+
+
+@pk.workunit
+def limit(i: int, share: int, here: int, levels: Separations):
+    """Limit the sides."""
+    limit_sides(share, here, levels)
 
 
 @pk.workunit

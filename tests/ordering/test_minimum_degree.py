@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +12,10 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
+from jetpy.device.backends import lease
+from jetpy.ordering.quotient_graphs import Matrix, eliminated_blocks, sizes_of
 from jetpy.ordering.symbolic import checked_permutation
+from tests.ordering.degree_oracle import MinimumDegree
 
 
 def graph_of(pattern: np.ndarray) -> jetpy.Graph:
@@ -33,6 +38,45 @@ def exact_fill(pattern: np.ndarray) -> int:
 def random_pattern(seed: int, n: int, density: float) -> np.ndarray:
     pattern = np.random.default_rng(seed).random((n, n)) < density
     return pattern | pattern.T
+
+
+def order_of(graph: jetpy.Graph, is_member: np.ndarray, elements: int = 0) -> list[int]:
+    """Return the order of one block, whose first `elements` vertices are elements."""
+    block_of = np.where(is_member, 0, -1).astype(np.int32)
+    with lease("cpu", 1) as host, host.using():
+        matrix = Matrix(host, host, graph)
+        found = eliminated_blocks(matrix, block_of, sizes_of(block_of, 1), np.zeros(elements))
+    return [int(v) for v in found.order]
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 40),
+    st.sampled_from([0.02, 0.08, 0.2, 0.6]),
+    st.sampled_from([0.3, 0.7, 1]),
+    st.sampled_from([0, 0, 6]),
+)
+def test_orders_equal_the_oracle(
+    seed: int, n: int, density: float, share: float, elements: int
+) -> None:
+    """The first vertices may be elements, which are in the block and not adjacent to each other."""
+    rng = np.random.default_rng(seed)
+    elements = min(elements, n)
+    pattern = random_pattern(seed, n, density)
+    pattern[:elements, :elements] = False
+    weights = rng.integers(1, 4, n, dtype=np.int32)
+    weights[:elements] = 0
+    graph = replace(graph_of(pattern), vertex_weights=weights)
+    is_member = (rng.random(n) < share) | (np.arange(n) < elements)
+    expected = MinimumDegree(graph, np.flatnonzero(is_member).tolist(), elements)
+    assert order_of(graph, is_member, elements) == expected.order
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_orders_of_meshes_equal_the_oracle(seed: int) -> None:
+    graph = generators.delaunay(300, seed=seed)
+    expected = MinimumDegree(graph, range(100, 300))
+    assert order_of(graph, np.arange(300) >= 100) == expected.order
 
 
 @given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from([0.02, 0.08, 0.2, 0.6, 1]))

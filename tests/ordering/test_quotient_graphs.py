@@ -17,7 +17,6 @@ from jetpy.kernel_language import Width
 from jetpy.ordering import quotient_graphs
 from jetpy.ordering.minimum_degree import eliminated_by_degree
 from jetpy.ordering.quotient_graphs import Matrix, block_orders, eliminated_blocks, sizes_of
-from tests.ordering.degree_oracle import MinimumDegree
 from tests.ordering.dissections import expanded, matrix_of
 
 Array = np.ndarray
@@ -61,27 +60,6 @@ def test_all_blocks_as_one_at_a_time(seed: int, n: int, density: float, count: i
     assert np.array_equal(order, one_at_a_time(graph, block_of, count))
     assert np.array_equal(np.sort(order), np.flatnonzero(block_of >= 0))
     assert np.array_equal(block_of[order], np.sort(block_of[block_of >= 0]))
-
-
-@given(
-    st.integers(0, 2**32),
-    st.integers(1, 40),
-    st.sampled_from([0.02, 0.08, 0.2, 0.6]),
-    st.sampled_from([0.3, 0.7, 1]),
-)
-def test_orders_equal_the_oracle(seed: int, n: int, density: float, share: float) -> None:
-    graph = random_graph(seed, n, density)
-    outside = np.random.default_rng(seed + 1).random(n) >= share
-    members = np.flatnonzero(~outside).tolist()
-    expected = MinimumDegree(graph, members).order
-    assert ordered(graph, np.where(outside, -1, 0), 1).tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_orders_of_meshes_equal_the_oracle(seed: int) -> None:
-    graph = generators.delaunay(300, seed=seed)
-    expected = MinimumDegree(graph, range(100, 300)).order
-    assert ordered(graph, np.where(np.arange(300) < 100, -1, 0), 1).tolist() == expected
 
 
 def test_one_block_without_halo_is_minimum_degree() -> None:

@@ -206,3 +206,12 @@ def test_tries_almost_as_good_as_the_best_are_selected(
     )
     assert answers[0] == best
     assert bands.tolist() == expected.tolist()
+
+
+def test_each_side_is_limited_to_a_share() -> None:
+    levels = SimpleNamespace(numbers=np.full(2 * Field.COUNT, -77, np.int64))
+    levels.numbers[HERE + Field.TOTAL] = 2**31 - 1
+    expected = levels.numbers.tolist()
+    expected[HERE + Field.MOST : HERE + Field.MOST + 2] = [1_610_612_735] * 2  # 3/4, rounded down
+    get_backend("cpu", 1).run_tasks(1, probes.limit, share=750, here=HERE, levels=levels)
+    assert levels.numbers.tolist() == expected

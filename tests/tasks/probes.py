@@ -25,6 +25,7 @@ from jetpy.workloads.tasks.kway import (
     read_slots,
     refine_parts,
 )
+from jetpy.workloads.tasks.loading import Work, load_graph
 from jetpy.workloads.tasks.pair_flows import improve_pairs, improve_two_parts, list_borders
 
 
@@ -190,3 +191,11 @@ def flow_between(
 def match_once(i: int, heaviest: int, seed: int, here: int, levels: Levels):
     """Match the vertices of a level."""
     match_level(heaviest, seed, here, levels)
+
+
+@pk.workunit
+def load_once(
+    i: int, worker: int, task: int, room: int, here: int, graph: Graph, work: Work, levels: Levels
+):
+    """Load the graph of a task."""
+    load_graph(worker, task, room, here, graph, work, levels)
