@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.ordering.separation import _relieve, _share
+from jetpy.ordering.separation import _excess, _lightest_neighbourhood, _relieve, _share
 from tests.graphs import from_edges, isolated
+from tests.strategies import weighted_graphs
 
 
 def graph_of(pattern: np.ndarray) -> jetpy.Graph:
@@ -226,3 +227,30 @@ def test_bad_graphs() -> None:
     assert jetpy.vertex_separator(one_way, symmetrize=True).weight == 2
     with pytest.raises(jetpy.GraphError, match="weight"):
         jetpy.vertex_separator(generators.grid(2, 2), vertex_weights=[1, -1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "excess"),
+    [([0, 1, 2], 0), ([0, 0, 1], 3), ([1, 1, 0], 3), ([0, 2, 2], 12), ([2, 2, 2], 12)],
+)
+def test_excess_is_that_of_the_heavier_side(labels: list[int], excess: int) -> None:
+    """A separation without one of its sides has the total weight as its excess."""
+    assert _excess(np.array(labels), np.array([4, 3, 5]), 4) == excess
+
+
+@given(weighted_graphs(least=3), st.integers(0, 30))
+def test_lightest_neighbourhood_is_the_best_of_all(graph: jetpy.Graph, limit: int) -> None:
+    weights, n = graph.vertex_weights.astype(np.int64), graph.n
+    rows = [set(graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()) for v in range(n)]
+    if all(len(row) == n - 1 for row in rows):
+        return
+
+    def quality(v: int) -> tuple[int, int]:
+        around = sum(int(weights[u]) for u in rows[v])
+        rest = int(weights.sum()) - around - int(weights[v])
+        return max(0, int(weights[v]) - limit, rest - limit), around
+
+    labels = _lightest_neighbourhood(graph, weights, limit)
+    (v,) = np.flatnonzero(labels == 0)
+    assert set(np.flatnonzero(labels == 2).tolist()) == rows[v]
+    assert quality(v) == min(quality(u) for u in range(n) if len(rows[u]) < n - 1)
