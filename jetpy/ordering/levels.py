@@ -16,7 +16,7 @@ from jetpy.workloads.ordering.separator_flows import Band, Bands
 def separator_levels(
     backend: Backend, vertices: int, entries: int, tasks: int, **given: Array
 ) -> Any:
-    """Return the arrays of levels (`Separations`), some of which may be given.
+    """Return the arrays of levels (`Separations`); some may be given.
 
     Attribute `other` has the second queue. Those of `bands` share arrays: flows need them neither
     during passes nor while levels are built.

@@ -110,7 +110,7 @@ def any_separation(graph: Graph, seed: int) -> Separation:
 
 
 def check_passes(start: Separation) -> None:
-    """Check passes one by one, then as many as improve the separator."""
+    """Check one to five passes, which end after the first without success."""
     expected = replace(start, sides=list(start.sides))
     is_better = True
     for passes in range(1, 6):
@@ -132,7 +132,7 @@ def test_passes_that_end_early_equal_the_oracle(seed: int) -> None:
 
 
 def test_long_passes_equal_the_oracle() -> None:
-    """The separator has so many vertices that 300 moves without success end a pass."""
+    """The separator is large, and 300 moves without success end a pass."""
     sides = [SEPARATOR if v < 900 else v % 2 for v in range(1100)]
     start = Separation(path(1100), sides, (1100, 1100), 5)
     for v in range(900, 1100, 2):
