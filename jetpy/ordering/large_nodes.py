@@ -25,6 +25,7 @@ from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.inner_levels import heaviest_of
+from jetpy.workloads.multilevel.projection import project
 from jetpy.workloads.ordering import large_nodes as kernels
 from jetpy.workloads.ordering.induced_subgraphs import Selection
 from jetpy.workloads.ordering.separator_flows import Band
@@ -321,38 +322,30 @@ class LargeNodes:
 def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
     """Return the sides of the vertices of the finer level by each candidate."""
     n, coarse_n, backend = fine.graph.n, coarse.graph.n, fine.backend
-    result = backend.empty(len(sides) // coarse_n * n)
-    backend.parallel_for(
-        len(result),
-        kernels.project_candidates,
-        n=n,
-        coarse_n=coarse_n,
-        coarse_of=coarse.coarse_of,
-        coarse_sides=carry(sides, coarse.backend, backend),
-        sides=result,
-    )
+    there = carry(sides, coarse.backend, backend)
+    result = backend.empty(len(there) // coarse_n * n)
+    for candidate in range(len(there) // coarse_n):
+        backend.parallel_for(
+            n,
+            project,
+            coarse_of=coarse.coarse_of,
+            coarse_parts=there[candidate * coarse_n : (candidate + 1) * coarse_n],
+            parts=result[candidate * n : (candidate + 1) * n],
+        )
     return result
 
 
 def _levels_of(host: Backend, band: BandGraph, tasks: int) -> Any:
     """Return levels whose only level is the bands."""
     graph = band.graph
-    rows, weights, edge_weights = (
-        array.astype(np.int32, copy=False)
-        for array in (graph.indptr, graph.vertex_weights, graph.edge_weights)
-    )
-    return separator_levels(
-        host,
-        len(rows),
-        len(edge_weights),
-        tasks,
-        rows=rows,
-        ends=graph.indices,
-        weights=weights,
-        edge_weights=edge_weights,
-        sides=band.sides,
-        pinned=band.pinned,
-    )
+    own = {
+        "rows": graph.indptr,
+        "weights": graph.vertex_weights,
+        "edge_weights": graph.edge_weights,
+    }
+    given = {name: array.astype(np.int32, copy=False) for name, array in own.items()}
+    given |= {"ends": graph.indices, "sides": band.sides, "pinned": band.pinned}
+    return separator_levels(host, graph.n + 1, graph.nnz, tasks, **given)
 
 
 def _side_weights(level: NodesLevel, sides: Vertices) -> Numbers:

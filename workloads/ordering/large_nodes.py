@@ -59,19 +59,6 @@ def label_nodes_to_coarsen(
 
 
 @pk.workunit
-def project_candidates(
-    slot: int,
-    n: int,
-    coarse_n: int,
-    coarse_of: pk.View1D[pk.int32],
-    coarse_sides: pk.View1D[pk.int32],
-    sides: pk.View1D[pk.int32],
-):
-    """Copy the side of a coarse vertex to its fine vertices."""
-    sides[slot] = coarse_sides[slot // n * coarse_n + coarse_of[slot % n]]
-
-
-@pk.workunit
 def begin_search(
     slot: int,
     n: int,
