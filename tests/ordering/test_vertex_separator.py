@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.ordering.separation import _excess, _lightest_neighbourhood, _relieve, _share
+from jetpy.ordering.separation import (
+    _excess,
+    _lightest_neighbourhood,
+    _relieve,
+    _separated,
+    _share,
+)
 from tests.graphs import from_edges, isolated
 from tests.strategies import weighted_graphs
 
@@ -254,3 +261,22 @@ def test_lightest_neighbourhood_is_the_best_of_all(graph: jetpy.Graph, limit: in
     (v,) = np.flatnonzero(labels == 0)
     assert set(np.flatnonzero(labels == 2).tolist()) == rows[v]
     assert quality(v) == min(quality(u) for u in range(n) if len(rows[u]) < n - 1)
+
+
+def test_only_a_component_above_the_limit_is_divided() -> None:
+    """The other components go to the lighter side, from the heaviest on."""
+    grid = [(v, v + step) for v in range(36) for step in (1, 6) if v + step < 36]
+    edges = [(u, v) for u, v in grid if v - u == 6 or v % 6]
+    paths = [*pairwise(range(36, 40)), *pairwise(range(40, 45))]
+    graph = from_edges(45, [*edges, *paths])
+    found = [0] * 12 + [2] * 6 + [1] * 18
+    divided: list[int] = []
+
+    def divide(part: jetpy.Graph, share: int) -> np.ndarray:
+        divided.append(part.n)
+        assert share == 750  # 27 of 36
+        return np.array(found, np.int32)
+
+    labels = _separated(divide, graph, graph, 27)
+    assert divided == [36]
+    assert labels.tolist() == found + [0] * 9
