@@ -248,13 +248,19 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
 
 
 @pk.function
-def heaviest_of(total: pk.int64, coarsest: int) -> int:
+def coarse_weight(total: pk.int64, coarsest: int) -> int:
     """Return the largest weight of a vertex if `coarsest` vertices should have a total weight."""
     heaviest: pk.int64 = total * HEAVIEST
     heaviest //= OF_AVERAGE * coarsest
-    if heaviest < LEAST:
-        heaviest = LEAST
     return heaviest
+
+
+@pk.function
+def heaviest_of(total: pk.int64, coarsest: int) -> int:
+    """Return the same, but at least the weight of two vertices of weight 1."""
+    if coarse_weight(total, coarsest) < LEAST:
+        return LEAST
+    return coarse_weight(total, coarsest)
 
 
 @pk.function

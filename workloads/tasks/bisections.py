@@ -12,7 +12,7 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import INT32_MAX, NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, vertices_of
-from jetpy.workloads.initial.inner_levels import HEAVIEST, OF_AVERAGE, coarsen_to, project
+from jetpy.workloads.initial.inner_levels import coarse_weight, coarsen_to, project
 from jetpy.workloads.initial.two_way import (
     bisect,
     distance_from_target,
@@ -170,10 +170,7 @@ def bisect_node(size: int, growings: int, seed: pk.uint32, inner: int, state: Bi
     state.numbers[inner + Field.SEED] = seed
     for v in range(first, first + size):
         state.sides[v] = state.pinned[v]
-    total: pk.int64 = state.numbers[inner + Field.TOTAL]
-    total = total * HEAVIEST
-    total //= OF_AVERAGE * COARSEST
-    heaviest: int = total
+    heaviest: int = coarse_weight(state.numbers[inner + Field.TOTAL], COARSEST)
     coarsen_to(COARSEST, heaviest, inner, state)
     limit_level(inner, state)
     bisect(growings, 1, inner, state, state.best)
