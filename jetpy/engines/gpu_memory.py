@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ _Chunk = tuple[npt.NDArray[np.uint8], int]
 
 
 class CopyBuffer(NamedTuple):
-    """Page-locked memory for the chunks of one thread, and the stream on which it copies them."""
+    """Page-locked memory for a chunk, and the stream on which it is copied."""
 
     memory: npt.NDArray[np.uint8]
     stream: Any
@@ -145,10 +146,10 @@ class CudaMemory(Memory):
         chunks = [
             (values[start : start + size], address + start) for start in range(0, len(values), size)
         ]
-        buffers = self._first_buffers(copiers)
+        buffers = self._first_buffers(min(2 * copiers, len(chunks)))
         copies = [
-            self._copiers.submit(copy_chunks, buffer, chunks[i::copiers])
-            for i, buffer in enumerate(buffers)
+            self._copiers.submit(copy_chunks, buffers[i::copiers], chunks[i::copiers])
+            for i in range(copiers)
         ]
         wait(copies)
         for copy in copies:
@@ -165,19 +166,21 @@ class CudaMemory(Memory):
             self._buffers.append(CopyBuffer(memory, self.xp.cuda.Stream(non_blocking=True)))
         return self._buffers[:count]
 
-    def _upload_chunks(self, buffer: CopyBuffer, chunks: Sequence[_Chunk]) -> None:
-        """Copy chunks from the host to the GPU."""
-        runtime, (memory, stream) = self.xp.cuda.runtime, buffer
+    def _upload_chunks(self, buffers: Sequence[CopyBuffer], chunks: Sequence[_Chunk]) -> None:
+        """Copy chunks from the host to the GPU; one buffer is filled while another is copied."""
+        runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
-        for values, address in chunks:
+        for (values, address), (memory, stream) in zip(chunks, cycle(buffers), strict=False):
+            stream.synchronize()
             memory[: len(values)] = values
             addresses = address, memory.ctypes.data
             runtime.memcpyAsync(*addresses, len(values), runtime.memcpyHostToDevice, stream.ptr)
+        for _, stream in buffers:
             stream.synchronize()
 
-    def _download_chunks(self, buffer: CopyBuffer, chunks: Sequence[_Chunk]) -> None:
+    def _download_chunks(self, buffers: Sequence[CopyBuffer], chunks: Sequence[_Chunk]) -> None:
         """Copy chunks from the GPU to the host."""
-        runtime, (memory, stream) = self.xp.cuda.runtime, buffer
+        runtime, (memory, stream) = self.xp.cuda.runtime, buffers[0]
         runtime.setDevice(self.device)
         for values, address in chunks:
             addresses = memory.ctypes.data, address
