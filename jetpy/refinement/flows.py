@@ -2,7 +2,8 @@
 
 Source: Sanders, Schulz, "Engineering multilevel graph partitioning algorithms", ESA 2011; the order
 of the pairs: Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022.
-The host computes flows, also for a GPU, because one thread processes a whole pair.
+The host computes flows, also for a GPU, because one thread processes a whole pair; networks are
+built where the graph is.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.lazy import cached_property
 from jetpy.problem.problem import EDGE_CUT, Problem
+from jetpy.refinement.device_flows import DeviceFlows
+from jetpy.refinement.host_flows import HostFlows
 from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
-from jetpy.workloads.flows import flow_cuts, flow_networks, regions
-from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
-from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
+from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
 MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 """Maximum cut, as a share of the edge weight, for flows on the finest level and on coarse levels.
 Above it, flows gain little and take long."""
+MAX_DEGREE = 128
+"""Vertices of a higher degree are in no region, because one index of a launch visits all edges of a
+vertex."""
 REGION_SHARE = 4
 """A region weighs at most 1 / REGION_SHARE of each part."""
 MAX_EDGES, MIN_EDGES = 16_000, 1_000
@@ -40,60 +44,6 @@ LEVEL_SHARE, PARTS = 4, 16
 1 / LEVEL_SHARE of the level's; with more than `PARTS` parts, k / PARTS times as many, because more
 pairs then have no part in common, so that more threads can work. This bound and `MAX_EDGES` apply
 to a single sweep, because several sweeps are for the smallest cut."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trees:
-    """Storage for the flow networks of all regions and their search trees, passed to kernels."""
-
-    rows: Array
-    ends: Array
-    sides: Array
-    marks: Array
-    parents: Array
-    labels: Array
-    current: Array
-    orphans: Array
-    waiting: Array
-    buckets: Array
-    frontiers: Array
-    node_weights: Array
-    heads: Array
-    twins: Array
-    capacities: Array
-    used: Array
-
-    @classmethod
-    def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
-        """Allocate storage for `nodes` nodes and `arcs` arcs in total."""
-        kind = backend.sum_type
-        arrays = [backend.empty(nodes) for _ in range(8)]
-        arrays += [backend.empty(2 * nodes) for _ in range(3)]
-        arrays.append(backend.empty(nodes, kind))
-        arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
-        arrays.append(backend.full(1, 0, np.int64))
-        return cls(*arrays)
-
-
-@dataclass(frozen=True, eq=False)
-class CutEdges:
-    """The edges between parts, grouped by pair of parts.
-
-    Attributes
-    ----------
-    pairs : int32, shape (pairs, 2)
-        Parts, the lower one first.
-    starts : int64, shape (pairs + 1,)
-        First edge of each pair, then the number of edges.
-    weights : int64, shape (pairs,)
-    tails, heads : int32, shape (edges,)
-    """
-
-    pairs: npt.NDArray[np.int32]
-    starts: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.int64]
-    tails: npt.NDArray[np.int32]
-    heads: npt.NDArray[np.int32]
 
 
 @dataclass(eq=False)
@@ -125,6 +75,14 @@ class Yield:
         return is_long or self.gain * self.nnz * MIN_YIELD * self.sweeps < self.cut * self.arcs
 
 
+def builds_on_device(backend: Backend) -> bool:
+    """Return whether the networks of a level are built where its graph is, and flows on the host.
+
+    Otherwise the host does both. The parts are the same.
+    """
+    return backend.copies
+
+
 class Flows:
     """Flow refinement of one level, for any number of partitions."""
 
@@ -137,19 +95,16 @@ class Flows:
     ) -> None:
         self.problem = problem
         self._source, self._device, self._pinned = backend, graph, pinned
-        self.backend = backend.host
+        self.backend = backend if builds_on_device(backend) else backend.host
 
     @cached_property
-    def graph(self) -> DeviceGraph:
-        """The level, on the back end that computes flows."""
-        return carry_graph(self._device, self._source, self.backend)
-
-    @cached_property
-    def trees(self) -> Trees:
-        """Storage for the networks of the pairs of a turn, which share no vertex and no edge."""
-        nodes = self.graph.n + TERMINALS * (self.problem.k // 2)
-        arcs = self.graph.nnz + ARCS_PER_VERTEX * self.graph.n
-        return Trees.with_room(self.backend, nodes, arcs)
+    def method(self) -> HostFlows | DeviceFlows:
+        """What improves the pairs of a turn."""
+        backend, k = self.backend, self.problem.k
+        graph = carry_graph(self._device, self._source, backend)
+        hops = self.problem.options.refine.flow_hops
+        method = DeviceFlows if builds_on_device(backend) else HostFlows
+        return method(backend, graph, k, hops, self._places())
 
     def are_due(self, measures: Measures, *, finest: bool) -> bool:
         """Return whether flows should run on this level, given the measures of a partition."""
@@ -170,7 +125,7 @@ class Flows:
         weights = measures.part_weights.copy()
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
         sweeps = self.problem.options.refine.flow_sweeps
-        yields = Yield(cut, self.graph.nnz, sweeps, self.problem.k)
+        yields = Yield(cut, self._device.nnz, sweeps, self.problem.k)
         for _ in range(sweeps):
             gains = self._sweep(found, weights, unsettled, yields)
             cut -= int(gains.sum()) // 2
@@ -192,25 +147,19 @@ class Flows:
 
         The sweep stops early if `yields` ends the flows of the level.
         """
-        backend, k = self.backend, self.problem.k
-        edges = find_cut_edges(backend, self.graph, parts, k)
-        sizes = np.bincount(backend.to_host(parts), minlength=k)
-        tails, heads = backend.from_host(edges.tails), backend.from_host(edges.heads)
-        order, hops = backend.empty(self.graph.n), backend.empty(self.graph.n)
-        places = self._places()
+        k = self.problem.k
+        cut = self.method.begin_sweep(parts)
         gains = np.zeros(k, np.int64)
-        wanted = unsettled[edges.pairs].any(axis=1)
+        wanted = unsettled[cut.parts].any(axis=1)
         if yields.sweeps == 1:
-            wanted &= np.diff(edges.starts) <= max(MAX_EDGES // k, MIN_EDGES)
+            wanted &= cut.edges <= max(MAX_EDGES // k, MIN_EDGES)
         chosen = np.flatnonzero(wanted)
-        for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
-            rows = region_rows(edges, chosen[turn], sizes, weights, self.problem)
-            pairs = Pairs(backend.from_host(rows.ravel()), tails, heads, order, hops, places)
-            rows = self.improve_pairs(pairs, parts)
+        for turn in turns(cut.parts[chosen], cut.weights[chosen]):
+            rows = pair_rows(cut.parts[chosen[turn]], weights, self.problem)
+            rows = self.method.improve(rows, chosen[turn])
             first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
-            for values, moved in ((weights, Pair.WEIGHT), (sizes, Pair.VERTICES)):
-                values[first] -= rows[:, moved]
-                values[second] += rows[:, moved]
+            weights[first] -= rows[:, Pair.WEIGHT]
+            weights[second] += rows[:, Pair.WEIGHT]
             gains[first] += rows[:, Pair.GAIN]
             gains[second] += rows[:, Pair.GAIN]
             yields.add(rows)
@@ -220,54 +169,10 @@ class Flows:
 
     def _places(self) -> Array:
         if self._pinned is None:
-            return self.backend.full(self.graph.n, OUTSIDE)
+            return self.backend.full(self._device.n, OUTSIDE)
         pinned = self._source.to_host(self._pinned)
         places = np.where(pinned == NO_PART, OUTSIDE, KEPT_OUTSIDE).astype(np.int32)
         return self.backend.from_host(places)
-
-    def improve_pairs(self, pairs: Pairs, parts: Array) -> npt.NDArray[np.int64]:
-        """Improve pairs without a common part, all in parallel; return their updated rows."""
-        backend, graph = self.backend, self.graph
-        count = len(pairs.rows) // Pair.COUNT
-        hops = self.problem.options.refine.flow_hops
-        backend.run_tasks(
-            count, regions.grow_region, graph=graph, pairs=pairs, parts=parts, max_hops=hops
-        )
-        trees = self.trees
-        trees.used.fill(0)
-        backend.run_tasks(
-            count,
-            flow_networks.build_network,
-            graph=graph,
-            pairs=pairs,
-            parts=parts,
-            arcs=trees,
-        )
-        backend.run_tasks(count, flow_cuts.improve_pair, pairs=pairs, parts=parts, trees=trees)
-        return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
-
-
-def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
-    """Return the edges between parts, ordered by pair, tail and head."""
-    found, ends = backend.empty(graph.nnz // 2), backend.empty(graph.nnz // 2)
-    count = backend.scan(
-        graph.n, regions.list_cut_edges, graph=graph, parts=parts, cut_edges=found, tails=ends
-    )
-    edges, tails = backend.to_host(found[:count]), backend.to_host(ends[:count])
-    host, heads = backend.to_host(parts), backend.to_host(graph.indices)[edges]
-    keys = host[tails].astype(np.int64) * k + host[heads]
-    order = np.lexsort((tails.astype(np.int64) << 32 | heads, keys))
-    keys, tails, heads = keys[order], tails[order], heads[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    named = keys[starts]
-    weights = backend.to_host(graph.edge_weights)[edges[order]].astype(np.int64)
-    return CutEdges(
-        np.stack([named // k, named % k], axis=1).astype(np.int32),
-        np.append(starts, count),
-        np.add.reduceat(weights, starts) if count else np.zeros(0, np.int64),
-        tails,
-        heads,
-    )
 
 
 def turns(
@@ -291,26 +196,16 @@ def turns(
     return [np.array(turn) for turn in result]
 
 
-def region_rows(
-    edges: CutEdges,
-    chosen: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.int64],
-    problem: Problem,
+def pair_rows(
+    pairs: npt.NDArray[np.int32], weights: npt.NDArray[np.int64], problem: Problem
 ) -> npt.NDArray[np.int64]:
-    """Return the `Pair` rows of chosen pairs, given the parts' sizes and weights.
+    """Return the `Pair` rows of pairs of parts (int32, shape (count, 2)), given all part weights.
 
     Both parts together keep their weight, so the lower limit of one is an upper limit of the other.
     """
-    pairs = edges.pairs[chosen]
-    rows = np.zeros((len(chosen), Pair.COUNT), np.int64)
+    rows = np.zeros((len(pairs), Pair.COUNT), np.int64)
     rows[:, Pair.PARTS : Pair.PARTS + 2] = pairs
-    rows[:, Pair.EDGES] = edges.starts[chosen]
-    rows[:, Pair.EDGES_END] = edges.starts[chosen + 1]
-    both = sizes[pairs].sum(axis=1)
-    rows[:, Pair.FIRST] = np.cumsum(both) - both
-    rows[:, Pair.NODE] = rows[:, Pair.FIRST] + TERMINALS * np.arange(len(chosen))
-    rows[:, Pair.MAX_EDGES] = both
+    rows[:, Pair.MAX_DEGREE] = MAX_DEGREE
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]
     limits = problem.limits[pairs]

@@ -19,23 +19,23 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
+from jetpy.refinement.cut_edges import CutEdges, pair_up
 from jetpy.refinement.flows import (
+    MAX_DEGREE,
     MIN_YIELD,
     PARTS,
     REGION_SHARE,
     TRIAL_ARCS,
     Flows,
-    Pairs,
-    Trees,
     Yield,
-    find_cut_edges,
-    region_rows,
+    pair_rows,
     turns,
 )
+from jetpy.refinement.host_flows import HostFlows, Trees
 from jetpy.refinement.measures import Measures
 from jetpy.workloads.flows import flow_networks, regions
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
-from jetpy.workloads.flows.regions import OUTSIDE, Pair
+from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 from tests.graphs import isolated, random_graph, star, two_cliques
 from tests.strategies import weighted_graphs
 
@@ -87,19 +87,28 @@ def first_pair(
     limits: int | np.ndarray = 0,
 ) -> Pairs:
     """Return the pair of parts 0 and 1 with the limits of its region."""
-    k = int(parts.max()) + 1
-    edges = find_cut_edges(backend, upload(backend, graph), parts, k)
-    number = edges.pairs.tolist().index([0, 1])
+    between = cut_edges(graph, parts, 0, 1)
     row = np.zeros(Pair.COUNT, np.int64)
     row[Pair.PARTS + 1] = 1
-    row[Pair.EDGES] = edges.starts[number]
-    row[Pair.EDGES_END] = edges.starts[number + 1]
+    row[Pair.EDGES_END] = len(between)
     row[Pair.ROOMS : Pair.ROOMS + 2] = rooms
-    row[Pair.MAX_EDGES] = graph.n
-    row[Pair.WEIGHTS : Pair.WEIGHTS + 2] = part_weights(graph, parts, k)[:2]
+    row[Pair.MAX_DEGREE] = graph.n
+    row[Pair.WEIGHTS : Pair.WEIGHTS + 2] = part_weights(graph, parts, max(2, parts.max() + 1))[:2]
     row[Pair.LIMITS : Pair.LIMITS + 2] = limits
     order, hops, places = (backend.full(graph.n, OUTSIDE) for _ in range(3))
-    return Pairs(row, edges.tails, edges.heads, order, hops, places)
+    tails, heads = np.array(between, np.int32).reshape(-1, 2).T.copy()
+    return Pairs(row, order, hops, tails, heads, places)
+
+
+def cut_edges(graph: Graph, parts: np.ndarray, p: int, q: int) -> list[tuple[int, int]]:
+    """Return the edges between two parts, the end in part p first."""
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    chosen = (parts[tails] == p) & (parts[graph.indices] == q)
+    return sorted(zip(tails[chosen].tolist(), graph.indices[chosen].tolist(), strict=True))
+
+
+def host_flows(backend: Backend, graph: Graph, k: int, hops: int) -> HostFlows:
+    return HostFlows(backend, upload(backend, graph), k, hops, backend.full(graph.n, OUTSIDE))
 
 
 def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
@@ -123,7 +132,7 @@ def test_new_cut_equals_the_maximum_flow(graph: Graph, seed: int, hops: int) -> 
     backend = get_backend("cpu", 1)
     random = np.random.default_rng(seed)
     start = random.integers(0, 3, graph.n).astype(np.int32)
-    flows, _ = flows_on(backend, graph, 3, imbalance=0.9, flow_hops=hops)
+    flows = host_flows(backend, graph, 3, hops)
     ends = np.repeat(start, np.diff(graph.indptr)), start[graph.indices]
     if not ((ends[0] == 0) & (ends[1] == 1)).any():
         return
@@ -185,6 +194,8 @@ def pierced_cut(
 ) -> tuple[int, np.ndarray]:
     """Return the flow of the first balanced cut below `cut`, and the nodes before it.
 
+    Vertices are in ascending order.
+
     This is FlowCutter on a dense network (source, sink, vertices) by SciPy's maximum flows.
     """
     count = len(network)
@@ -227,13 +238,14 @@ def check_balanced_cut(graph: Graph, start: np.ndarray, hops: int, slack: int) -
     limits = np.full(2, -(-int(weights.sum()) // 2) + slack)
     backend = get_backend("cpu", 1)
     pairs = first_pair(backend, graph, start, np.maximum(weights // 2, 1), limits)
-    flows, _ = flows_on(backend, graph, 2, flow_hops=hops)
+    flows = host_flows(backend, graph, 2, hops)
     parts = start.copy()
     result = flows.improve_pairs(pairs, parts)[0]
     size = int(result[Pair.SIZE])
-    region = pairs.order[:size]
+    ascending = np.argsort(pairs.order[:size])
+    region = pairs.order[:size][ascending]
     first = np.concatenate([[True, False], start[region] == 0])
-    distances = np.concatenate([[0, 0], pairs.hops[:size]])
+    distances = np.concatenate([[0, 0], pairs.hops[:size][ascending]])
     distances = np.where(first, distances, -1 - distances)
     inner = np.concatenate([[0, 0], graph.vertex_weights[region]])
     network = network_of(graph, region.tolist(), start).toarray()
@@ -331,20 +343,26 @@ def test_turns_schedule_each_pair_once(pairs: list[tuple[int, int]], seed: int) 
 def test_cut_edges_equal_the_oracle(graph: Graph, k: int, seed: int) -> None:
     backend = get_backend("cpu", 1)
     parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
-    edges = find_cut_edges(backend, upload(backend, graph), parts, k)
-    expected: dict[tuple[int, int], int] = {}
-    for v in range(graph.n):
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
-            p, q = int(parts[v]), int(parts[graph.indices[e]])
-            if p < q:
-                expected[p, q] = expected.get((p, q), 0) + int(graph.edge_weights[e])
-    pairs = [tuple(pair) for pair in edges.pairs.tolist()]
-    assert dict(zip(pairs, edges.weights.tolist(), strict=True)) == expected
-    assert edges.weights.sum() == edge_cut(graph, parts)
-    for number, (p, q) in enumerate(pairs):
-        stretch = slice(edges.starts[number], edges.starts[number + 1])
-        assert set(parts[edges.tails[stretch]].tolist()) == {p}
-        assert set(parts[edges.heads[stretch]].tolist()) == {q}
+    edges = CutEdges.find(backend, upload(backend, graph), parts, k)
+    pairs = {(p, q): cut_edges(graph, parts, p, q) for q in range(k) for p in range(q)}
+    pairs = {pair: between for pair, between in sorted(pairs.items()) if between}
+    found = zip(edges.tails.tolist(), edges.heads.tolist(), strict=True)
+    assert sorted(found) == sorted(edge for between in pairs.values() for edge in between)
+    named = parts[edges.tails].astype(np.int64) * k + parts[edges.heads]
+    assert edges.keys.tolist() == named.tolist()
+    for most in (1 << 20, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("jetpy.refinement.cut_edges.MAX_COUNTED", most)
+            result = pair_up(edges.keys, edges.weights.astype(np.int64), k)
+        assert result.parts.tolist() == [list(pair) for pair in pairs]
+        assert result.edges.tolist() == [len(between) for between in pairs.values()]
+        assert result.weights.sum() == edge_cut(graph, parts)
+        for weight, (p, q) in zip(result.weights.tolist(), pairs, strict=True):
+            between = np.where((parts == p) | (parts == q), parts, -1 - np.arange(graph.n))
+            whole = np.unique(between, return_inverse=True)[1]
+            others = np.where((parts == p) | (parts == q), p, between)
+            rest = np.unique(others, return_inverse=True)[1]
+            assert weight == edge_cut(graph, whole) - edge_cut(graph, rest)
 
 
 def test_flows_run_only_on_levels_with_few_cut_edges() -> None:
@@ -381,6 +399,7 @@ def test_vertex_has_one_arc_to_each_terminal() -> None:
     parts = (np.arange(graph.n) >= 3).astype(np.int32)
     device = upload(backend, graph)
     pairs = first_pair(backend, graph, parts, rooms=5)
+    pairs.places[8:] = KEPT_OUTSIDE
     region = {"graph": device, "pairs": pairs, "parts": parts}
     backend.run_tasks(1, regions.grow_region, **region, max_hops=0)
     nodes = int(pairs.rows[Pair.SIZE]) + TERMINALS
@@ -396,19 +415,63 @@ def test_vertex_has_one_arc_to_each_terminal() -> None:
     assert trees.capacities[trees.rows[sink]] == 398 - len(leaves)
 
 
-def test_hubs_with_edges_to_other_parts_are_in_no_region() -> None:
-    """A vertex with more edges than two parts have vertices has most of them elsewhere."""
+def test_hubs_are_in_no_region() -> None:
     backend = get_backend("cpu", 1)
-    graph = star(60)
-    parts = (np.arange(graph.n) // 10).astype(np.int32)
-    flows, _ = flows_on(backend, graph, 7)
-    edges = find_cut_edges(backend, upload(backend, graph), parts, 7)
-    sizes = np.bincount(parts)
-    rows = region_rows(edges, np.arange(1), sizes, sizes, flows.problem)
-    order, hops, places = (backend.full(graph.n, OUTSIDE) for _ in range(3))
-    pairs = Pairs(rows.ravel(), edges.tails, edges.heads, order, hops, places)
-    assert flows.improve_pairs(pairs, parts)[0, Pair.SIZE] == 10 // REGION_SHARE
-    assert 0 not in pairs.order
+    graph = star(2 * MAX_DEGREE)
+    parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)
+    weights = np.bincount(parts)
+    _, problem = flows_on(backend, graph, 2)
+    pairs = first_pair(backend, graph, parts, rooms=graph.n)
+    row = pair_rows(np.array([[0, 1]], np.int32), weights, problem)[0]
+    assert row[Pair.ROOMS : Pair.ROOMS + 2].tolist() == (weights // REGION_SHARE).tolist()
+    pairs.rows[Pair.MAX_DEGREE] = row[Pair.MAX_DEGREE]
+    device = upload(backend, graph)
+    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, max_hops=3)
+    assert 0 not in pairs.order[: pairs.rows[Pair.SIZE]]
+    assert pairs.rows[Pair.SIZE] == graph.n - graph.n // 2
+
+
+def region_of(
+    graph: Graph, parts: np.ndarray, rooms: list[int], max_hops: int, kept: set[int]
+) -> dict[int, int]:
+    """Return the hops of the vertices of the region between parts 0 and 1."""
+    found: dict[int, int] = {}
+    hop = {v for edge in cut_edges(graph, parts, 0, 1) for v in edge} - kept
+    is_open = [True, True]
+    for number in range(max_hops + 1):
+        for p in (0, 1):
+            new = [v for v in hop if parts[v] == p and graph.vertex_weights[v] <= rooms[p]]
+            weight = int(graph.vertex_weights[new].sum())
+            is_open[p] = is_open[p] and weight <= rooms[p]
+            if is_open[p]:
+                rooms[p] -= weight
+                found.update(dict.fromkeys(new, number))
+        near = [v for v, at in found.items() if at == number]
+        hop = {
+            int(u)
+            for v in near
+            for u in graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
+            if parts[u] == parts[v]
+        }
+        hop -= kept | set(found)
+    return found
+
+
+@given(weighted_graphs(2, 30), st.integers(0, 10**6), st.integers(0, 4))
+def test_region_equals_the_oracle(graph: Graph, seed: int, hops: int) -> None:
+    random = np.random.default_rng(seed)
+    backend, parts = get_backend("cpu", 1), random.integers(0, 3, graph.n).astype(np.int32)
+    rooms = random.integers(0, graph.total_vertex_weight + 1, 2)
+    pairs = first_pair(backend, graph, parts, rooms)
+    kept = np.flatnonzero(random.random(graph.n) < 0.2)
+    pairs.places[kept] = KEPT_OUTSIDE
+    device = upload(backend, graph)
+    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, max_hops=hops)
+    size = int(pairs.rows[Pair.SIZE])
+    found = dict(zip(pairs.order[:size].tolist(), pairs.hops[:size].tolist(), strict=True))
+    assert len(found) == size
+    assert found == region_of(graph, parts, rooms.tolist(), hops, set(kept.tolist()))
+    assert pairs.places[pairs.order[:size]].tolist() == list(range(size))
 
 
 def test_regions_stay_within_max_hops_of_the_cut() -> None:
@@ -467,19 +530,19 @@ def test_one_sweep_of_flows_ends_after_a_number_of_arcs(k: int, nnz: int, most: 
 
 def test_turns_after_a_poor_yield_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parts are those of the turns up to the first after which the yield is poor."""
-    graph = random_graph(300, 900, 4, weighted=True)
+    graph = generators.delaunay(3000)
     backend = get_backend("cpu", 1)
-    start = in_stripes(graph, 9, 3)
+    start = partition(graph, 9, preset="fast", threads=1).parts
     before = measures_of(graph, start, 9)
     made: list[int] = []
-    original = Flows.improve_pairs
+    original = HostFlows.improve_pairs
 
-    def counted(self: Flows, pairs: Pairs, parts: np.ndarray) -> np.ndarray:
+    def counted(self: HostFlows, pairs: Pairs, parts: np.ndarray) -> np.ndarray:
         rows = original(self, pairs, parts)
         made.append(int(rows[:, Pair.GAIN].sum()))
         return rows
 
-    monkeypatch.setattr(Flows, "improve_pairs", counted)
+    monkeypatch.setattr(HostFlows, "improve_pairs", counted)
     flows_on(backend, graph, 9, flow_sweeps=1)[0].improve(start.copy(), before)
     all_made = made.copy()
     made.clear()

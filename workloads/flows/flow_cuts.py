@@ -8,9 +8,10 @@ Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
 
 import pykokkos as pk
 
+from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows.flow_networks import TERMINALS, Side, end_of, inner_begin
 from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
-from jetpy.workloads.flows.regions import Pair, Pairs
+from jetpy.workloads.flows.regions import Pair, PairRows, Regions
 
 ROUNDS_PER_DOUBLING = 4
 """Rounds after which the number of nodes that pierce the cut in a round doubles."""
@@ -31,13 +32,13 @@ def is_before(node: int, by_sources: bool, trees: Trees) -> bool:
 
 
 @pk.function
-def order_index(node: int, row: int, pairs: Pairs) -> int:
+def order_index(node: int, row: int, pairs: Regions) -> int:
     """Return the index in the order of the vertex that a node stands for."""
     return pairs.rows[row + Pair.FIRST] - TERMINALS + node - pairs.rows[row + Pair.NODE]
 
 
 @pk.function
-def overload_with(moved: pk.int64, row: int, pairs: Pairs) -> pk.int64:
+def overload_with(moved: pk.int64, row: int, pairs: PairRows) -> pk.int64:
     """Return the largest excess of the two parts over their limits after a move, negative if below.
 
     A part that is already too heavy counts as exactly full.
@@ -56,7 +57,7 @@ def overload_with(moved: pk.int64, row: int, pairs: Pairs) -> pk.int64:
 
 
 @pk.function
-def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: Pairs) -> int:
+def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: PairRows) -> int:
     """Return the lighter side relative to its part's limit, given what the two cuts would move."""
     sources: pk.int64 = pairs.rows[row + Pair.WEIGHTS] - nearer
     sinks: pk.int64 = pairs.rows[row + Pair.WEIGHTS + 1] + farther
@@ -66,7 +67,16 @@ def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: Pairs) ->
 
 
 @pk.function
-def preference(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+def piercing_nodes(rounds: int) -> int:
+    """Return the maximum number of nodes that pierce the cut after some rounds."""
+    doublings: int = rounds // ROUNDS_PER_DOUBLING
+    if doublings > MAX_DOUBLINGS:
+        doublings = MAX_DOUBLINGS
+    return 1 << doublings
+
+
+@pk.function
+def preference(node: int, side: int, row: int, pairs: Regions, trees: Trees) -> int:
     """Return the preference for a node as the next terminal of a side.
 
     Nodes in neither tree come first, because piercing them opens no augmenting path. Ties go to
@@ -81,15 +91,17 @@ def preference(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> in
 
 
 @pk.function
-def is_preferred(a: int, b: int, side: int, row: int, pairs: Pairs, trees: Trees) -> bool:
-    """Whether node a is preferred to node b; ties go to the lower node."""
+def is_preferred(a: int, b: int, side: int, row: int, pairs: Regions, trees: Trees) -> bool:
+    """Whether node a is preferred to node b; ties go to the lower vertex."""
     first: int = preference(a, side, row, pairs, trees)
     second: int = preference(b, side, row, pairs, trees)
-    return first > second or (first == second and a < b)
+    if first != second:
+        return first > second
+    return pairs.order[order_index(a, row, pairs)] < pairs.order[order_index(b, row, pairs)]
 
 
 @pk.function
-def sink_node(node: int, hole: int, size: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def sink_node(node: int, hole: int, size: int, side: int, row: int, pairs: Regions, trees: Trees):
     """Store a node at the free position of the heap of candidates, or below it."""
     begin: int = pairs.rows[row + Pair.NODE]
     free: int = hole
@@ -109,7 +121,7 @@ def sink_node(node: int, hole: int, size: int, side: int, row: int, pairs: Pairs
 
 
 @pk.function
-def raise_node(node: int, hole: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def raise_node(node: int, hole: int, side: int, row: int, pairs: Regions, trees: Trees):
     """Store a node at the free position of the heap of candidates, or above it."""
     begin: int = pairs.rows[row + Pair.NODE]
     free: int = hole
@@ -129,7 +141,7 @@ def could_pierce(node: int, side: int, trees: Trees) -> bool:
 
 
 @pk.function
-def frontier_begin(side: int, row: int, pairs: Pairs) -> int:
+def frontier_begin(side: int, row: int, pairs: Regions) -> int:
     """Return the index of the first node in the frontier of a side."""
     begin: int = 2 * pairs.rows[row + Pair.NODE]
     if side == Side.SINK:
@@ -138,7 +150,7 @@ def frontier_begin(side: int, row: int, pairs: Pairs) -> int:
 
 
 @pk.function
-def extend_frontier(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def extend_frontier(node: int, side: int, row: int, pairs: Regions, trees: Trees):
     """Add the neighbours of a terminal to the frontier of its side, unless they are there."""
     size: int = pairs.rows[row + Pair.FRONTIERS + side - 1]
     begin: int = frontier_begin(side, row, pairs)
@@ -152,7 +164,7 @@ def extend_frontier(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def hold(side: int, row: int, pairs: Pairs, trees: Trees):
+def hold(side: int, row: int, pairs: Regions, trees: Trees):
     """Make all nodes of a side terminals."""
     begin: int = pairs.rows[row + Pair.NODE]
     for node in range(begin, end_of(row, pairs)):
@@ -164,7 +176,7 @@ def hold(side: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def list_candidates(side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+def list_candidates(side: int, row: int, pairs: Regions, trees: Trees) -> int:
     """Make a heap of the nodes that may pierce; forget the others. Return how many there are."""
     begin: int = frontier_begin(side, row, pairs)
     heap: int = pairs.rows[row + Pair.NODE]
@@ -184,7 +196,7 @@ def list_candidates(side: int, row: int, pairs: Pairs, trees: Trees) -> int:
 
 
 @pk.function
-def choose(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+def choose(side: int, most: int, row: int, pairs: Regions, trees: Trees) -> bool:
     """Mark up to `most` candidates in descending preference; return whether there are any.
 
     A neighbour of a chosen node becomes a candidate if its turn has not yet passed.
@@ -212,7 +224,7 @@ def choose(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
 
 
 @pk.function
-def pierce(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+def pierce(side: int, most: int, row: int, pairs: Regions, trees: Trees) -> bool:
     """Make the nodes of a side and up to `most` adjacent ones terminals; return if there are any.
 
     Nodes adjacent to a new terminal count, too. The trees depend on the order of arcs while they
@@ -232,26 +244,30 @@ def pierce(side: int, most: int, row: int, pairs: Pairs, trees: Trees) -> bool:
 
 
 @pk.function
-def take_cut(by_sources: bool, row: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees):
-    """Assign the vertices of a region to parts by a minimum cut."""
+def take_cut(
+    by_sources: bool, row: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees
+):
+    """Store the parts of the vertices of a region after a minimum cut, in the region's order."""
     p: int = pairs.rows[row + Pair.PARTS]
     q: int = pairs.rows[row + Pair.PARTS + 1]
     pairs.rows[row + Pair.GAIN] = pairs.rows[row + Pair.CUT] - pairs.rows[row + Pair.FLOW]
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        v: int = pairs.order[order_index(node, row, pairs)]
+        index: int = order_index(node, row, pairs)
+        was_first: bool = pairs.hops[index] >= 0
         if is_before(node, by_sources, trees):
-            if parts[v] == q:
-                parts[v] = p
+            new_parts[index] = p
+            if not was_first:
                 pairs.rows[row + Pair.WEIGHT] -= trees.node_weights[node]
                 pairs.rows[row + Pair.VERTICES] -= 1
-        elif parts[v] == p:
-            parts[v] = q
-            pairs.rows[row + Pair.WEIGHT] += trees.node_weights[node]
-            pairs.rows[row + Pair.VERTICES] += 1
+        else:
+            new_parts[index] = q
+            if was_first:
+                pairs.rows[row + Pair.WEIGHT] += trees.node_weights[node]
+                pairs.rows[row + Pair.VERTICES] += 1
 
 
 @pk.function
-def find_cut(row: int, pairs: Pairs, trees: Trees) -> int:
+def find_cut(row: int, pairs: Regions, trees: Trees) -> int:
     """Search for a smaller balanced cut of two parts, and return the side that it is nearer to.
 
     Returns `Side.NEITHER` if there is none.
@@ -269,20 +285,35 @@ def find_cut(row: int, pairs: Pairs, trees: Trees) -> int:
             return Side.SOURCE
         if other_overload <= 0:
             return Side.SINK
-        doublings: int = rounds // ROUNDS_PER_DOUBLING
-        if doublings > MAX_DOUBLINGS:
-            doublings = MAX_DOUBLINGS
         side: int = lighter_side(nearer, farther, row, pairs)
-        if not pierce(side, 1 << doublings, row, pairs, trees):
+        if not pierce(side, piercing_nodes(rounds), row, pairs, trees):
             return Side.NEITHER
         rounds += 1
     return Side.NEITHER
 
 
 @pk.workunit
-def improve_pair(i: int, pairs: Pairs, parts: pk.View1D[pk.int32], trees: Trees):
-    """Search for a smaller balanced cut between two parts, and adopt it."""
+def find_new_parts(i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees):
+    """Search for a smaller balanced cut of two parts; without one, new parts are `NO_PART`."""
     row: int = i * Pair.COUNT
     side: int = find_cut(row, pairs, trees)
     if side != Side.NEITHER:
-        take_cut(side == Side.SOURCE, row, pairs, parts, trees)
+        take_cut(side == Side.SOURCE, row, pairs, new_parts, trees)
+        return
+    first: int = pairs.rows[row + Pair.FIRST]
+    end: int = first + pairs.rows[row + Pair.SIZE]
+    for index in range(first, end):
+        new_parts[index] = NO_PART
+
+
+@pk.workunit
+def take_new_parts(
+    i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], parts: pk.View1D[pk.int32]
+):
+    """Move the vertices of a region to their new parts, if there are any."""
+    row: int = i * Pair.COUNT
+    first: int = pairs.rows[row + Pair.FIRST]
+    end: int = first + pairs.rows[row + Pair.SIZE]
+    for index in range(first, end):
+        if new_parts[index] != NO_PART:
+            parts[pairs.order[index]] = new_parts[index]

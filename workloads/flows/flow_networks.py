@@ -14,7 +14,7 @@ from jetpy.workloads.common.groups import (
     Weight,
     edges,
 )
-from jetpy.workloads.flows.regions import OUTSIDE, Pair, Pairs
+from jetpy.workloads.flows.regions import OUTSIDE, Pair, PairRows, Pairs
 
 TERMINALS = 2
 """Number of terminals of a network: its first nodes are its source and its sink."""
@@ -43,13 +43,13 @@ class Arcs:
 
 
 @pk.function
-def inner_begin(row: int, pairs: Pairs) -> int:
+def inner_begin(row: int, pairs: PairRows) -> int:
     """Return the first node of a network that is not a terminal."""
     return pairs.rows[row + Pair.NODE] + TERMINALS
 
 
 @pk.function
-def end_of(row: int, pairs: Pairs) -> int:
+def end_of(row: int, pairs: PairRows) -> int:
     """Return the end of the nodes of a network."""
     return pairs.rows[row + Pair.NODE] + TERMINALS + pairs.rows[row + Pair.SIZE]
 

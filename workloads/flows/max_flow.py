@@ -12,7 +12,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import INT32_MAX
 from jetpy.workloads.flows.flow_networks import Arcs, Side, end_of
-from jetpy.workloads.flows.regions import Pair, Pairs
+from jetpy.workloads.flows.regions import Pair, Regions
 
 NONE = -1
 """Stands for a missing node or arc."""
@@ -37,7 +37,7 @@ class Trees(Arcs):
 
 
 @pk.function
-def set_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def set_side(node: int, side: int, row: int, pairs: Regions, trees: Trees):
     """Put a node in a tree or in neither, and update what the two minimum cuts would move."""
     weight: int = trees.node_weights[node]
     if trees.sides[node] == Side.SOURCE:
@@ -52,7 +52,7 @@ def set_side(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def begin_flow(row: int, pairs: Pairs, trees: Trees):
+def begin_flow(row: int, pairs: Regions, trees: Trees):
     """Begin with zero flow: the trees are the source and the sink."""
     begin: int = pairs.rows[row + Pair.NODE]
     for node in range(begin, end_of(row, pairs)):
@@ -75,7 +75,7 @@ def begin_flow(row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def activate(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def activate(node: int, side: int, row: int, pairs: Regions, trees: Trees):
     """List a node as active if it is on the last level of its tree, or on the level that grows."""
     place: int = 2 * node + side - 1
     field: int = row + Pair.ACTIVE + side - 1
@@ -92,7 +92,7 @@ def activate(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def take_active(side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+def take_active(side: int, row: int, pairs: Regions, trees: Trees) -> int:
     """Remove a node from the list of active nodes of a side, and return it."""
     field: int = row + Pair.ACTIVE + side - 1
     node: int = pairs.rows[field]
@@ -121,7 +121,7 @@ def room_towards(arc: int, side: int, trees: Trees) -> int:
 
 
 @pk.function
-def grow_from(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+def grow_from(node: int, side: int, row: int, pairs: Regions, trees: Trees) -> bool:
     """Add the neighbours of an active node to its tree, and augment where it meets the other tree.
 
     Return False once the flow reaches the present cut.
@@ -152,7 +152,7 @@ def grow_from(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> boo
 
 
 @pk.function
-def grow_level(side: int, row: int, pairs: Pairs, trees: Trees) -> bool:
+def grow_level(side: int, row: int, pairs: Regions, trees: Trees) -> bool:
     """Grow a tree from its active nodes; return False once the flow reaches the present cut."""
     pairs.rows[row + Pair.GROWING] = side
     while pairs.rows[row + Pair.ACTIVE + side - 1] != NONE:
@@ -184,7 +184,7 @@ def min_room(node: int, trees: Trees) -> int:
 
 
 @pk.function
-def leave_parent(node: int, row: int, pairs: Pairs, trees: Trees):
+def leave_parent(node: int, row: int, pairs: Regions, trees: Trees):
     """Make a node an orphan."""
     label: int = trees.labels[node]
     bucket: int = 2 * pairs.rows[row + Pair.NODE] + label
@@ -198,7 +198,7 @@ def leave_parent(node: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def push_to(start: int, amount: int, row: int, pairs: Pairs, trees: Trees):
+def push_to(start: int, amount: int, row: int, pairs: Regions, trees: Trees):
     """Send flow along the path between a node and its root; saturated arcs leave orphans."""
     node: int = start
     arc: int = trees.parents[node]
@@ -218,7 +218,7 @@ def push_to(start: int, amount: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def push(joint: int, row: int, pairs: Pairs, trees: Trees):
+def push(joint: int, row: int, pairs: Regions, trees: Trees):
     """Augment the flow along the path through `joint`, the arc between the trees."""
     tail: int = trees.heads[trees.twins[joint]]
     head: int = trees.heads[joint]
@@ -237,7 +237,7 @@ def push(joint: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def find_parent(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> int:
+def find_parent(node: int, side: int, row: int, pairs: Regions, trees: Trees) -> int:
     """Return the first arc of an orphan to a possible parent that is nearest to a root, or `NONE`.
 
     Labels end with the level that grows. Unless the label of the node stays the same, its children
@@ -266,7 +266,7 @@ def find_parent(node: int, side: int, row: int, pairs: Pairs, trees: Trees) -> i
 
 
 @pk.function
-def adopt_orphans(side: int, row: int, pairs: Pairs, trees: Trees):
+def adopt_orphans(side: int, row: int, pairs: Regions, trees: Trees):
     """Find a parent for every orphan of a side; an orphan without one leaves its tree."""
     label: int = pairs.rows[row + Pair.ORPHANS]
     begin: int = 2 * pairs.rows[row + Pair.NODE]
@@ -290,7 +290,7 @@ def adopt_orphans(side: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
+def add_terminal(node: int, side: int, row: int, pairs: Regions, trees: Trees):
     """Make a node a source or a sink; all other nodes of its side are terminals."""
     other: int = trees.sides[node]
     if other != Side.NEITHER:
@@ -308,7 +308,7 @@ def add_terminal(node: int, side: int, row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
-def maximise_flow(row: int, pairs: Pairs, trees: Trees) -> bool:
+def maximise_flow(row: int, pairs: Regions, trees: Trees) -> bool:
     """Augment until the flow is maximal; stop and return False once it reaches the present cut."""
     side: int = Side.SOURCE
     while pairs.rows[row + Pair.ACTIVE] != NONE or pairs.rows[row + Pair.ACTIVE + 1] != NONE:

@@ -1,8 +1,9 @@
 """Regions around the cut between two parts: the vertices that flows may move, one index per pair.
 
-A region contains the vertices within a number of hops of an edge between the two parts, up to a
-share of the weight of each part. Source: Sanders, Schulz, "Engineering multilevel graph
-partitioning algorithms", ESA 2011, section 4.1. No part is in two pairs of one launch.
+A region contains the vertices within a number of hops of an edge between the two parts. In each
+part, it grows hop by hop, until the next hop would exceed a share of the part's weight. Source:
+Sanders, Schulz, "Engineering multilevel graph partitioning algorithms", ESA 2011, section 4.1. No
+part is in two pairs of one launch.
 """
 
 from dataclasses import dataclass
@@ -10,10 +11,7 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import (
-    Graph,
-    edges,
-)
+from jetpy.workloads.common.groups import Graph, Weight, edges
 
 OUTSIDE, KEPT_OUTSIDE = -1, -2
 """Place of a vertex that is in no region, and of a vertex that may not enter any."""
@@ -35,9 +33,9 @@ class Pair(IntEnum):
     CUT = 7
     """Weight of the edges between the two parts that have an end in the region."""
     ROOMS = 8
-    """Weight that the region may still take from each part."""
-    MAX_EDGES = 10
-    """Vertices of a higher degree are in no region: most of their edges lead to other parts."""
+    """Weight that a hop may take from each part; -1 once a hop was too heavy."""
+    MAX_DEGREE = 10
+    """Vertices of a higher degree are in no region."""
     NODE = 11
     """First node of the network."""
     FLOW = 12
@@ -69,19 +67,52 @@ class Pair(IntEnum):
     """First node in the list of active nodes of each tree."""
     NEXT_ACTIVE = 31
     """First node in the list of nodes that will be active on the next level."""
-    COUNT = 33
+    HOPS = 33
+    """Number of hops that the region has in each part (`parallel_networks`)."""
+    HOP_WEIGHTS = 35
+    """Weight of the vertices that are proposed for a hop in each part."""
+    HOP_SIZES = 37
+    """Their number (`parallel_networks`)."""
+    HOP_DEGREES = 39
+    """The sum of their degrees."""
+    NEXT_PLACE = 41
+    """Index in the region of the next vertex that becomes a node."""
+    NEXT_ARC = 42
+    """Number of arcs that vertices may have; then the next arc that is not reserved."""
+    COUNT = 43
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of parts and the regions between them."""
+class PairRows:
+    """Pairs of parts."""
 
     rows: pk.View1D[pk.int64]  # by Pair
+
+
+@dataclass(frozen=True, eq=False)
+class Regions(PairRows):
+    """Pairs of parts and the regions between them."""
+
+    order: pk.View1D[pk.int32]  # the vertices of each region
+    hops: pk.View1D[pk.int32]  # their distances from the cut, -1 minus it in the second part
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Regions):
+    """Pairs of parts, and what it takes to find the regions between them, pair by pair."""
+
     tails: pk.View1D[pk.int32]  # ends of the edges between parts, pair by pair
     heads: pk.View1D[pk.int32]
-    order: pk.View1D[pk.int32]  # the vertices of each region
-    hops: pk.View1D[pk.int32]  # distance of each of them from the cut (`build_network`)
     places: pk.View1D[pk.int32]  # index of each vertex of the graph in its region; OUTSIDE
+
+
+class CutEdges:
+    """The edges between parts."""
+
+    tails: pk.View1D[pk.int32]
+    heads: pk.View1D[pk.int32]
+    keys: pk.View1D[pk.int64]  # k times the part of the tail, plus the part of the head
+    weights: pk.View1D[Weight]
 
 
 @pk.workunit
@@ -89,17 +120,21 @@ def list_cut_edges(
     v: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
+    k: int,
     graph: Graph,
     parts: pk.View1D[pk.int32],
-    cut_edges: pk.View1D[pk.int32],
-    tails: pk.View1D[pk.int32],
+    cut: CutEdges,
 ):
-    """List every edge between two parts once, with its end in the lower part."""
+    """List every edge between two parts once, with its end in the lower part as its tail."""
     for e in edges(v, graph):
-        if parts[v] < parts[graph.indices[e]]:
+        u: int = graph.indices[e]
+        if parts[v] < parts[u]:
             if last_pass:
-                cut_edges[acc] = e
-                tails[acc] = v
+                key: pk.int64 = parts[v]
+                cut.tails[acc] = v
+                cut.heads[acc] = u
+                cut.keys[acc] = key * k + parts[u]
+                cut.weights[acc] = graph.edge_weights[e]
             acc += 1
 
 
@@ -110,71 +145,90 @@ def is_in_pair(p: int, row: int, pairs: Pairs) -> bool:
 
 
 @pk.function
-def admit(v: int, hop: int, row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]):
-    """Add a vertex to a region if it is in none yet and the weight limit allows it."""
+def side_in_pair(v: int, row: int, pairs: PairRows, parts: pk.View1D[pk.int32]) -> int:
+    """Return 0 for a vertex of the first part of a pair, 1 for one of the second."""
+    if parts[v] == pairs.rows[row + Pair.PARTS]:
+        return 0
+    return 1
+
+
+@pk.function
+def may_enter(v: int, row: int, graph: Graph, pairs: PairRows, parts: pk.View1D[pk.int32]) -> bool:
+    """Whether a vertex has few enough edges for a region and is not too heavy for a hop alone."""
+    room: pk.int64 = pairs.rows[row + Pair.ROOMS + side_in_pair(v, row, pairs, parts)]
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    if pairs.places[v] != OUTSIDE or degree > pairs.rows[row + Pair.MAX_EDGES]:
+    return graph.vertex_weights[v] <= room and degree <= pairs.rows[row + Pair.MAX_DEGREE]
+
+
+@pk.function
+def propose(v: int, hop: int, row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]):
+    """Propose a vertex for a hop of a region."""
+    if pairs.places[v] != OUTSIDE or not may_enter(v, row, graph, pairs, parts):
         return
-    side: int = 0
-    if parts[v] != pairs.rows[row + Pair.PARTS]:
-        side = 1
-    weight: int = graph.vertex_weights[v]
-    if weight > pairs.rows[row + Pair.ROOMS + side]:
-        return
-    pairs.rows[row + Pair.ROOMS + side] -= weight
+    side: int = side_in_pair(v, row, pairs, parts)
     index: int = pairs.rows[row + Pair.FIRST] + pairs.rows[row + Pair.SIZE]
     pairs.order[index] = v
     pairs.hops[index] = hop
     pairs.places[v] = pairs.rows[row + Pair.SIZE]
     pairs.rows[row + Pair.SIZE] += 1
+    pairs.rows[row + Pair.HOP_WEIGHTS + side] += graph.vertex_weights[v]
 
 
 @pk.function
-def sort_vertices(first: int, count: int, vertices: pk.View1D[pk.int32]):
-    """Sort `count` consecutive vertices by Shellsort."""
-    gap: int = count // 2
-    while gap > 0:
-        for i in range(first + gap, first + count):
-            v: int = vertices[i]
-            index: int = i
-            while index >= first + gap and vertices[index - gap] > v:
-                vertices[index] = vertices[index - gap]
-                index -= gap
-            vertices[index] = v
-        gap = gap // 2
+def settle_room(row: int, side: int, pairs: PairRows) -> bool:
+    """Return whether the proposed vertices of a part fit, and update the room for the next hop."""
+    weight: pk.int64 = pairs.rows[row + Pair.HOP_WEIGHTS + side]
+    pairs.rows[row + Pair.HOP_WEIGHTS + side] = 0
+    fits: bool = weight <= pairs.rows[row + Pair.ROOMS + side]
+    pairs.rows[row + Pair.ROOMS + side] -= weight
+    if not fits:
+        pairs.rows[row + Pair.ROOMS + side] = -1
+    return fits
 
 
 @pk.function
-def admit_neighbours(
-    v: int, hop: int, row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]
-):
-    """Add the neighbours of v in its part to a region, in ascending order.
+def settle_hop(begin: int, row: int, pairs: Pairs, parts: pk.View1D[pk.int32]):
+    """Remove the proposed vertices, from index `begin` on, of parts for which they are too heavy.
 
-    The order of the entries in a row varies between runs, so it must not decide.
+    A part for which a hop was too heavy proposes no more vertices.
     """
-    begin: int = pairs.rows[row + Pair.FIRST] + pairs.rows[row + Pair.SIZE]
-    count: int = 0
-    for e in edges(v, graph):
-        u: int = graph.indices[e]
-        if parts[u] == parts[v] and pairs.places[u] == OUTSIDE:
-            pairs.order[begin + count] = u
-            count += 1
-    sort_vertices(begin, count, pairs.order)
-    for index in range(begin, begin + count):
-        admit(pairs.order[index], hop, row, graph, pairs, parts)
+    first: int = pairs.rows[row + Pair.FIRST]
+    end: int = first + pairs.rows[row + Pair.SIZE]
+    first_fits: bool = settle_room(row, 0, pairs)
+    second_fits: bool = settle_room(row, 1, pairs)
+    if first_fits and second_fits:
+        return
+    kept: int = begin
+    for index in range(begin, end):
+        v: int = pairs.order[index]
+        fits: bool = second_fits
+        if side_in_pair(v, row, pairs, parts) == 0:
+            fits = first_fits
+        if fits:
+            pairs.order[kept] = v
+            pairs.hops[kept] = pairs.hops[index]
+            pairs.places[v] = kept - first
+            kept += 1
+        else:
+            pairs.places[v] = OUTSIDE
+    pairs.rows[row + Pair.SIZE] = kept - first
 
 
 @pk.function
 def grow_hops(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
-    """Add the vertices within some hops of those that are already in a region."""
-    first: int = pairs.rows[row + Pair.FIRST]
-    index: int = first
-    while index < first + pairs.rows[row + Pair.SIZE]:
-        v: int = pairs.order[index]
-        hop: int = pairs.hops[index] + 1
-        if hop <= max_hops:
-            admit_neighbours(v, hop, row, graph, pairs, parts)
-        index += 1
+    """Add the vertices within some hops of those that are proposed, as long as a hop fits."""
+    begin: int = pairs.rows[row + Pair.FIRST]
+    settle_hop(begin, row, pairs, parts)
+    for hop in range(max_hops):
+        end: int = pairs.rows[row + Pair.FIRST] + pairs.rows[row + Pair.SIZE]
+        for index in range(begin, end):
+            v: int = pairs.order[index]
+            for e in edges(v, graph):
+                u: int = graph.indices[e]
+                if parts[u] == parts[v]:
+                    propose(u, hop + 1, row, graph, pairs, parts)
+        settle_hop(end, row, pairs, parts)
+        begin = end
 
 
 @pk.workunit
@@ -191,6 +245,6 @@ def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
             and is_in_pair(parts[tail], row, pairs)
             and is_in_pair(parts[head], row, pairs)
         ):
-            admit(tail, 0, row, graph, pairs, parts)
-            admit(head, 0, row, graph, pairs, parts)
+            propose(tail, 0, row, graph, pairs, parts)
+            propose(head, 0, row, graph, pairs, parts)
     grow_hops(row, graph, pairs, parts, max_hops)

@@ -16,12 +16,12 @@ from jetpy.workloads.flows.regions import (
     OUTSIDE,
     Pair,
     Pairs,
-    admit,
     grow_hops,
+    propose,
 )
 from jetpy.workloads.tasks.kway import UNREAD, Parts, move_vertex, read_slots, weight_to
 
-REGION_SHARE = 4
+REGION_SHARE = 3
 """A region weighs at most 1 / REGION_SHARE of each part."""
 MAX_CUT_SHARE = 10
 """There are no flows if more than 1 / MAX_CUT_SHARE of the edge weight is cut."""
@@ -39,7 +39,7 @@ def begin_pair(a: int, b: int, row: int, here: int, pairs: Pairs, state: Parts):
     for field in range(Pair.NODE + 1, Pair.COUNT):
         pairs.rows[row + field] = 0
     pairs.rows[row + Pair.FIRST] = state.numbers[here + Field.BEGIN]
-    pairs.rows[row + Pair.MAX_EDGES] = state.part_sizes[base + a] + state.part_sizes[base + b]
+    pairs.rows[row + Pair.MAX_DEGREE] = state.part_sizes[base + a] + state.part_sizes[base + b]
     both: pk.int64 = state.part_weights[base + a] + state.part_weights[base + b]
     own: int = a
     other: int = b
@@ -57,15 +57,15 @@ def begin_pair(a: int, b: int, row: int, here: int, pairs: Pairs, state: Parts):
 
 
 @pk.function
-def admit_border(
+def propose_border(
     a: int, b: int, borders: int, row: int, level: Graph, pairs: Pairs, here: int, state: Parts
 ):
-    """Add the vertices of part a that are adjacent to part b to the region of a pair."""
+    """Propose the vertices of part a that are adjacent to part b for the region of a pair."""
     begin: int = state.numbers[here + Field.BEGIN]
     for j in range(begin, begin + borders):
         v: int = state.moved[j]
         if state.sides[v] == a and weight_to(v, b, state) > 0:
-            admit(v, 0, row, level, pairs, state.sides)
+            propose(v, 0, row, level, pairs, state.sides)
 
 
 @pk.function
@@ -84,8 +84,8 @@ def improve_two_parts(
 ) -> bool:
     """Improve the cut between two parts by flows, and return whether it has changed."""
     begin_pair(a, b, row, here, pairs, state)
-    admit_border(a, b, borders, row, level, pairs, here, state)
-    admit_border(b, a, borders, row, level, pairs, here, state)
+    propose_border(a, b, borders, row, level, pairs, here, state)
+    propose_border(b, a, borders, row, level, pairs, here, state)
     grow_hops(row, level, pairs, state.sides, hops)
     connect_region(first_arc, row, level, pairs, state.sides, trees)
     side: int = find_cut(row, pairs, trees)

@@ -1,0 +1,158 @@
+"""Flows between the pairs of a turn on the host, where one task processes a whole pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.lazy import cached_property
+from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
+from jetpy.workloads.flows import flow_cuts, flow_networks, regions
+from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
+from jetpy.workloads.flows.regions import Pair, Pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Storage for the flow networks of all regions and their search trees, passed to kernels."""
+
+    rows: Array
+    ends: Array
+    sides: Array
+    marks: Array
+    parents: Array
+    labels: Array
+    current: Array
+    orphans: Array
+    waiting: Array
+    buckets: Array
+    frontiers: Array
+    node_weights: Array
+    heads: Array
+    twins: Array
+    capacities: Array
+    used: Array
+
+    @classmethod
+    def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
+        """Allocate storage for `nodes` nodes and `arcs` arcs in total."""
+        kind = backend.sum_type
+        arrays = [backend.empty(nodes) for _ in range(8)]
+        arrays += [backend.empty(2 * nodes) for _ in range(3)]
+        arrays.append(backend.empty(nodes, kind))
+        arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
+        arrays.append(backend.full(1, 0, np.int64))
+        return cls(*arrays)
+
+
+class HostFlows:
+    """Improves pairs of parts of a level by flows, one task per pair.
+
+    Parameters
+    ----------
+    backend, graph
+        A level on its back end.
+    k : int
+    max_hops : int
+        Maximum distance of a region from the cut.
+    places : int32, shape (n,)
+        `OUTSIDE`, or `KEPT_OUTSIDE` for vertices that are in no region.
+    """
+
+    def __init__(
+        self, backend: Backend, graph: DeviceGraph, k: int, max_hops: int, places: Array
+    ) -> None:
+        self.backend, self.graph = backend, graph
+        self._k, self._max_hops, self._places = k, max_hops, places
+        self._order, self._hops, self._new_parts = (backend.empty(graph.n) for _ in range(3))
+
+    @cached_property
+    def trees(self) -> Trees:
+        """Storage for the networks of the pairs of a turn, which share no vertex and no edge."""
+        nodes = self.graph.n + TERMINALS * (self._k // 2)
+        arcs = self.graph.nnz + ARCS_PER_VERTEX * self.graph.n
+        return Trees.with_room(self.backend, nodes, arcs)
+
+    def begin_sweep(self, parts: Array) -> CutPairs:
+        """Return the adjacent pairs of a partition; `improve` changes its `parts` in place."""
+        backend, k = self.backend, self._k
+        edges = CutEdges.find(backend, self.graph, parts, k)
+        keys, tails, heads = map(backend.to_host, (edges.keys, edges.tails, edges.heads))
+        order = np.lexsort((tails.astype(np.int64) << 32 | heads, keys))
+        self._tails, self._heads = (backend.from_host(a[order]) for a in (tails, heads))
+        found = pair_up(keys, backend.to_host(edges.weights).astype(np.int64), k)
+        self._starts = np.append(0, np.cumsum(found.edges))
+        self._parts, self._sizes = parts, np.bincount(backend.to_host(parts), minlength=k)
+        return found
+
+    def improve(
+        self, rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Improve pairs that have no part in common, all in parallel.
+
+        Parameters
+        ----------
+        rows : int64, shape (count, Pair.COUNT)
+            Their limits.
+        chosen : int64, shape (count,)
+            Their indices among the pairs of the sweep.
+
+        Returns
+        -------
+        int64, shape (count, Pair.COUNT)
+            The updated rows.
+        """
+        both = self._sizes[rows[:, Pair.PARTS : Pair.PARTS + 2]].sum(axis=1)
+        rows[:, Pair.EDGES] = self._starts[chosen]
+        rows[:, Pair.EDGES_END] = self._starts[chosen + 1]
+        rows[:, Pair.FIRST] = np.cumsum(both) - both
+        rows[:, Pair.NODE] = rows[:, Pair.FIRST] + TERMINALS * np.arange(len(rows))
+        backend = self.backend
+        pairs = Pairs(
+            backend.from_host(rows.ravel()),
+            self._order,
+            self._hops,
+            self._tails,
+            self._heads,
+            self._places,
+        )
+        rows = self.improve_pairs(pairs, self._parts)
+        first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
+        self._sizes[first] -= rows[:, Pair.VERTICES]
+        self._sizes[second] += rows[:, Pair.VERTICES]
+        return rows
+
+    def improve_pairs(self, pairs: Pairs, parts: Array) -> npt.NDArray[np.int64]:
+        """Improve pairs without a common part, given their regions' storage; return their rows."""
+        backend, graph = self.backend, self.graph
+        count = len(pairs.rows) // Pair.COUNT
+        backend.run_tasks(
+            count,
+            regions.grow_region,
+            graph=graph,
+            pairs=pairs,
+            parts=parts,
+            max_hops=self._max_hops,
+        )
+        trees = self.trees
+        trees.used.fill(0)
+        backend.run_tasks(
+            count,
+            flow_networks.build_network,
+            graph=graph,
+            pairs=pairs,
+            parts=parts,
+            arcs=trees,
+        )
+        new_parts = self._new_parts
+        backend.run_tasks(
+            count, flow_cuts.find_new_parts, pairs=pairs, new_parts=new_parts, trees=trees
+        )
+        backend.run_tasks(
+            count, flow_cuts.take_new_parts, pairs=pairs, new_parts=new_parts, parts=parts
+        )
+        return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
