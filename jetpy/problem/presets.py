@@ -83,7 +83,7 @@ def default() -> Options:
             max_tries=6,
             bisections=2,
             cycles=1,
-            flow_levels=3,
+            flow_levels=2,
             hops=3,
         )
     )
