@@ -34,6 +34,9 @@ directed edges, and there are at least eight chunks for each thread."""
 LANES = 2
 """Threads of Python that partition graphs which are all small: while one has launched a chunk on
 its share of the CPU threads, the other makes results. More would wait for the interpreter."""
+ROUNDS = 2
+"""A chunk of small graphs has at least this number of graphs for each CPU thread of its launch, if
+there are enough graphs."""
 WAKING = 0.5
 """Seconds between looks at whether Ctrl-C has come."""
 
@@ -206,14 +209,16 @@ def partition_many(
             for i, graph in enumerate(ready):
                 with _named(i):
                     chosen.append(plans.of(graph, **of_runs[i]))
+            wanted = 1
             if at_once and all(map(is_task, chosen)) and callers > LANES:
                 callers, each = LANES, int(each or 1) * callers // LANES
+                wanted = ROUNDS * each
                 pool = pools.enter_context(ThreadPoolExecutor(LANES))
             execution = Execution(backend, each, device, stop, profile)
             work = [graph.n + len(graph.indices) for graph in ready]
             runs = deque(
                 pool.submit(solve_plans, chosen[c.start : c.stop], c, execution, at_once=at_once)
-                for c in _chunks(work, callers)
+                for c in _chunks(work, callers, wanted)
             )
             while runs:
                 for result in _result(runs.popleft()):
@@ -268,13 +273,18 @@ def solve_plans(
     return results
 
 
-def _chunks(sizes: Sequence[int], callers: int) -> list[range]:
+def _chunks(sizes: Sequence[int], callers: int, wanted: int = 1) -> list[range]:
     """Return consecutive ranges of graphs of some sizes, for a number of threads.
+
+    A range has `wanted` graphs even if each thread then gets fewer than `CHUNKS` ranges.
 
     >>> _chunks([10] * 32, 2)[:2], _chunks([CHUNK_SIZE] * 2, 1), _chunks([], 2)
     ([range(0, 2), range(2, 4)], [range(0, 1), range(1, 2)], [])
+    >>> _chunks([10] * 32, 2, 12), _chunks([10] * 32, 2, 20)
+    ([range(0, 12), range(12, 24), range(24, 32)], [range(0, 16), range(16, 32)])
     """
-    most = max(1, min(CHUNK_GRAPHS, len(sizes) // (CHUNKS * callers)))
+    count = len(sizes)
+    most = max(1, min(CHUNK_GRAPHS, count // (CHUNKS * callers)), min(wanted, count // callers))
     chunks: list[range] = []
     begin = size = 0
     for i, own in enumerate(sizes):
