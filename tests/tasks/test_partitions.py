@@ -330,3 +330,18 @@ def test_default_finds_smaller_cuts_than_fast(k: int) -> None:
         for effort in ("fast", "default")
     ]
     assert sums[1] < sums[0]
+
+
+@pytest.mark.parametrize("coarsest", [20, 60, 1000])
+def test_pinned_vertices_get_their_parts_on_all_levels(coarsest: int) -> None:
+    graph, k = grid(20, 20), 4
+    pins = np.full(graph.n, -1, np.int32)
+    pins[::3] = np.arange(len(pins[::3])) % k
+    share = graph.n // k
+    limits = np.full(k, share + 20, np.int64)
+    job = Job(graph, np.ones(k, np.int64), limits, np.zeros(k, np.int64), [1], pins)
+    [found] = Batch.of([job]).run(
+        get_backend("cpu", 1), SmallOptions(coarsest=coarsest, per_part=5)
+    )
+    assert (found.parts[pins >= 0] == pins[pins >= 0]).all()
+    assert found.cut == edge_cut(graph, found.parts)

@@ -78,13 +78,17 @@ def size_for(least: int, per_part: int, k: int) -> int:
 
 @pk.function
 def load_problem(worker: int, task: int, graph: Graph, work: Partitions, state: Bisections):
-    """Load the graph of a task with its pinned vertices, and the number of its parts."""
+    """Load the graph of a task with its pinned vertices, and the number of its parts.
+
+    Only vertices that are pinned to the same part, or to none, are merged.
+    """
     here: int = worker * ROWS * Field.COUNT
     load_graph(worker, task, ENTRY_ROOM, here, graph, work, state)
     first: int = state.numbers[here + Field.BEGIN]
     vertex: int = work.tasks[task + Task.VERTEX]
     for v in vertices_of(here, state):
         state.pinned[v] = work.pins[vertex + v - first]
+        state.sides[v] = state.pinned[v]
     state.numbers[here + Field.PARTS_BEGIN] = worker * work.part_room
     state.numbers[here + Field.PARTS] = work.tasks[task + Task.PARTS]
     inner: int = here + Field.COUNT
