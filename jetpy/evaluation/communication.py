@@ -10,10 +10,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.problem.metrics import sum_by_pair
 
 Counts = npt.NDArray[np.int64]
-MAX_DENSE = 512
-"""Maximum number of parts for which weights of pairs are added up in an array of shape (k * k,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +62,16 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
            [1, 1, 0]])
     """
     volumes, boundary, isolated = (np.zeros(k, np.int64) for _ in range(3))
-    links = [_Links.of(np.zeros(0, np.int64), np.zeros(0, np.int64), k)]
+    links: list[tuple[Counts, Counts]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for start, stop in graph.row_blocks():
         entries = slice(graph.indptr[start], graph.indptr[stop])
         u, other = graph.sources(start, stop), parts[graph.indices[entries]]
         cut = np.flatnonzero(parts[u] != other)
         tails, heads = u[cut].astype(np.int64), other[cut]
-        links.append(
-            _Links.of(
-                parts[tails].astype(np.int64) * k + heads, graph.edge_weights[entries][cut], k
-            )
+        keys, _, sums = sum_by_pair(
+            parts[tails].astype(np.int64) * k + heads, graph.edge_weights[entries][cut], k
         )
+        links.append((keys, sums))
         held, counts = parts[start:stop], np.bincount(tails - start, minlength=stop - start)
         boundary += np.bincount(held[counts > 0], minlength=k)
         isolated += np.bincount(
@@ -86,36 +84,15 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
             volumes += np.bincount(parts[sent], minlength=k)
         else:
             np.add.at(volumes, parts[sent], graph.vertex_sizes[sent])
-    return Communication(volumes, boundary, isolated, _Links.together(links, k).as_matrix(k))
+    keys, weights = (np.concatenate(own) for own in zip(*links, strict=True))
+    return Communication(volumes, boundary, isolated, _matrix_of(keys, weights, k))
 
 
-@dataclass(frozen=True, eq=False)
-class _Links:
-    """Pairs of parts with edges between them, as ``part * k + other part``, and their weights."""
-
-    pairs: Counts
-    weights: Counts
-
-    @classmethod
-    def of(cls, pairs: Counts, weights: npt.NDArray[Any], k: int) -> _Links:
-        """Add up the weights of equal pairs; as float64, because the total is below 2**53."""
-        if k <= MAX_DENSE:
-            found = np.flatnonzero(np.bincount(pairs, minlength=k * k))
-            sums = np.bincount(pairs, weights, k * k)[found]
-        else:
-            found, places = np.unique(pairs, return_inverse=True)
-            sums = np.bincount(places, weights)
-        return cls(found, sums.astype(np.int64))
-
-    @classmethod
-    def together(cls, links: list[_Links], k: int) -> _Links:
-        pairs = np.concatenate([one.pairs for one in links])
-        return cls.of(pairs, np.concatenate([one.weights for one in links]), k)
-
-    def as_matrix(self, k: int) -> sp.csr_array:
-        starts = np.searchsorted(self.pairs, np.arange(k + 1) * k).astype(np.int32)
-        columns = (self.pairs % k).astype(np.int32)
-        return sp.csr_array((self.weights, columns, starts), shape=(k, k))
+def _matrix_of(keys: Counts, weights: Counts, k: int) -> sp.csr_array:
+    """Return the weights of pairs of parts, with the keys of `sum_by_pair`, as a matrix."""
+    pairs, _, sums = sum_by_pair(keys, weights, k)
+    starts = np.searchsorted(pairs, np.arange(k + 1) * k).astype(np.int32)
+    return sp.csr_array((sums, (pairs % k).astype(np.int32), starts), shape=(k, k))
 
 
 def _different(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

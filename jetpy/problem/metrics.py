@@ -7,7 +7,6 @@ blocks of rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,8 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.dlpack import on_host
 from jetpy.problem.problem import Metric
 
-if TYPE_CHECKING:
-    pass
+MAX_COUNTED = 1 << 20
+"""Maximum number of possible pairs of parts that are counted; more are sorted."""
 
 
 def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> IntArray:
@@ -118,6 +117,30 @@ def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
             sent = pairs[np.diff(pairs, prepend=-1) != 0] >> 32
             volume += int(sizes[sent].sum(dtype=np.int64))
     return volume
+
+
+def sum_by_pair(
+    keys: npt.NDArray[np.int64], weights: npt.NDArray[np.integer], k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Add up the weights of entries with equal keys, ``part * k + other part``.
+
+    Returns
+    -------
+    int64, shape (pairs,)
+        The distinct keys, ascending.
+    int64, shape (pairs,)
+        The number of entries of each.
+    int64, shape (pairs,)
+        Their weight, below 2**53.
+    """
+    if k * k > MAX_COUNTED:
+        values, places = np.unique(keys, return_inverse=True)
+    else:
+        values, places = np.arange(k * k), keys
+    counts = np.bincount(places, minlength=len(values))
+    sums = np.bincount(places, weights, len(values))  # float64, which is exact
+    found = np.flatnonzero(counts)
+    return values[found], counts[found], sums[found].astype(np.int64)
 
 
 def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:

@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
+from jetpy.problem.metrics import sum_by_pair
 from jetpy.workloads.flows import regions
-
-MAX_COUNTED = 1 << 20
-"""Maximum number of possible pairs of parts that are counted; more are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +65,6 @@ class CutPairs:
 
 def pair_up(keys: npt.NDArray[np.int64], weights: npt.NDArray[np.int64], k: int) -> CutPairs:
     """Return the pairs of parts, given the keys and weights of all edges between parts."""
-    values, places = np.arange(k * k), keys
-    if k * k > MAX_COUNTED:
-        values, places = np.unique(keys, return_inverse=True)
-    edges = np.bincount(places, minlength=len(values))
-    sums = np.bincount(places, weights, len(values))  # float64; exact below 2**53
-    found = np.flatnonzero(edges)
-    named = values[found]
+    named, edges, sums = sum_by_pair(keys, weights, k)
     parts = np.stack([named // k, named % k], axis=1).astype(np.int32)
-    return CutPairs(parts, edges[found], sums[found].astype(np.int64))
+    return CutPairs(parts, edges, sums)

@@ -188,3 +188,10 @@ def test_repr_of_an_evaluation() -> None:
     assert repr(evaluate.evaluate(path(4), [0, 0, 0, 1])) == expected.format("")
     found = evaluate.evaluate(path(4), [0, 0, 0, 1], hierarchy="2", distances="5")
     assert repr(found) == expected.format("cost=10, ")
+
+
+@pytest.mark.parametrize("k", [6, 1_000_000])
+def test_weights_of_pairs_of_many_parts_are_summed(k: int) -> None:
+    keys = np.array([1, 2 * k + 5, 1, 3], np.int64)
+    found = metrics.sum_by_pair(keys, np.array([4, 0, 2, 7]), k)
+    assert [own.tolist() for own in found] == [[1, 3, 2 * k + 5], [2, 1, 1], [6, 7, 0]]

@@ -352,7 +352,7 @@ def test_cut_edges_equal_the_oracle(graph: Graph, k: int, seed: int) -> None:
     assert edges.keys.tolist() == named.tolist()
     for most in (1 << 20, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("jetpy.refinement.cut_edges.MAX_COUNTED", most)
+            patch.setattr("jetpy.problem.metrics.MAX_COUNTED", most)
             result = pair_up(edges.keys, edges.weights.astype(np.int64), k)
         assert result.parts.tolist() == [list(pair) for pair in pairs]
         assert result.edges.tolist() == [len(between) for between in pairs.values()]
