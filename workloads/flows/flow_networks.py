@@ -86,18 +86,22 @@ def reserve_arcs(first_arc: int, row: int, graph: Graph, pairs: Pairs, arcs: Arc
 
 
 @pk.function
-def connect(a: int, b: int, weight: int, arcs: Arcs):
-    """Add the two arcs of an edge."""
-    arc: int = arcs.ends[a]
-    twin: int = arcs.ends[b]
-    arcs.ends[a] += 1
-    arcs.ends[b] += 1
+def write_arcs(arc: int, twin: int, a: int, b: int, weight: int, arcs: Arcs):
+    """Write the arc from node a to node b and its reverse."""
     arcs.heads[arc] = b
     arcs.heads[twin] = a
     arcs.twins[arc] = twin
     arcs.twins[twin] = arc
     arcs.capacities[arc] = weight
     arcs.capacities[twin] = weight
+
+
+@pk.function
+def connect(a: int, b: int, weight: int, arcs: Arcs):
+    """Add the two arcs of an edge."""
+    write_arcs(arcs.ends[a], arcs.ends[b], a, b, weight, arcs)
+    arcs.ends[a] += 1
+    arcs.ends[b] += 1
 
 
 @pk.function

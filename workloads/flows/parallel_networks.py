@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph, edges
-from jetpy.workloads.flows.flow_networks import TERMINALS, Arcs
+from jetpy.workloads.flows.flow_networks import TERMINALS, Arcs, write_arcs
 from jetpy.workloads.flows.regions import (
     OUTSIDE,
     CutEdges,
@@ -152,12 +152,7 @@ def number_nodes(
 def connect_terminal(node: int, arc: int, terminal: int, weight: int, arcs: Arcs):
     """Add the two arcs between a node and a terminal."""
     twin: int = pk.atomic_fetch_add(arcs.ends, [terminal], 1)
-    arcs.heads[arc] = terminal
-    arcs.heads[twin] = node
-    arcs.twins[arc] = twin
-    arcs.twins[twin] = arc
-    arcs.capacities[arc] = weight
-    arcs.capacities[twin] = weight
+    write_arcs(arc, twin, node, terminal, weight, arcs)
 
 
 @pk.workunit
