@@ -128,10 +128,12 @@ def are_symmetric(indptr: IntArray, indices: IntArray, edge_weights: npt.NDArray
         return False
     n = len(indptr) - 1
     graph = SimpleNamespace(indptr=indptr, indices=indices, edge_weights=edge_weights)
-    check = SimpleNamespace(cursors=np.empty(n, np.int32), found=np.empty(1, np.int32))
+    cursors, found = np.empty(n, np.int32), np.empty(1, np.int32)
     try:
         with lease(CPU, threads=1) as backend:
-            backend.run_tasks(1, kernels.check_symmetry, graph=graph, n=n, check=check)
+            backend.run_tasks(
+                1, kernels.check_symmetry, graph=graph, n=n, cursors=cursors, found=found
+            )
     except BackendError:
         return False
-    return bool(check.found[0])
+    return bool(found[0])

@@ -3,8 +3,6 @@
 ``graph.indices`` are global ids, in 0..n - 1.
 """
 
-from dataclasses import dataclass
-
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, LongRows, Offset
@@ -19,38 +17,37 @@ MULTIPLIER = 0x1E3779B97F4A7C15
 HIGH_BITS, MIDDLE_BITS = 31, 29
 
 
-@dataclass(frozen=True, eq=False)
-class SymmetryCheck:
-    """What `check_symmetry` needs besides the rows."""
-
-    cursors: pk.View1D[Offset]  # begin of the edges of each row that are not yet matched
-    found: pk.View1D[pk.int32]  # 1 if all edges are matched, otherwise 0
-
-
 @pk.workunit
-def check_symmetry(_index: int, graph: Graph, n: int, check: SymmetryCheck):
+def check_symmetry(
+    _index: int,
+    graph: Graph,
+    n: int,
+    cursors: pk.View1D[Offset],
+    found: pk.View1D[pk.int32],
+):
     """Find out by one index whether all rows are ascending and each edge has an equal reverse edge.
 
     Rows are visited in ascending order. The edges to lower vertices of a row are matched, in their
-    order, when those vertices are visited. There are no loops and no duplicates then.
+    order, when those vertices are visited. There are no loops and no duplicates then. `cursors` has
+    the begin of the edges of each row that are not yet matched; `found` is 1 if all are.
     """
-    check.found[0] = 0
+    found[0] = 0
     for v in range(n):
-        check.cursors[v] = graph.indptr[v]
+        cursors[v] = graph.indptr[v]
     for tail in range(n):
         before: int = tail
-        for e in range(check.cursors[tail], graph.indptr[tail + 1]):
+        for e in range(cursors[tail], graph.indptr[tail + 1]):
             head: int = graph.indices[e]
             if head <= before:
                 return
-            reverse: int = check.cursors[head]
+            reverse: int = cursors[head]
             if reverse == graph.indptr[head + 1] or graph.indices[reverse] != tail:
                 return
             if graph.edge_weights[reverse] != graph.edge_weights[e]:
                 return
-            check.cursors[head] = reverse + 1
+            cursors[head] = reverse + 1
             before = head
-    check.found[0] = 1
+    found[0] = 1
 
 
 @pk.workunit
