@@ -21,7 +21,7 @@ from jetpy.workloads.flows.parallel_networks import NO_PAIR, Turn
 from jetpy.workloads.flows.regions import Pair, Regions
 
 
-class Block:
+class DownloadBuffer:
     """Arrays of one type that are copied together from a back end to its host.
 
     Parameters
@@ -78,8 +78,8 @@ class DeviceFlows:
         self.backend, self.graph = backend, graph
         self._k, self._max_hops, self._places = k, max_hops, places
         self._rows = backend.dual_view(k // 2 * Pair.COUNT)
-        self._integers = Block(backend, np.int32)
-        self._weights = Block(backend, backend.sum_type)
+        self._integers = DownloadBuffer(backend, np.int32)
+        self._weights = DownloadBuffer(backend, backend.sum_type)
         self._trees = Trees.with_room(backend.host, 0, 0)
 
     def begin_sweep(self, parts: Array) -> CutPairs:

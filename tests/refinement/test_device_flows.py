@@ -16,7 +16,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.refinement import flows as module
-from jetpy.refinement.device_flows import Block, DeviceFlows
+from jetpy.refinement.device_flows import DeviceFlows, DownloadBuffer
 from jetpy.refinement.flows import Flows, pair_rows, turns
 from jetpy.refinement.host_flows import HostFlows
 from jetpy.workloads.flows import flow_networks, regions
@@ -162,11 +162,11 @@ def test_partitions_equal_those_of_tasks(monkeypatch: pytest.MonkeyPatch, preset
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 3))
-def test_blocks_are_copied_whole(lengths: list[int], times: int) -> None:
-    block = Block(get_backend("cpu", 1), np.int64)
+def test_buffers_are_copied_whole(lengths: list[int], times: int) -> None:
+    buffer = DownloadBuffer(get_backend("cpu", 1), np.int64)
     for time in range(times):
-        for number, array in enumerate(block.divide(*lengths[time:], 1)):
+        for number, array in enumerate(buffer.divide(*lengths[time:], 1)):
             array[:] = 10 * time + number
-        copies = block.download()
+        copies = buffer.download()
         assert [len(copy) for copy in copies] == [*lengths[time:], 1]
         assert all((copy == 10 * time + number).all() for number, copy in enumerate(copies))
