@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,29 +15,19 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.api.plans import OneRun, Plan, make_plan
 from jetpy.api.request import Request
-from jetpy.api.run import Execution, run, run_small
-from jetpy.device.backends import CPU
-from jetpy.engines.threads import available_threads, uninterrupted
-from jetpy.errors import GraphError, JetpyError, OptionError
-from jetpy.graph.checks import integer
+from jetpy.api.run import Execution
+from jetpy.api.side_by_side import named, result_of, shares, solve_all
+from jetpy.engines.threads import uninterrupted
+from jetpy.errors import GraphError, OptionError
 from jetpy.graph.csr import Graph
 from jetpy.io.graphs import as_graph
 from jetpy.problem.options import Options
 from jetpy.progress import ProgressOption, telling
 from jetpy.result.partition import Partition
 
-Result = TypeVar("Result")
-CHUNK_GRAPHS, CHUNK_SIZE, CHUNKS = 64, 1 << 18, 8
-"""A chunk, which one thread partitions by one call, has at most 64 graphs and 262,144 vertices and
-directed edges, and there are at least eight chunks for each thread."""
-LANES = 2
-"""Threads of Python that partition graphs which are all small: while one has launched a chunk on
-its share of the CPU threads, the other makes results. More would wait for the interpreter."""
-ROUNDS = 2
-"""A chunk of small graphs has at least this number of graphs for each CPU thread of its launch, if
-there are enough graphs."""
-WAKING = 0.5
-"""Seconds between looks at whether Ctrl-C has come."""
+SMALL = 1 << 17
+"""Maximum number of vertices and directed edges of a first graph for which one thread checks all
+graphs: several would wait for each other's turn at the interpreter."""
 
 
 def partition_many(
@@ -83,7 +72,8 @@ def partition_many(
     """Partition many graphs in parallel; each gets the same parts as from `partition`.
 
     `partition` uses all threads for one graph, which does not pay off for small graphs. This
-    function runs one graph per thread; a thread that is done takes the next graph.
+    function runs one graph per thread; a thread that is done takes the next graph. A GPU partitions
+    many small graphs at the same time, and shares them with the threads of its host.
 
     Parameters
     ----------
@@ -102,9 +92,9 @@ def partition_many(
         As for `partition`, for all graphs.
     threads : int, optional
         Number of CPU threads of the whole call; by default all that the process may use. Each graph
-        gets one thread, or more if there are fewer graphs than threads. Graphs that `auto`
-        partitions on a GPU take turns there. Other back ends partition one graph after another,
-        each with `threads` threads.
+        gets one thread, or more if there are fewer large graphs than threads. Large graphs that
+        `auto` partitions on a GPU take turns there. Other back ends partition one large graph after
+        another, each with `threads` threads.
     progress : bool or callable, optional
         As for `partition`, with a single stage, graphs, which counts finished graphs.
 
@@ -150,8 +140,7 @@ def partition_many(
         together=together,
         within=within,
     )
-    side_by_side = backend in ("auto", CPU) and device is None
-    callers, each = _shares(threads, count) if side_by_side else (1, threads)
+    callers, _ = shares(threads, count)
     is_over = False
 
     def end() -> None:
@@ -167,7 +156,7 @@ def partition_many(
         found = []
         for i in places:
             stop("graphs", i, count)
-            with _named(i):
+            with named(i):
                 found.append(
                     as_graph(
                         listed[i],
@@ -198,35 +187,28 @@ def partition_many(
         generations=generations,
         time_limit=time_limit,
     )
-    at_once = side_by_side and not profile
-    results: list[Partition] = []
+    execution = Execution(backend, threads, device, stop, profile)
+    results: dict[int, Partition] = {}
     with telling(progress) as tell, uninterrupted(end), ExitStack() as pools:
         pool = pools.enter_context(ThreadPoolExecutor(callers))
         try:
-            checks = [pool.submit(check, chunk) for chunk in _chunks([1] * count, callers)]
-            ready = [graph for future in checks for graph in _result(future)]
+            ready = result_of(pool.submit(check, range(min(count, 1))))
+            at_once = count if ready and ready[0].n + len(ready[0].indices) <= SMALL else 1
+            checks = [
+                pool.submit(check, range(i, min(i + at_once, count)))
+                for i in range(1, count, at_once)
+            ]
+            ready += [graph for future in checks for graph in result_of(future)]
             chosen = []
             for i, graph in enumerate(ready):
-                with _named(i):
+                with named(i):
                     chosen.append(plans.of(graph, **of_runs[i]))
-            wanted = 1
-            if at_once and all(map(is_task, chosen)) and callers > LANES:
-                callers, each = LANES, int(each or 1) * callers // LANES
-                wanted = ROUNDS * each
-                pool = pools.enter_context(ThreadPoolExecutor(LANES))
-            execution = Execution(backend, each, device, stop, profile)
-            work = [graph.n + len(graph.indices) for graph in ready]
-            runs = deque(
-                pool.submit(solve_plans, chosen[c.start : c.stop], c, execution, at_once=at_once)
-                for c in _chunks(work, callers, wanted)
-            )
-            while runs:
-                for result in _result(runs.popleft()):
-                    results.append(result)
-                    tell("graphs", len(results), count)
+            for i, result in solve_all(chosen, execution, pools):
+                results[i] = result
+                tell("graphs", len(results), count)
         finally:
             end()
-    return results
+    return [results[i] for i in range(count)]
 
 
 class Plans:
@@ -249,60 +231,6 @@ class Plans:
         if is_plain and isinstance(plan, OneRun):
             self._requests[key] = plan.request
         return plan
-
-
-def is_task(plan: Plan) -> bool:
-    """Return whether a plan is one run of a task, for a small graph."""
-    return isinstance(plan, OneRun) and plan.request.is_small
-
-
-def solve_plans(
-    plans: Sequence[Plan], places: Sequence[int], execution: Execution, *, at_once: bool
-) -> list[Partition]:
-    """Carry out the plans of graphs, whose places errors name: those of small graphs `at_once`."""
-    small = [at_once and is_task(plan) for plan in plans]
-    requests = [plan.request for plan, is_small in zip(plans, small, strict=True) if is_small]
-    together = iter(run_small(requests, execution) if requests else [])
-    results = []
-    for plan, place, is_small in zip(plans, places, small, strict=True):
-        if is_small:
-            results.append(next(together))
-            continue
-        with _named(place):
-            results.append(run(plan.solve, plan.request, execution)[0])
-    return results
-
-
-def _chunks(sizes: Sequence[int], callers: int, wanted: int = 1) -> list[range]:
-    """Return consecutive ranges of graphs of some sizes, for a number of threads.
-
-    A range has `wanted` graphs even if each thread then gets fewer than `CHUNKS` ranges.
-
-    >>> _chunks([10] * 32, 2)[:2], _chunks([CHUNK_SIZE] * 2, 1), _chunks([], 2)
-    ([range(0, 2), range(2, 4)], [range(0, 1), range(1, 2)], [])
-    >>> _chunks([10] * 32, 2, 12), _chunks([10] * 32, 2, 20)
-    ([range(0, 12), range(12, 24), range(24, 32)], [range(0, 16), range(16, 32)])
-    """
-    count = len(sizes)
-    most = max(1, min(CHUNK_GRAPHS, count // (CHUNKS * callers)), min(wanted, count // callers))
-    chunks: list[range] = []
-    begin = size = 0
-    for i, own in enumerate(sizes):
-        if i - begin == most or (i > begin and size + own > CHUNK_SIZE):
-            chunks.append(range(begin, i))
-            begin, size = i, 0
-        size += own
-    return chunks + [range(begin, len(sizes))] * (begin < len(sizes))
-
-
-def _result(future: Future[Result]) -> Result:
-    """Wait for a result without missing a Ctrl-C.
-
-    Python misses one that comes just before the wait begins.
-    """
-    while not future.done():
-        wait([future], WAKING)
-    return future.result()
 
 
 def _of_each(number: Any, count: int) -> Iterable[Any]:
@@ -329,33 +257,3 @@ def _rows(count: int, /, **columns: Iterable[Any] | None) -> list[dict[str, Any]
         for row, item in zip(rows, items, strict=True):
             row[name] = item
     return rows
-
-
-def _shares(threads: int | None, graphs: int) -> tuple[int, int]:
-    """Return the number of graphs to partition at once, and the number of threads of each.
-
-    >>> _shares(4, 1000), _shares(16, 3), _shares(2, 0)
-    ((4, 1), (3, 5), (1, 2))
-
-    Raises
-    ------
-    OptionError
-        If `threads` is not an integer from 1 on.
-    """
-    most = available_threads() if threads is None else integer("threads", threads)
-    if most < 1:
-        raise OptionError(f"threads is {most}; threads must be at least 1")
-    workers = max(1, min(most, graphs))
-    return workers, most // workers
-
-
-@contextmanager
-def _named(i: int) -> Iterator[None]:
-    """Add the index of the graph to errors."""
-    try:
-        yield
-    except JetpyError as error:
-        raise type(error)(f"graphs[{i}]: {error}") from error
-    except Exception as error:
-        error.add_note(f"The error concerns graphs[{i}] of jetpy.partition_many.")
-        raise

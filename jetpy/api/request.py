@@ -113,7 +113,7 @@ class Request:
             )
         return _cut_solver(graph, problem, places)
 
-    @property
+    @cached_property
     def is_small(self) -> bool:
         """Whether a task partitions the graph, as `jetpy.multilevel.small_graphs` says."""
         graph, problem = self.graph, self.problem

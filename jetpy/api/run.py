@@ -70,15 +70,16 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
     return replace(found, device_parts=device_parts), solved.outcome.cost
 
 
-def run_small(requests: Sequence[Request], execution: Execution) -> list[Partition]:
-    """Partition small graphs, whose requests have the same options, by one launch on the CPU.
+def run_small(requests: Sequence[Request], execution: Execution, backend: str) -> list[Partition]:
+    """Partition small graphs, whose requests have the same options, by one launch.
 
-    Each result is that of `run`.
+    Each result is that of `run`. The launch is on `backend`, whatever `execution` says.
     """
     graphs = [request.graph for request in requests]
     problems = [request.problem for request in requests]
     size = sum(graph.n for graph in graphs), sum(graph.m for graph in graphs)
-    with lease(CPU, execution.threads) as engine:
+    device = None if execution.device is None else int(execution.device)
+    with lease(backend, execution.threads, device) as engine:
 
         def work(backend: Backend, tell: Progress) -> list[Solved]:
             tell("refine", 0, 1)
@@ -89,8 +90,9 @@ def run_small(requests: Sequence[Request], execution: Execution) -> list[Partiti
             ]
 
         solved, cost = execute(work, engine, execution.progress, size)
+        skips_gpu = backend != execution.backend
         return [
-            result_of(request, one, engine, cost)
+            result_of(request, one, engine, cost, skips_gpu=skips_gpu)
             for request, one in zip(requests, solved, strict=True)
         ]
 

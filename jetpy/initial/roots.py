@@ -103,7 +103,7 @@ def divide_roots(
         Job(own, root.shares, root.limits, root.lower_limits, seeds, pinned)
         for own, root in zip(inside, roots, strict=True)
     ]
-    found = [one.parts for one in Batch.of(jobs).run(backend, effort)]
+    found = [one.parts for one in Batch.of(jobs, backend).run(backend, effort)]
     partitions = [parts.copy() for _ in seeds]
     for number, root in enumerate(roots):
         own_parts = found[number * len(seeds) : (number + 1) * len(seeds)]

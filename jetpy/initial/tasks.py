@@ -14,7 +14,15 @@ import numpy.typing as npt
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.initial.workers import OF_ENTRIES, OF_VERTICES, Wanted, allocate, count_workers
+from jetpy.initial.sharing import SIZE_OF_VERTEX, gpu_tasks
+from jetpy.initial.workers import (
+    MAX_ROOM_ON_GPU,
+    OF_ENTRIES,
+    OF_VERTICES,
+    Wanted,
+    allocate,
+    count_workers,
+)
 from jetpy.problem.options import SmallOptions
 from jetpy.problem.problem import Problem
 from jetpy.workloads.common.groups import NO_PART
@@ -38,6 +46,12 @@ TREES_BY_NODE = (
 )
 TREES_BY_NODE_AND_SIDE = ("waiting", "buckets", "frontiers")
 TREES_BY_ARC = ("heads", "twins", "capacities")
+CROWDING = 5
+"""A GPU finishes partitions as if this fraction of its tasks ran at the same time, at full speed.
+
+Tasks wait for the memory: an H200 finishes as many as 23 threads of its host, not 117."""
+RESULT = [Task.PLACE, Task.N, Task.PART_PLACE, Task.PARTS, Task.CUT, Task.EXCESS, Task.EMPTY]
+"""Fields of a task that say what it has found, and where."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +64,20 @@ class Found:
     cut : int
     excess : int
         What parts weigh above their limits, and lack below them.
+    empty : int
+        Number of parts without a vertex.
+    part_weights : int64, shape (k,)
     """
 
     parts: IntArray
     cut: int
     excess: int
+    empty: int
+    part_weights: Numbers
+
+    def is_complete(self, *, fill: bool) -> bool:
+        """Return whether parts keep their limits, and none is empty if `fill`."""
+        return self.excess == 0 and not (fill and self.empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +165,6 @@ class Job:
         own = problem.shares, problem.limits, problem.lower_limits
         return cls(graph, *own, [problem.seed])
 
-    @property
-    def pins(self) -> IntArray:
-        """`pinned`, or an array of -1 if no vertex is pinned."""
-        return np.full(self.graph.n, NO_PART, np.int32) if self.pinned is None else self.pinned
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -158,7 +176,7 @@ class Batch:
         The arrays `indptr`, `indices`, `edge_weights` and `vertex_weights` of all graphs.
     tasks : int64, shape (tasks, Task.COUNT)
     shares, rooms, floors : int64
-        Prefix sums, for each job, of the relative ideal weights and the limits of its parts.
+        Prefix sums, over all parts of all jobs, of the relative ideal weights and the limits.
     pins : int32
         The part in which each vertex must be, -1 for free vertices.
     """
@@ -171,8 +189,11 @@ class Batch:
     pins: IntArray
 
     @classmethod
-    def of(cls, jobs: Sequence[Job]) -> Batch:
-        """Return a task for each seed of each job, those of the largest graph first."""
+    def of(cls, jobs: Sequence[Job], host: Backend) -> Batch:
+        """Return a task for each seed of each job, those of the largest graph first.
+
+        The arrays use memory of a back end on the host.
+        """
         graphs = [job.graph for job in jobs]
         sizes = np.array([graph.n for graph in graphs], np.int64)
         entries = np.array([len(graph.indices) for graph in graphs], np.int64)
@@ -183,27 +204,32 @@ class Batch:
         rows[:, Task.VERTEX] = np.cumsum(sizes) - sizes
         rows[:, Task.ROW] = rows[:, Task.VERTEX] + own
         rows[:, Task.ENTRY] = np.cumsum(entries) - entries
-        rows[:, Task.PART] = np.cumsum(ks) - ks + own
+        rows[:, Task.PART] = np.cumsum(ks) - ks
         tasks = rows.repeat([len(job.seeds) for job in jobs], axis=0)
         tasks[:, Task.SEED] = [seed for job in jobs for seed in job.seeds]
-        tasks[:, Task.PLACE] = np.cumsum(tasks[:, Task.N]) - tasks[:, Task.N]
+        for place, size in ((Task.PLACE, Task.N), (Task.PART_PLACE, Task.PARTS)):
+            tasks[:, place] = np.cumsum(tasks[:, size]) - tasks[:, size]
         work = (sizes + entries).repeat([len(job.seeds) for job in jobs])
         return cls(
             SimpleNamespace(
-                indptr=_joined([graph.indptr for graph in graphs]),
-                indices=_joined([graph.indices for graph in graphs]),
-                edge_weights=_joined([graph.edge_weights for graph in graphs]),
-                vertex_weights=_joined([graph.vertex_weights for graph in graphs]),
+                indptr=_joined([graph.indptr for graph in graphs], host),
+                indices=_joined([graph.indices for graph in graphs], host),
+                edge_weights=_joined([graph.edge_weights for graph in graphs], host),
+                vertex_weights=_joined([graph.vertex_weights for graph in graphs], host),
             ),
             tasks[np.argsort(-work, kind="stable")],
-            _joined([_sums(job.shares) for job in jobs]),
-            _joined([_sums(job.limits) for job in jobs]),
-            _joined([_sums(job.lower_limits) for job in jobs]),
-            _joined([job.pins for job in jobs]),
+            _sums([job.shares for job in jobs]),
+            _sums([job.limits for job in jobs]),
+            _sums([job.lower_limits for job in jobs]),
+            _pins(jobs, sizes),
         )
 
     def run(self, backend: Backend, effort: SmallOptions) -> list[Found]:
         """Run all tasks, and return what they find: for each job, for each of its seeds."""
+        return self.start(backend, effort).found()
+
+    def start(self, backend: Backend, effort: SmallOptions) -> Running:
+        """Start all tasks; a GPU runs them while the host continues."""
         tasks = self.tasks
         n, parts = int(tasks[:, Task.N].max()), int(tasks[:, Task.PARTS].max())
         rooms = Rooms.of(n, self._most_entries(), parts)
@@ -213,14 +239,13 @@ class Batch:
         state = arrays["state"]
         for name in ("shares", "rooms", "floors"):
             setattr(state, name, to_device(getattr(self, name)))
-        rows = to_device(tasks.ravel().copy())
-        found = backend.empty(int((tasks[:, Task.PLACE] + tasks[:, Task.N]).max()))
         work = Partitions(
-            tasks=rows,
+            tasks=to_device(tasks.ravel().copy()),
             count=len(tasks),
             turns=backend.full(1, 0),
             pins=to_device(self.pins),
-            found=found,
+            found=backend.empty(int(tasks[:, Task.N].sum())),
+            part_weights=backend.empty(int(tasks[:, Task.PARTS].sum()), np.int64),
             vertex_room=rooms.vertices,
             entry_room=rooms.entries,
             part_room=rooms.parts,
@@ -230,14 +255,7 @@ class Batch:
         graph = SimpleNamespace(**{k: to_device(v) for k, v in vars(self.graph).items()})
         launch = partial(backend.run_tasks, workers, kernels.partition_graphs)
         launch(graph=graph, work=work, effort=effort, **arrays)
-        host, rows = backend.to_host(found), backend.to_host(rows).reshape(tasks.shape)
-        rows = rows[np.argsort(rows[:, Task.PLACE], kind="stable")]
-        ends = rows[:, Task.PLACE] + rows[:, Task.N]
-        columns = (rows[:, Task.PLACE], ends, rows[:, Task.CUT], rows[:, Task.EXCESS])
-        return [
-            Found(host[begin:end], cut, excess)
-            for begin, end, cut, excess in zip(*(c.tolist() for c in columns), strict=True)
-        ]
+        return Running(backend, work)
 
     def _most_entries(self) -> int:
         """Largest number of entries of a graph."""
@@ -245,12 +263,77 @@ class Batch:
         return int(self.graph.indptr[rows + sizes].max())
 
 
-def _joined(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+@dataclass(frozen=True, eq=False)
+class Running:
+    """Tasks that have been started on a back end, and may not have finished."""
+
+    backend: Backend
+    work: Any
+
+    def found(self) -> list[Found]:
+        """Wait for all tasks, and return what they find: for each job, for each of its seeds."""
+        parts, weights, tasks = (
+            self.backend.to_host(array)
+            for array in (self.work.found, self.work.part_weights, self.work.tasks)
+        )
+        rows = tasks.reshape(-1, Task.COUNT)
+        rows = rows[np.argsort(rows[:, Task.PLACE], kind="stable")]
+        return [
+            Found(parts[v : v + n], cut, excess, empty, weights[p : p + k])
+            for v, n, p, k, cut, excess, empty in rows[:, RESULT].tolist()
+        ]
 
 
-def _sums(values: Numbers) -> Numbers:
-    """Return prefix sums, from 0 on."""
-    sums = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums
+def run_shared(jobs: Sequence[Job], backend: Backend, effort: SmallOptions) -> list[Found]:
+    """Run jobs with one seed each, on a back end and its host, and return what they find.
+
+    A GPU takes some of them, or none if its memory is full.
+    """
+    there = gpu_jobs(backend, jobs)
+    sides: tuple[list[Job], list[Job]] = ([], [])
+    for job, is_there in zip(jobs, there.tolist(), strict=True):
+        sides[is_there].append(job)
+    here, away = (Batch.of(own, backend.host) if own else None for own in sides)
+    running = None if away is None else _started(away, backend, effort)
+    found_here = [] if here is None else here.run(backend.host, effort)
+    found = iter(found_here), iter([] if running is None else running.found())
+    return [next(found[is_there]) for is_there in there.tolist()]
+
+
+def gpu_jobs(backend: Backend, jobs: Sequence[Job]) -> npt.NDArray[np.bool_]:
+    """Return which jobs a GPU takes; the host takes the others at the same time."""
+    sizes = np.array([(job.graph.n, len(job.graph.indices)) for job in jobs], np.int64)
+    vertices, entries = sizes.T
+    rooms = (ENTRY_ROOM + 1) * np.maximum(vertices, entries)
+    work = (vertices + entries) // SIZE_OF_VERTEX
+    limit = max(1, backend.tasks_at_once // CROWDING)
+    most_at_once = np.minimum(limit, np.maximum(1, MAX_ROOM_ON_GPU // np.maximum(rooms, 1)))
+    return gpu_tasks(backend, backend.host, work, work, most_at_once, int(sizes.sum()))
+
+
+def _started(batch: Batch, backend: Backend, effort: SmallOptions) -> Running:
+    """Start tasks on a GPU, or run them on its host if its memory is full."""
+    try:
+        return batch.start(backend, effort)
+    except MemoryError:
+        return batch.start(backend.host, effort)
+
+
+def _joined(arrays: Sequence[npt.NDArray[Any]], host: Backend) -> npt.NDArray[Any]:
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays, out=host.empty(sum(map(len, arrays)), arrays[0].dtype))
+
+
+def _sums(values: Sequence[Numbers]) -> Numbers:
+    """Return prefix sums of all values, from 0 on."""
+    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *values]))
+
+
+def _pins(jobs: Sequence[Job], sizes: Numbers) -> IntArray:
+    """Return the parts of pinned vertices of all jobs, and NO_PART for free ones."""
+    pins = np.full(sizes.sum(), NO_PART, np.int32)
+    for job, end in zip(jobs, np.cumsum(sizes).tolist(), strict=True):
+        if job.pinned is not None:
+            pins[end - job.graph.n : end] = job.pinned
+    return pins

@@ -9,8 +9,8 @@ import numpy as np
 from jetpy.device.device_graph import carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
-from jetpy.graph.csr import Graph, IntArray
-from jetpy.initial.tasks import Batch, Found, Job
+from jetpy.graph.csr import Graph
+from jetpy.initial.tasks import Batch, Found, Job, run_shared
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.index_width import is_narrow
 from jetpy.multilevel.outcome import Level, Outcome, Solution, level_report, stage_seconds
@@ -77,12 +77,13 @@ def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> 
         own = level.with_narrow_kernels(problem) if level.backend.is_wide else level
         host = own.backend.host
         graph = carry_graph(own.graph, own.backend, host)
-        [found] = Batch.of([Job.of_problem(graph, problem)]).run(host, problem.options.small)
-        measures = measures_of(found, graph.vertex_weights, problem.k)
+        batch = Batch.of([Job.of_problem(graph, problem)], host)
+        [found] = batch.run(host, problem.options.small)
+        measures = Measures(found.cut, found.part_weights)
         parts = carry(found.parts, host, level.backend)
     refined = Refined(parts, measures, found.cut, 0)
     with Stopwatch(level.backend, "refine") as repair:
-        if is_complete(found, problem):
+        if found.is_complete(fill=problem.fill):
             refined = level.given_out(refined)
         else:
             refined = level.finish(problem, level.refine(problem, parts, 0))
@@ -95,14 +96,15 @@ def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> 
 def solve_many_small(
     backend: Backend, graphs: Sequence[Graph], problems: Sequence[Problem]
 ) -> list[Outcome | None]:
-    """Partition small graphs, whose problems have the same options, by one launch on the host.
+    """Partition small graphs, whose problems have the same options, by one launch.
 
-    Each outcome is that of the graph alone; None where refinement has to repair a partition.
+    A GPU and the threads of its host share them. Each outcome is that of the graph alone; None
+    where refinement has to repair a partition.
     """
     with Stopwatch(backend, "initial") as watch:
         own = [divided(graph, problem) for graph, problem in zip(graphs, problems, strict=True)]
         jobs = [Job.of_problem(graph, problem) for graph, problem in own]
-        found = Batch.of(jobs).run(backend, problems[0].options.small)
+        found = run_shared(jobs, backend, problems[0].options.small)
     seconds = stage_seconds(initial=watch.seconds / len(graphs))
     return [
         _outcome(one, graph, problem, seconds)
@@ -113,22 +115,8 @@ def solve_many_small(
 def _outcome(
     found: Found, graph: Graph, problem: Problem, seconds: Mapping[str, float]
 ) -> Outcome | None:
-    if not is_complete(found, problem):
+    if not found.is_complete(fill=problem.fill):
         return None
-    weights = measures_of(found, graph.vertex_weights, problem.k).part_weights
-    uneven, cut = problem.imbalance_of(weights), found.cut
+    uneven, cut = problem.imbalance_of(found.part_weights), found.cut
     level = Level(0, graph.n, graph.m, cut, cut, uneven, 0, 0.0, 0.0, 0, 0)
     return Outcome(found.parts, cut, cut, [level], seconds)
-
-
-def measures_of(found: Found, vertex_weights: IntArray, k: int) -> Measures:
-    """Return the measures of a partition that a task has found."""
-    weights = np.bincount(found.parts, vertex_weights, k)
-    return Measures(found.cut, weights.astype(np.int64))
-
-
-def is_complete(found: Found, problem: Problem) -> bool:
-    """Return whether a task has kept all limits, and left no part empty if that is required."""
-    if found.excess > 0:
-        return False
-    return not problem.fill or bool(np.bincount(found.parts, minlength=problem.k).all())

@@ -12,6 +12,7 @@ from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.ranges import ranges
+from jetpy.initial.sharing import gpu_tasks
 from jetpy.kernel_language import Width
 from jetpy.lazy import cached_property
 from jetpy.ordering.block_elimination import (
@@ -22,7 +23,6 @@ from jetpy.ordering.block_elimination import (
     copy_blocks,
 )
 from jetpy.ordering.processes import ALONE, Processes
-from jetpy.ordering.sharing import gpu_tasks
 from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Cost

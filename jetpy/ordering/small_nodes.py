@@ -7,16 +7,14 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import carry_graph
 from jetpy.engines.base import Array, Backend
+from jetpy.initial.sharing import SIZE_OF_VERTEX, gpu_tasks
 from jetpy.initial.workers import MAX_ROOM_ON_GPU
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.effort import Effort
-from jetpy.ordering.sharing import gpu_tasks
 from jetpy.ordering.tries import Tries
 
 SMALL_NODE = 2000
 """Maximum number of vertices of a node with `Effort.small_tries` tries."""
-SIZE_OF_VERTEX = 7
-"""Vertices and entries, per vertex, in a planar mesh."""
 
 
 def tries_of(sizes: Numbers, effort: Effort) -> Numbers:

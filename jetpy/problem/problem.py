@@ -313,7 +313,7 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
 
     For stages on the host; `divide_weights` does this for a graph on the back end.
     """
-    if not graph.vertex_weights.any():
+    if not graph.total_vertex_weight:
         unit, weights = 0, np.ones(graph.n, np.int32)
     else:
         unit = common_divisor(graph.vertex_weights)

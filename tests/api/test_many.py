@@ -18,14 +18,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.api import many
+from jetpy.api import many, side_by_side
+from jetpy.device import backends
+from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
+from jetpy.initial import sharing, tasks
 from jetpy.problem.presets import PRESETS
 from jetpy.result.partition import Partition
+from tests.device_backend import DeviceBackend
 from tests.graphs import SMALL_GRAPHS, path, random_graph, star
 from tests.strategies import weighted_graphs
 
 SAME = ("k", "seed", "preset", "coarsening", "refinement", "backend", "objective", "generations")
+SAME += ("gpu_skipped",)
 
 
 def check_equal(found: list[Partition], alone: list[Partition]) -> None:
@@ -123,19 +128,40 @@ def test_no_graphs_give_no_results() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "threads", "count", "expected"),
-    [
-        ("cpu", 1, 3, [1, 1, 1]),
-        ("cpu", 2, 3, [1, 1, 1]),
-        ("cpu", 7, 2, [3, 3]),
-        ("cpu", 5, 1, [5]),
-    ],
+    ("threads", "count", "expected"),
+    [(1, 3, [1, 1, 1]), (2, 3, [1, 1, 1]), (7, 2, [3, 3]), (5, 1, [5])],
 )
-def test_threads_are_divided_among_the_graphs(
-    backend: Any, threads: int, count: int, expected: list[int]
+def test_threads_are_divided_among_large_graphs(
+    threads: int, count: int, expected: list[int]
 ) -> None:
-    found = jetpy.partition_many([path(20)] * count, 2, backend=backend, threads=threads)
+    found = jetpy.partition_many([path(20)] * count, 2, preset="jet", threads=threads)
     assert [result.threads for result in found] == expected
+
+
+def test_a_gpu_and_its_host_share_small_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The GPU is imitated; it takes some of the graphs, but not all."""
+    taken: list[float] = []
+
+    def gpu_jobs(backend: Backend, jobs: Any) -> Any:
+        monkeypatch.setattr(sharing, "MIN_GAIN", 0)
+        there = gpu_tasks_of(backend, jobs)
+        taken.append(there.mean())
+        return there
+
+    gpu_tasks_of = tasks.gpu_jobs
+    monkeypatch.setattr(tasks, "gpu_jobs", gpu_jobs)
+    monkeypatch.setattr(DeviceBackend, "tasks_at_once", 512)
+    monkeypatch.setitem(backends.BACKENDS, "cuda", lambda *_: DeviceBackend(1))
+    graphs = [jetpy.generators.delaunay(100 + 3 * i, seed=i) for i in range(60)]
+    graphs.append(random_graph(200, 800, 4, weighted=True))
+    found = jetpy.partition_many(graphs, 4, backend="cuda")
+    assert len(taken) == 1
+    assert 0 < taken[0] < 1
+    assert {result.backend for result in found} == {DeviceBackend.name}
+    for graph, result in zip(graphs, found, strict=True):
+        alone = jetpy.partition(graph, 4, backend="cpu")
+        assert np.array_equal(result.parts, alone.parts)
+        assert (result.cut, result.levels[0].imbalance) == (alone.cut, alone.levels[0].imbalance)
 
 
 def test_results_are_equal_on_every_back_end(backend_name: str) -> None:
@@ -160,9 +186,9 @@ def test_every_option_of_partition_is_passed_on(monkeypatch: pytest.MonkeyPatch)
     def take(graph: Any, **options: Any) -> None:
         passed.update({name: value for name, value in options.items() if value is not None})
 
-    def run(plans: Any, places: Any, execution: Any, **_: Any) -> list[None]:
+    def solve_all(plans: Any, execution: Any, pools: Any) -> list[tuple[int, None]]:
         passed.update({name: getattr(execution, name) for name in of_execution})
-        return [None]
+        return [(0, None)]
 
     def convert(graph: Graph, **options: Any) -> Graph:
         take(graph, **options)
@@ -171,7 +197,7 @@ def test_every_option_of_partition_is_passed_on(monkeypatch: pytest.MonkeyPatch)
     of_execution = "backend", "threads", "device", "profile"
     monkeypatch.setattr(many, "make_plan", take)
     monkeypatch.setattr(many, "as_graph", convert)
-    monkeypatch.setattr(many, "solve_plans", run)
+    monkeypatch.setattr(many, "solve_all", solve_all)
     assert jetpy.partition_many([GOOD], **given) == [None]
     del given["progress"]
     assert passed == {n: value[0] if n in of_each else value for n, value in given.items()}
@@ -237,10 +263,11 @@ def test_foreign_error_gets_a_note_with_the_graph() -> None:
 def test_no_graph_starts_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
 
-    def as_graph(graph: int, **_: Any) -> None:
+    def as_graph(graph: int, **_: Any) -> Graph:
         begun.append(graph)
         if graph == 1:
             raise jetpy.GraphError("of the graph")
+        return GOOD
 
     monkeypatch.setattr(many, "as_graph", as_graph)
     with pytest.raises(jetpy.GraphError, match=r"graphs\[1\]: of the graph"):
@@ -249,10 +276,10 @@ def test_no_graph_starts_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_all_graphs_are_checked_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def solve(*_: Any, **__: Any) -> None:
+    def solve_all(*_: Any) -> None:
         pytest.fail("it was started")
 
-    monkeypatch.setattr(many, "solve_plans", solve)
+    monkeypatch.setattr(many, "solve_all", solve_all)
     with pytest.raises(jetpy.GraphError, match=r"graphs\[9\]"):
         jetpy.partition_many([GOOD] * 9 + [LOOP], 2, threads=2)
 
@@ -260,31 +287,39 @@ def test_all_graphs_are_checked_before_the_first_run(monkeypatch: pytest.MonkeyP
 # While it runs
 
 
-def endless(_plans: Any, _places: Any, execution: Any, **_: Any) -> None:
+def endless(execution: Any) -> None:
     while True:
         execution.progress("refine", 0, 1)
         time.sleep(0.001)
 
 
 @pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("preset", ["default", "jet"])
 @pytest.mark.parametrize("delay", [0, 0.001, 0.01, 0.1])
-def test_ctrl_c_ends_running_graphs(monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
+def test_ctrl_c_ends_running_graphs(
+    monkeypatch: pytest.MonkeyPatch, preset: Any, delay: float
+) -> None:
     """The runs never end by themselves, and Ctrl-C does not interrupt a wait for them."""
     begun = threading.Event()
 
-    def endless_(*given: Any, **options: Any) -> None:
+    def endless_run(work: Any, request: Any, execution: Any) -> None:
         begun.set()
-        endless(*given, **options)
+        endless(execution)
+
+    def endless_launch(requests: Any, execution: Any, backend: Any) -> None:
+        begun.set()
+        endless(execution)
 
     def interrupt() -> None:
         begun.wait()
         time.sleep(delay)
         _thread.interrupt_main()
 
-    monkeypatch.setattr(many, "solve_plans", endless_)
+    monkeypatch.setattr(side_by_side, "run", endless_run)
+    monkeypatch.setattr(side_by_side, "run_small", endless_launch)
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        jetpy.partition_many([GOOD] * 1000, 2, threads=3)
+        jetpy.partition_many([GOOD] * 1000, 2, preset=preset, threads=3)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -309,25 +344,25 @@ def test_ctrl_c_releases_all_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_signal_handler_without_exception_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def interrupt(plans: Any, *_: Any, **__: Any) -> list[None]:
+    def interrupt(requests: Any, *_: Any) -> list[None]:
         signal.raise_signal(signal.SIGINT)
-        return [None] * len(plans)
+        return [None] * len(requests)
 
-    monkeypatch.setattr(many, "solve_plans", interrupt)
+    monkeypatch.setattr(side_by_side, "run_small", interrupt)
     signal.signal(signal.SIGINT, lambda *given: seen.append(given))
     assert jetpy.partition_many([GOOD] * 5, 2, backend="cpu", threads=2) == [None] * 5
     assert seen
 
 
 def test_error_ends_running_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def solve(plans: Any, *given: Any, **options: Any) -> None:
-        if plans[0].request.graph.n == 1:
+    def solve(work: Any, request: Any, execution: Any) -> None:
+        if request.graph.n == 1:
             raise ZeroDivisionError
-        endless(plans, *given, **options)
+        endless(execution)
 
-    monkeypatch.setattr(many, "solve_plans", solve)
+    monkeypatch.setattr(side_by_side, "run", solve)
     with pytest.raises(ZeroDivisionError):
-        jetpy.partition_many([path(1), *[GOOD] * 50], 2, threads=3)
+        jetpy.partition_many([path(1), *[GOOD] * 50], 2, preset="jet", threads=3)
 
 
 def test_progress_counts_graphs_in_the_calling_thread() -> None:
@@ -339,6 +374,7 @@ def test_progress_counts_graphs_in_the_calling_thread() -> None:
 
 
 def test_no_thread_remains() -> None:
+    jetpy.partition_many([GOOD] * 9, 2, backend="cpu", threads=3)  # the back end keeps its threads
     before = threading.active_count()
     jetpy.partition_many([GOOD] * 9, 2, backend="cpu", threads=3)
     assert threading.active_count() == before

@@ -18,7 +18,8 @@ import numpy as np
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import download
 from jetpy.engines.base import Array, Backend
-from jetpy.ordering import dissection, large_nodes, nested_dissection, separation, sharing
+from jetpy.initial import sharing
+from jetpy.ordering import dissection, large_nodes, nested_dissection, separation
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel
 from tests.device_backend import DeviceBackend

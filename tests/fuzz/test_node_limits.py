@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.ordering import dissection, large_nodes, nested_dissection, sharing
+from jetpy.initial import sharing
+from jetpy.ordering import dissection, large_nodes, nested_dissection
 from jetpy.ordering.large_nodes import LargeNodes
 from tests.fuzz.calls import KINDS
 from tests.fuzz.checks import Finding

@@ -73,8 +73,9 @@ def problem_of(graph: Graph, k: int, seed: int = 0, **options: Any) -> Problem:
 def found_by(
     graphs: Sequence[Graph], problems: Sequence[Problem], effort: str, threads: int = 1
 ) -> list[Found]:
-    batch = Batch.of(list(map(Job.of_problem, graphs, problems)))
-    return batch.run(get_backend("cpu", threads), EFFORTS[effort])
+    backend = get_backend("cpu", threads)
+    batch = Batch.of(list(map(Job.of_problem, graphs, problems)), backend)
+    return batch.run(backend, EFFORTS[effort])
 
 
 def check_found(found: Found, graph: Graph, problem: Problem) -> None:
@@ -83,7 +84,9 @@ def check_found(found: Found, graph: Graph, problem: Problem) -> None:
     assert graph.n == 0 or 0 <= found.parts.min() <= found.parts.max() < problem.k
     assert found.cut == edge_cut(graph, found.parts)
     weights = part_weights(graph, found.parts, problem.k)
+    assert found.part_weights.tolist() == weights.tolist()
     assert found.excess == problem.excess_of(weights).sum()
+    assert found.empty == problem.k - len(np.unique(found.parts))
 
 
 @efforts
@@ -243,7 +246,7 @@ class Guarded(CpuBackend):
 def check_bounds(graph: Graph, k: int, effort: str, seed: int = 0) -> Found:
     """Check that a partition is right, and that nothing is written outside of the arrays."""
     backend, problem = Guarded(), problem_of(graph, k, seed)
-    [found] = Batch.of([Job.of_problem(graph, problem)]).run(backend, EFFORTS[effort])
+    [found] = Batch.of([Job.of_problem(graph, problem)], backend).run(backend, EFFORTS[effort])
     backend.check()
     check_found(found, graph, problem)
     return found
@@ -340,8 +343,7 @@ def test_pinned_vertices_get_their_parts_on_all_levels(coarsest: int) -> None:
     share = graph.n // k
     limits = np.full(k, share + 20, np.int64)
     job = Job(graph, np.ones(k, np.int64), limits, np.zeros(k, np.int64), [1], pins)
-    [found] = Batch.of([job]).run(
-        get_backend("cpu", 1), SmallOptions(coarsest=coarsest, per_part=5)
-    )
+    backend = get_backend("cpu", 1)
+    [found] = Batch.of([job], backend).run(backend, SmallOptions(coarsest=coarsest, per_part=5))
     assert (found.parts[pins >= 0] == pins[pins >= 0]).all()
     assert found.cut == edge_cut(graph, found.parts)

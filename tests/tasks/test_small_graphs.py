@@ -184,8 +184,9 @@ def solution(
 
 def raw(graph: Graph, problem: Problem) -> Found:
     """Return what a task finds."""
-    [found] = Batch.of([Job.of_problem(graph, problem)]).run(
-        get_backend("cpu", 1), problem.options.small
+    backend = get_backend("cpu", 1)
+    [found] = Batch.of([Job.of_problem(graph, problem)], backend).run(
+        backend, problem.options.small
     )
     return found
 

@@ -42,7 +42,11 @@ class Task(IntEnum):
     CUT = 10
     EXCESS = 11
     """What its parts weigh above their limits, and lack below them."""
-    COUNT = 12
+    EMPTY = 12
+    """Number of its parts without a vertex."""
+    PART_PLACE = 13
+    """Place of its first part in `part_weights`."""
+    COUNT = 14
 
 
 @dataclass(frozen=True, eq=False)

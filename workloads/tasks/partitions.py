@@ -45,6 +45,7 @@ class Partitions(Work):
     """The graphs that workers partition."""
 
     pins: pk.View1D[pk.int32]  # by vertex: the part that it must be in, or NO_PART
+    part_weights: pk.View1D[pk.int64]  # of the parts that are found
     part_room: int
     node_room: int
     arc_room: int
@@ -276,6 +277,27 @@ def lack_of_parts(here: int, state: Bisections) -> pk.int64:
     return lack
 
 
+@pk.function
+def report(task: int, here: int, work: Partitions, state: Bisections):
+    """Write the partition of a task and its measures."""
+    place: int = work.tasks[task + Task.PLACE]
+    first: int = state.numbers[here + Field.BEGIN]
+    for v in vertices_of(here, state):
+        work.found[place + v - first] = state.sides[v]
+    base: int = state.numbers[here + Field.PARTS_BEGIN]
+    part: int = work.tasks[task + Task.PART_PLACE]
+    k: int = state.numbers[here + Field.PARTS]
+    empty: int = 0
+    for p in range(k):
+        work.part_weights[part + p] = state.part_weights[base + p]
+        if state.part_sizes[base + p] == 0:
+            empty += 1
+    excess: pk.int64 = excess_of_parts(here, state) + lack_of_parts(here, state)
+    work.tasks[task + Task.CUT] = state.numbers[here + Field.CUT]
+    work.tasks[task + Task.EXCESS] = excess
+    work.tasks[task + Task.EMPTY] = empty
+
+
 @pk.workunit
 def partition_graphs(
     worker: int,
@@ -300,11 +322,5 @@ def partition_graphs(
         load_problem(worker, task, graph, work, state)
         pairs.rows[worker * Pair.COUNT + Pair.NODE] = worker * work.node_room
         partition_graph(worker, sums, here, effort, work, level, pairs, trees, state)
-        place: int = work.tasks[task + Task.PLACE]
-        first: int = state.numbers[here + Field.BEGIN]
-        for v in vertices_of(here, state):
-            work.found[place + v - first] = state.sides[v]
-        work.tasks[task + Task.CUT] = state.numbers[here + Field.CUT]
-        excess: pk.int64 = excess_of_parts(here, state) + lack_of_parts(here, state)
-        work.tasks[task + Task.EXCESS] = excess
+        report(task, here, work, state)
         turn = pk.atomic_fetch_add(work.turns, [0], 1)

@@ -17,8 +17,9 @@ import jetpy
 from jetpy import generators
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.ordering import dissection, nested_dissection, quotient_graphs, sharing
-from jetpy.ordering.sharing import COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
+from jetpy.initial import sharing
+from jetpy.initial.sharing import COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
+from jetpy.ordering import dissection, nested_dissection, quotient_graphs
 from tests.device_backend import DeviceBackend
 
 pytestmark = pytest.mark.usefixtures("compiled")

@@ -17,6 +17,8 @@ The unit is the time of a thread for a vertex of a planar mesh, about a microsec
 """
 COPIED = 5000
 """Numbers of 32 bits that are copied to a GPU in a unit of time."""
+SIZE_OF_VERTEX = 7
+"""Vertices and entries, per vertex, in a planar mesh."""
 
 
 def gpu_tasks(

@@ -1,0 +1,157 @@
+"""Plans of many graphs, carried out side by side on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from jetpy.api.plans import OneRun, Plan
+from jetpy.api.run import Execution, run, run_small
+from jetpy.device.backends import CPU, is_for_cpu, lease
+from jetpy.engines.threads import available_threads
+from jetpy.errors import JetpyError, OptionError
+from jetpy.graph.checks import integer
+from jetpy.result.partition import Partition
+
+Result = TypeVar("Result")
+Placed = Iterator[tuple[int, Partition]]
+"""Results with the places of their graphs, in any order."""
+LAUNCH_GRAPHS, LAUNCH_GRAPHS_PER_THREAD, LAUNCH_GRAPHS_ON_GPU = 64, 16, 1024
+"""Number of small graphs in a launch: at least, for each CPU thread, and with a GPU. Threads then
+wait little at the end of a launch."""
+LAUNCHES = 8
+"""Minimum number of launches on CPUs, if there are at least two graphs for each thread in each."""
+LAUNCH_SIZE = 1 << 18
+"""Maximum number of vertices and directed edges in a launch for each CPU thread, if there are at
+least two graphs for each."""
+GPU_GAIN = 200
+"""Small graphs must be this number of times as much work as a large one before `auto` starts a GPU,
+which saves only 40 microseconds for a graph of 1,000 vertices."""
+WAKING = 0.5
+"""Seconds between looks at whether Ctrl-C has come."""
+
+
+def solve_all(plans: Sequence[Plan], execution: Execution, pools: ExitStack) -> Placed:
+    """Carry out plans, and yield each result as soon as it is known.
+
+    Threads end when `pools` does. Options of the execution are those of `jetpy.partition_many`.
+    """
+    alone = execution.profile or execution.device is True
+    is_small = [not alone and is_task(plan) for plan in plans]
+    large = [i for i in range(len(plans)) if not is_small[i]]
+    small = [i for i in range(len(plans)) if is_small[i]]
+    if large:
+        yield from _solve_large(plans, large, execution, pools)
+    if small:
+        yield from _solve_small(plans, small, execution, pools)
+
+
+def is_task(plan: Plan) -> bool:
+    """Return whether a plan is one run of a task, for a small graph."""
+    return isinstance(plan, OneRun) and plan.request.is_small
+
+
+def _solve_large(
+    plans: Sequence[Plan], places: Sequence[int], execution: Execution, pools: ExitStack
+) -> Placed:
+    """Carry out plans of large graphs, each by some of the threads."""
+    callers, each = 1, execution.threads
+    if execution.backend in ("auto", CPU) and execution.device is None:
+        callers, each = shares(execution.threads, len(places))
+    own = replace(execution, threads=each)
+
+    def solve(place: int) -> Partition:
+        with named(place):
+            return run(plans[place].solve, plans[place].request, own)[0]
+
+    pool = pools.enter_context(ThreadPoolExecutor(callers))
+    runs = [(place, pool.submit(solve, place)) for place in places]
+    yield from ((place, result_of(future)) for place, future in runs)
+
+
+def _solve_small(
+    plans: Sequence[Plan], places: Sequence[int], execution: Execution, pools: ExitStack
+) -> Placed:
+    """Carry out plans of small graphs, many by each launch on all threads."""
+    requests = {place: plans[place].request for place in places}
+    sizes = [request.graph.n + len(request.graph.indices) for request in requests.values()]
+    skips_gpu = is_for_cpu(execution.backend, execution.device, sum(sizes) / GPU_GAIN)
+    backend = CPU if skips_gpu else execution.backend
+    with lease(backend, execution.threads, execution.device) as engine:
+        threads, has_gpu = engine.host.threads, engine.tasks_at_once > 0
+    most = LAUNCH_GRAPHS_ON_GPU
+    if not has_gpu:
+        wanted = max(LAUNCH_GRAPHS, LAUNCH_GRAPHS_PER_THREAD * threads)
+        most = min(wanted, max(2 * threads, len(places) // LAUNCHES))
+    pool = pools.enter_context(ThreadPoolExecutor(1))
+    launches = []
+    for chunk in chunks(sizes, most, 2 * threads, LAUNCH_SIZE * threads):
+        own = [places[i] for i in chunk]
+        some = [requests[place] for place in own]
+        launches.append((own, pool.submit(run_small, some, execution, backend)))
+    for own, launch in launches:
+        results = result_of(launch)
+        yield from zip(own, results, strict=True)
+
+
+def chunks(sizes: Sequence[int], most: int, least: int, largest: int) -> list[range]:
+    """Return consecutive ranges of at most `most` items of some sizes.
+
+    A range of more than `least` items has at most the total size `largest`.
+
+    >>> chunks([10] * 5, 2, 1, 99), chunks([], 2, 1, 99)
+    ([range(0, 2), range(2, 4), range(4, 5)], [])
+    >>> chunks([10] * 4, 4, 1, 25), chunks([10] * 5, 4, 3, 25)
+    ([range(0, 2), range(2, 4)], [range(0, 3), range(3, 5)])
+    """
+    found: list[range] = []
+    begin = size = 0
+    for i, own in enumerate(sizes):
+        if i - begin == most or (i - begin >= least and size + own > largest):
+            found.append(range(begin, i))
+            begin, size = i, 0
+        size += own
+    return found + [range(begin, len(sizes))] * (begin < len(sizes))
+
+
+def result_of(future: Future[Result]) -> Result:
+    """Wait for a result without missing a Ctrl-C.
+
+    Python misses one that comes just before the wait begins.
+    """
+    while not future.done():
+        wait([future], WAKING)
+    return future.result()
+
+
+def shares(threads: int | None, graphs: int) -> tuple[int, int]:
+    """Return the number of graphs to partition at once, and the number of threads of each.
+
+    >>> shares(4, 1000), shares(16, 3), shares(2, 0)
+    ((4, 1), (3, 5), (1, 2))
+
+    Raises
+    ------
+    OptionError
+        If `threads` is not an integer from 1 on.
+    """
+    most = available_threads() if threads is None else integer("threads", threads)
+    if most < 1:
+        raise OptionError(f"threads is {most}; threads must be at least 1")
+    workers = max(1, min(most, graphs))
+    return workers, most // workers
+
+
+@contextmanager
+def named(place: int) -> Iterator[None]:
+    """Add the place of the graph to errors."""
+    try:
+        yield
+    except JetpyError as error:
+        raise type(error)(f"graphs[{place}]: {error}") from error
+    except Exception as error:
+        error.add_note(f"The error concerns graphs[{place}] of jetpy.partition_many.")
+        raise
