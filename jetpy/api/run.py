@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -73,17 +74,22 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
 def run_small(requests: Sequence[Request], execution: Execution, backend: str) -> list[Partition]:
     """Partition small graphs, whose requests have the same options, by one launch.
 
-    Each result is that of `run`. The launch is on `backend`, whatever `execution` says.
+    Each result is that of `run`. The launch is on `backend`, whatever `execution` says. A GPU
+    shares the graphs with all threads of the CPU; its own host, for small levels, has fewer.
     """
     graphs = [request.graph for request in requests]
     problems = [request.problem for request in requests]
     size = sum(graph.n for graph in graphs), sum(graph.m for graph in graphs)
     device = None if execution.device is None else int(execution.device)
-    with lease(backend, execution.threads, device) as engine:
+    with ExitStack() as leases:
+        engine = leases.enter_context(lease(backend, execution.threads, device))
+        host = engine.host
+        if engine.tasks_at_once:
+            host = leases.enter_context(lease(CPU, execution.threads))
 
         def work(backend: Backend, tell: Progress) -> list[Solved]:
             tell("refine", 0, 1)
-            found = solve_many_small(backend, graphs, problems)
+            found = solve_many_small(backend, host, graphs, problems)
             return [
                 Solved.of(own, outcome or own.solver.solve(backend, ONCE, tell))
                 for own, outcome in zip(requests, found, strict=True)

@@ -284,23 +284,25 @@ class Running:
         ]
 
 
-def run_shared(jobs: Sequence[Job], backend: Backend, effort: SmallOptions) -> list[Found]:
+def run_shared(
+    jobs: Sequence[Job], backend: Backend, host: Backend, effort: SmallOptions
+) -> list[Found]:
     """Run jobs with one seed each, on a back end and its host, and return what they find.
 
     A GPU takes some of them, or none if its memory is full.
     """
-    there = gpu_jobs(backend, jobs)
+    there = gpu_jobs(backend, host, jobs)
     sides: tuple[list[Job], list[Job]] = ([], [])
     for job, is_there in zip(jobs, there.tolist(), strict=True):
         sides[is_there].append(job)
-    here, away = (Batch.of(own, backend.host) if own else None for own in sides)
-    running = None if away is None else _started(away, backend, effort)
-    found_here = [] if here is None else here.run(backend.host, effort)
+    here, away = (Batch.of(own, host) if own else None for own in sides)
+    running = None if away is None else _started(away, backend, host, effort)
+    found_here = [] if here is None else here.run(host, effort)
     found = iter(found_here), iter([] if running is None else running.found())
     return [next(found[is_there]) for is_there in there.tolist()]
 
 
-def gpu_jobs(backend: Backend, jobs: Sequence[Job]) -> npt.NDArray[np.bool_]:
+def gpu_jobs(backend: Backend, host: Backend, jobs: Sequence[Job]) -> npt.NDArray[np.bool_]:
     """Return which jobs a GPU takes; the host takes the others at the same time."""
     sizes = np.array([(job.graph.n, len(job.graph.indices)) for job in jobs], np.int64)
     vertices, entries = sizes.T
@@ -308,15 +310,15 @@ def gpu_jobs(backend: Backend, jobs: Sequence[Job]) -> npt.NDArray[np.bool_]:
     work = (vertices + entries) // SIZE_OF_VERTEX
     limit = max(1, backend.tasks_at_once // CROWDING)
     most_at_once = np.minimum(limit, np.maximum(1, MAX_ROOM_ON_GPU // np.maximum(rooms, 1)))
-    return gpu_tasks(backend, backend.host, work, work, most_at_once, int(sizes.sum()))
+    return gpu_tasks(backend, host, work, work, most_at_once, int(sizes.sum()))
 
 
-def _started(batch: Batch, backend: Backend, effort: SmallOptions) -> Running:
+def _started(batch: Batch, backend: Backend, host: Backend, effort: SmallOptions) -> Running:
     """Start tasks on a GPU, or run them on its host if its memory is full."""
     try:
         return batch.start(backend, effort)
     except MemoryError:
-        return batch.start(backend.host, effort)
+        return batch.start(host, effort)
 
 
 def _joined(arrays: Sequence[npt.NDArray[Any]], host: Backend) -> npt.NDArray[Any]:

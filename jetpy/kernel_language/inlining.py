@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from functools import cache
 
 from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.tree import Call, Statement, nodes
@@ -60,11 +61,13 @@ def _copied_too_often(workunits: Collection[Definition], max_statements: int) ->
     return found
 
 
+@cache
 def _calls(definition: Definition) -> Counter[Definition]:
     """Count the calls of each callee in the text of a definition."""
     names = Counter(node.name for node in nodes(definition.body) if isinstance(node, Call))
     return Counter({callee: names[callee.name] for callee in definition.callees})
 
 
+@cache
 def _statements(definition: Definition) -> int:
     return sum(isinstance(node, Statement) for node in nodes(definition.body))

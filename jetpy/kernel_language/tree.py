@@ -210,9 +210,11 @@ Statement = Declaration | Assignment | Update | If | While | For | Return | Eval
 
 def nodes(part: Any) -> Iterator[Any]:
     """Return all nodes of a node or of a tuple of nodes, each before its parts."""
-    if isinstance(part, tuple):
-        for inner in part:
-            yield from nodes(inner)
-    elif hasattr(part, "__dataclass_fields__"):
-        yield part
-        yield from nodes(tuple(vars(part).values()))
+    waiting = [part]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tuple):
+            waiting.extend(reversed(one))
+        elif hasattr(one, "__dataclass_fields__"):
+            yield one
+            waiting.extend(reversed(vars(one).values()))

@@ -94,17 +94,17 @@ def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> 
 
 
 def solve_many_small(
-    backend: Backend, graphs: Sequence[Graph], problems: Sequence[Problem]
+    backend: Backend, host: Backend, graphs: Sequence[Graph], problems: Sequence[Problem]
 ) -> list[Outcome | None]:
     """Partition small graphs, whose problems have the same options, by one launch.
 
-    A GPU and the threads of its host share them. Each outcome is that of the graph alone; None
+    A GPU and its host share them. Each outcome is that of the graph alone; None
     where refinement has to repair a partition.
     """
     with Stopwatch(backend, "initial") as watch:
         own = [divided(graph, problem) for graph, problem in zip(graphs, problems, strict=True)]
         jobs = [Job.of_problem(graph, problem) for graph, problem in own]
-        found = run_shared(jobs, backend, problems[0].options.small)
+        found = run_shared(jobs, backend, host, problems[0].options.small)
     seconds = stage_seconds(initial=watch.seconds / len(graphs))
     return [
         _outcome(one, graph, problem, seconds)

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy.api import many, side_by_side
 from jetpy.device import backends
-from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.initial import sharing, tasks
 from jetpy.problem.presets import PRESETS
@@ -142,9 +141,9 @@ def test_a_gpu_and_its_host_share_small_graphs(monkeypatch: pytest.MonkeyPatch) 
     """The GPU is imitated; it takes some of the graphs, but not all."""
     taken: list[float] = []
 
-    def gpu_jobs(backend: Backend, jobs: Any) -> Any:
+    def gpu_jobs(*given: Any) -> Any:
         monkeypatch.setattr(sharing, "MIN_GAIN", 0)
-        there = gpu_tasks_of(backend, jobs)
+        there = gpu_tasks_of(*given)
         taken.append(there.mean())
         return there
 

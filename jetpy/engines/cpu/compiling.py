@@ -99,27 +99,39 @@ def _made_of(module: ModuleType, width: Width) -> bytes:
     from jetpy.engines.cpu.source import unit_of
 
     unit = unit_of(module, width)
-    name = _entry(unit.name, unit.digest)
-    content = read_entry(name)
+    content = read_entry(entry_of(unit))
     if content is None:
         with one_at_a_time("cpu"):
-            content = read_entry(name) or _compile(unit, name)
+            content = read_entry(entry_of(unit)) or compile_unit(unit)
     if is_in_digest(module, "cpu"):
         index.remember("cpu", {unit.name: unit.digest})
     return content
+
+
+def is_known(module: ModuleType, width: Width) -> bool:
+    """Return whether a module's code is in the library, or in the cache by its index."""
+    if not is_in_digest(module, "cpu"):
+        return False
+    unit = unit_name(module, width)
+    return index.known("cpu", unit) is not None or bool(finder_in_library(signatures_symbol(unit)))
+
+
+def entry_of(unit: Unit) -> Path:
+    """Return the name of a unit's cache entry."""
+    return _entry(unit.name, unit.digest)
 
 
 def _entry(unit: str, digest: str) -> Path:
     return Path("cpu", f"{unit}-{llvm.key_of(digest)}{SUFFIX}")
 
 
-def _compile(unit: Unit, name: Path) -> bytes:
-    """Compile a unit, and keep it in the cache as `name`."""
+def compile_unit(unit: Unit) -> bytes:
+    """Compile a unit, and keep it in the cache."""
     announce("its kernels for this processor")
     started = time.perf_counter()
     with uninterrupted():
         content = llvm.compile_text(unit.text, unit.name)
-    keep_entry(name, content)
+    keep_entry(entry_of(unit), content)
     if unit.workunits:
         group: Group = [(workunit,) for workunit in unit.workunits]
         note(Compilation(group, time.perf_counter() - started))

@@ -13,7 +13,7 @@ import numpy as np
 
 from jetpy.engines.base import Array, Count, Workunit
 from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
-from jetpy.engines.cpu import compiling
+from jetpy.engines.cpu import ahead, compiling
 from jetpy.engines.cpu.launcher import Launcher
 from jetpy.engines.cpu.program import Program
 from jetpy.engines.cpu.scheduler import WORD
@@ -21,6 +21,7 @@ from jetpy.engines.cpu.thread_pool import ThreadPool, in_a_run
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.engines.threads import available_threads
 from jetpy.engines.workers import watch_compilations
+from jetpy.errors import BackendError
 
 MAX_THREADS = 64
 SHARED_WORDS = 1 << 15
@@ -97,8 +98,14 @@ class CpuBackend(CompiledBackend):
     def get_ready(
         self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
     ) -> float:
-        """Do nothing: kernels are compiled at their first launch, which is fast."""
-        return 0.0
+        """Compile all kernels with several processors; otherwise each at its first launch."""
+        if self._complete or available_threads() < ahead.MIN_PROCESSORS:
+            return 0.0
+        self._complete = True
+        try:
+            return ahead.compile_ahead(modules, self.width, available_threads(), progress)
+        except BackendError:
+            return 0.0  # the run may not need what failed
 
     def compile(
         self,
@@ -111,6 +118,7 @@ class CpuBackend(CompiledBackend):
         from jetpy.kernel_language.reading import workunit_names
 
         started = time.perf_counter()
+        ahead.compile_ahead(modules, self.width, jobs or available_threads(), progress)
         kernels = sum(len(workunit_names(module)) for module in modules)
         done = 0
         with watch_compilations() as compilations:

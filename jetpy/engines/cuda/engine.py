@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -79,6 +80,17 @@ class CudaBackend(CompiledBackend):
     @property
     def _code(self) -> Code:
         return self._code_of_width(self.width)
+
+    def get_ready(
+        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
+    ) -> float:
+        """Compile the workunits that the cache lacks, those of the host beside; return seconds."""
+        if self._complete:
+            return 0.0
+        with ThreadPoolExecutor(1) as pool:
+            host = pool.submit(self.host.get_ready, modules, lambda _done, _total: None)
+            own = self.compile(modules, progress=progress)
+            return max(own, host.result())
 
     def compile(
         self,

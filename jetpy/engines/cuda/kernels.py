@@ -135,7 +135,7 @@ def _compile(
             made = error
         return module, made, time.perf_counter() - started
 
-    longest_first = sorted(missing, key=lambda module: len(source(module)), reverse=True)
+    longest_first = sorted(missing, key=lambda m: len(source(m, target.width)), reverse=True)
     pool = ThreadPoolExecutor(jobs)
     try:
         for future in as_completed([pool.submit(compile_one, m) for m in longest_first]):
