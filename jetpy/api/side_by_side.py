@@ -27,9 +27,10 @@ LAUNCHES = 8
 LAUNCH_SIZE = 1 << 18
 """Maximum number of vertices and directed edges in a launch for each CPU thread, if there are at
 least two graphs for each."""
-GPU_GAIN = 200
-"""Small graphs must be this number of times as much work as a large one before `auto` starts a GPU,
-which saves only 40 microseconds for a graph of 1,000 vertices."""
+GPU_SIZE, GPU_GAIN = 1 << 22, 200
+"""Minimum number of vertices and directed edges of all small graphs for which `auto` uses a GPU,
+and the number of times that they must be as much work as a large graph before it starts one: it
+saves only 40 microseconds for a graph of 1,000 vertices."""
 WAKING = 0.5
 """Seconds between looks at whether Ctrl-C has come."""
 
@@ -78,8 +79,7 @@ def _solve_small(
     """Carry out plans of small graphs, many by each launch on all threads."""
     requests = {place: plans[place].request for place in places}
     sizes = [request.graph.n + len(request.graph.indices) for request in requests.values()]
-    skips_gpu = is_for_cpu(execution.backend, execution.device, sum(sizes) / GPU_GAIN)
-    backend = CPU if skips_gpu else execution.backend
+    backend = _backend_for(sum(sizes), execution)
     with lease(backend, execution.threads, execution.device) as engine:
         threads, has_gpu = engine.host.threads, engine.tasks_at_once > 0
     most = LAUNCH_GRAPHS_ON_GPU
@@ -95,6 +95,13 @@ def _solve_small(
     for own, launch in launches:
         results = result_of(launch)
         yield from zip(own, results, strict=True)
+
+
+def _backend_for(size: int, execution: Execution) -> str:
+    """Return the back end for small graphs with a number of vertices and directed edges in all."""
+    backend, device = execution.backend, execution.device
+    is_little = backend == "auto" and device is None and size < GPU_SIZE
+    return CPU if is_little or is_for_cpu(backend, device, size / GPU_GAIN) else backend
 
 
 def chunks(sizes: Sequence[int], most: int, least: int, largest: int) -> list[range]:
