@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -162,24 +163,23 @@ def run_doctor(tell: Callable[[str], None] = lambda doing: None) -> DoctorReport
         Called with a description of each step before it.
     """
     cache = _cache()  # before the self-checks fix damaged files
-    outcomes = {}
-    for name in BACKENDS:
-        tell(f"Checking {name}")
-        outcomes[name] = selfcheck.check_apart(name)
-    tell("Looking for CUDA")
-    found = cuda_installation.examine_apart()
-    tell("Looking for Kokkos")
-    return DoctorReport(
-        outcomes,
-        found,
-        installation.examine(),
-        level_in_use(),
-        cache,
-        processor_name(),
-        available_threads(),
-        gpu_descriptions(),
-        versions(),
-    )
+    tell("Checking the back ends, in a process for each")
+    with ThreadPoolExecutor() as pool:
+        checks = {name: pool.submit(selfcheck.check_apart, name) for name in BACKENDS}
+        cuda_found = pool.submit(cuda_installation.examine_apart)
+        kokkos_found = pool.submit(installation.examine)
+        gpus = pool.submit(gpu_descriptions)
+        return DoctorReport(
+            outcomes={name: check.result() for name, check in checks.items()},
+            cuda=cuda_found.result(),
+            kokkos=kokkos_found.result(),
+            library=level_in_use(),
+            cache=cache,
+            processor=processor_name(),
+            threads=available_threads(),
+            gpus=gpus.result(),
+            packages=versions(),
+        )
 
 
 def _kokkos(found: Installation) -> dict[str, Any]:
