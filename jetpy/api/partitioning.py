@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.api.plans import Solved, make_plan
 from jetpy.api.request import make_request
-from jetpy.api.run import Execution, run
+from jetpy.api.run import Execution, carry_out, run
 from jetpy.io.graphs import as_graph
 from jetpy.problem.bounds import Bounds
 from jetpy.problem.metrics import checked_parts
@@ -235,10 +235,7 @@ def partition(
         generations=generations,
         time_limit=time_limit,
     )
-    result, _ = run(
-        plan.solve, plan.request, Execution(backend, threads, device, progress, profile)
-    )
-    return result
+    return carry_out(plan, Execution(backend, threads, device, progress, profile))
 
 
 def refine(

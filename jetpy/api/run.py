@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import inf
 
-from jetpy.api.plans import Solved
+from jetpy.api.plans import OneRun, Plan, Solved
 from jetpy.api.request import Request
 from jetpy.device.backends import CPU, device_of, is_for_cpu, lease
 from jetpy.device.device_graph import with_required_width
@@ -35,6 +35,30 @@ class Execution:
     profile: bool
 
 
+def carry_out(plan: Plan, execution: Execution) -> Partition:
+    """Carry out a plan; errors as for `run`."""
+    request = plan.request
+    if not is_task(plan, execution):
+        return run(plan.solve, request, execution)[0]
+    backend = _backend_of(request, execution)
+    device = device_of(request.graph, backend, execution.device)
+    [found] = run_small([request], replace(execution, device=device), backend)
+    return found
+
+
+def is_task(plan: Plan, execution: Execution) -> bool:
+    """Return whether `run_small` carries out a plan."""
+    alone = execution.profile or execution.device is True
+    return not alone and isinstance(plan, OneRun) and plan.request.is_small
+
+
+def _backend_of(request: Request, execution: Execution) -> str:
+    """Return the name of the back end for a request; a task runs on the CPU in any case."""
+    device = execution.device
+    chosen = backend_for(request.graph, execution.backend, device, request.effort)
+    return CPU if chosen == "auto" and device is None and request.is_small else chosen
+
+
 def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, int]:
     """Lease a back end, do the work, and return the partition and its cost.
 
@@ -52,9 +76,7 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
         As `lease` and `device_of` do.
     """
     graph, problem, device = request.graph, request.problem, execution.device
-    chosen = backend_for(graph, execution.backend, device, request.effort)
-    if chosen == "auto" and device is None and request.is_small:
-        chosen = CPU  # a task runs there in any case
+    chosen = _backend_of(request, execution)
     with lease(chosen, execution.threads, device_of(graph, chosen, device)) as leased:
         engine = with_required_width(leased, graph)
 
@@ -80,9 +102,8 @@ def run_small(requests: Sequence[Request], execution: Execution, backend: str) -
     graphs = [request.graph for request in requests]
     problems = [request.problem for request in requests]
     size = sum(graph.n for graph in graphs), sum(graph.m for graph in graphs)
-    device = None if execution.device is None else int(execution.device)
     with ExitStack() as leases:
-        engine = leases.enter_context(lease(backend, execution.threads, device))
+        engine = leases.enter_context(lease(backend, execution.threads, execution.device))
         host = engine.host
         if engine.tasks_at_once:
             host = leases.enter_context(lease(CPU, execution.threads))
@@ -90,10 +111,12 @@ def run_small(requests: Sequence[Request], execution: Execution, backend: str) -
         def work(backend: Backend, tell: Progress) -> list[Solved]:
             tell("refine", 0, 1)
             found = solve_many_small(backend, host, graphs, problems)
-            return [
+            solved = [
                 Solved.of(own, outcome or own.solver.solve(backend, ONCE, tell))
                 for own, outcome in zip(requests, found, strict=True)
             ]
+            tell("refine", 1, 1)
+            return solved
 
         solved, cost = execute(work, engine, execution.progress, size)
         skips_gpu = backend != execution.backend

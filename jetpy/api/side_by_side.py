@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from jetpy.api.plans import OneRun, Plan
-from jetpy.api.run import Execution, run, run_small
+from jetpy.api.plans import Plan
+from jetpy.api.run import Execution, carry_out, is_task, run_small
 from jetpy.device.backends import CPU, is_for_cpu, lease
 from jetpy.engines.threads import available_threads
 from jetpy.errors import JetpyError, OptionError
@@ -40,19 +40,13 @@ def solve_all(plans: Sequence[Plan], execution: Execution, pools: ExitStack) -> 
 
     Threads end when `pools` does. Options of the execution are those of `jetpy.partition_many`.
     """
-    alone = execution.profile or execution.device is True
-    is_small = [not alone and is_task(plan) for plan in plans]
+    is_small = [is_task(plan, execution) for plan in plans]
     large = [i for i in range(len(plans)) if not is_small[i]]
     small = [i for i in range(len(plans)) if is_small[i]]
     if large:
         yield from _solve_large(plans, large, execution, pools)
     if small:
         yield from _solve_small(plans, small, execution, pools)
-
-
-def is_task(plan: Plan) -> bool:
-    """Return whether a plan is one run of a task, for a small graph."""
-    return isinstance(plan, OneRun) and plan.request.is_small
 
 
 def _solve_large(
@@ -66,7 +60,7 @@ def _solve_large(
 
     def solve(place: int) -> Partition:
         with named(place):
-            return run(plans[place].solve, plans[place].request, own)[0]
+            return carry_out(plans[place], own)
 
     pool = pools.enter_context(ThreadPoolExecutor(callers))
     runs = [(place, pool.submit(solve, place)) for place in places]

@@ -301,7 +301,7 @@ def test_ctrl_c_ends_running_graphs(
     """The runs never end by themselves, and Ctrl-C does not interrupt a wait for them."""
     begun = threading.Event()
 
-    def endless_run(work: Any, request: Any, execution: Any) -> None:
+    def endless_run(plan: Any, execution: Any) -> None:
         begun.set()
         endless(execution)
 
@@ -314,7 +314,7 @@ def test_ctrl_c_ends_running_graphs(
         time.sleep(delay)
         _thread.interrupt_main()
 
-    monkeypatch.setattr(side_by_side, "run", endless_run)
+    monkeypatch.setattr(side_by_side, "carry_out", endless_run)
     monkeypatch.setattr(side_by_side, "run_small", endless_launch)
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
@@ -354,12 +354,12 @@ def test_signal_handler_without_exception_ends_nothing(monkeypatch: pytest.Monke
 
 
 def test_error_ends_running_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def solve(work: Any, request: Any, execution: Any) -> None:
-        if request.graph.n == 1:
+    def solve(plan: Any, execution: Any) -> None:
+        if plan.request.graph.n == 1:
             raise ZeroDivisionError
         endless(execution)
 
-    monkeypatch.setattr(side_by_side, "run", solve)
+    monkeypatch.setattr(side_by_side, "carry_out", solve)
     with pytest.raises(ZeroDivisionError):
         jetpy.partition_many([path(1), *[GOOD] * 50], 2, preset="jet", threads=3)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.api import run
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
@@ -19,7 +20,12 @@ from jetpy.initial.tasks import Batch, Found, Job
 from jetpy.multilevel import driver
 from jetpy.multilevel.hierarchy import finest_level
 from jetpy.multilevel.outcome import Solution
-from jetpy.multilevel.small_graphs import MAX_PARTS, small_level, solve_small
+from jetpy.multilevel.small_graphs import (
+    MAX_PARTS,
+    small_level,
+    solve_many_small,
+    solve_small,
+)
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.options import Options, SmallOptions
 from jetpy.problem.presets import PRESETS, preset
@@ -142,7 +148,12 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(level.graph.n)
         return solve_small(level, *arguments)
 
+    def solve_many(backend: Any, host: Any, graphs: Any, problems: Any) -> Any:
+        sizes.extend(graph.n for graph in graphs)
+        return solve_many_small(backend, host, graphs, problems)
+
     monkeypatch.setattr(driver, "solve_small", solve)
+    monkeypatch.setattr(run, "solve_many_small", solve_many)
     return sizes
 
 
