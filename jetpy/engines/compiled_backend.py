@@ -114,11 +114,12 @@ class Arguments:
         try:
             return function(n, **arguments)
         except KeyError:
+            known, keep = self._memory.addresses, self._memory.keep_address
             for (name, element), value in zip(
                 self._elements.items(), self._signature.bind(**arguments), strict=True
             ):
-                if element is not None:
-                    self._memory.address(value, element, f"{name} of {self._signature.name}")
+                if element is not None and id(value) not in known[element]:
+                    keep(value, element, f"{name} of {self._signature.name}")
             return function(n, **arguments)
 
 
