@@ -22,6 +22,7 @@ import numpy.typing as npt
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.types import INT32
+from jetpy.lazy import cached_property
 
 Workunit = Callable[..., Any]
 Array = Any
@@ -161,6 +162,14 @@ class Backend(ABC):
     host_size: int = 0
     width: Width = Width.NARROW
     sum_type: np.dtype[Any] = np.dtype(np.int32)
+
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """Arrays that a run leaves for the next one, by what they are for; contents do not matter.
+
+        One run uses a back end at a time.
+        """
+        return {}
 
     @property
     def is_wide(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,6 +51,8 @@ CROWDING = 5
 """A GPU finishes partitions as if this fraction of its tasks ran at the same time, at full speed.
 
 Tasks wait for the memory: an H200 finishes as many as 23 threads of its host, not 117."""
+MAX_KEPT = 1 << 20
+"""Maximum capacity of all workers for which a back end keeps the arrays: at most 80 MB."""
 RESULT = [Task.PLACE, Task.N, Task.PART_PLACE, Task.PARTS, Task.CUT, Task.EXCESS, Task.EMPTY]
 """Fields of a task that say what it has found, and where."""
 
@@ -108,6 +111,24 @@ class Rooms:
     def largest(self) -> int:
         """Largest number of places of a worker in an array."""
         return max(self.vertices, self.entries, 2 * self.nodes, self.arcs)
+
+    def kept(self, backend: Backend, workers: int) -> tuple[Rooms, dict[str, Any]]:
+        """Return at least these capacities, and the arrays of at least some workers.
+
+        A back end on the host keeps the arrays of small graphs for the next call, because making
+        them takes as long as a tenth of a partition.
+        """
+        number, rooms, arrays = backend.kept.get(Rooms, (0, self, {}))
+        if number >= workers and rooms.fits(self):
+            return rooms, arrays
+        arrays = self.arrays(backend, workers)
+        if not backend.tasks_at_once and workers * self.largest <= MAX_KEPT:
+            backend.kept[Rooms] = workers, self, arrays
+        return self, arrays
+
+    def fits(self, other: Rooms) -> bool:
+        """Return whether these capacities suffice in place of others."""
+        return all(getattr(self, one.name) >= getattr(other, one.name) for one in fields(Rooms))
 
     def arrays(self, backend: Backend, workers: int) -> dict[str, Any]:
         """Allocate the arrays of some workers: arguments of `partition_graphs`."""
@@ -175,6 +196,8 @@ class Batch:
     graph : object
         The arrays `indptr`, `indices`, `edge_weights` and `vertex_weights` of all graphs.
     tasks : int64, shape (tasks, Task.COUNT)
+    capacities : Rooms
+        Those of a worker for the largest graph.
     shares, rooms, floors : int64
         Prefix sums, over all parts of all jobs, of the relative ideal weights and the limits.
     pins : int32
@@ -183,6 +206,7 @@ class Batch:
 
     graph: Any
     tasks: Numbers
+    capacities: Rooms
     shares: Numbers
     rooms: Numbers
     floors: Numbers
@@ -195,21 +219,21 @@ class Batch:
         The arrays use memory of a back end on the host.
         """
         graphs = [job.graph for job in jobs]
-        sizes = np.array([graph.n for graph in graphs], np.int64)
-        entries = np.array([len(graph.indices) for graph in graphs], np.int64)
-        ks = np.array([len(job.shares) for job in jobs], np.int64)
-        own = np.arange(len(jobs))
-        rows = np.zeros((len(jobs), Task.COUNT), np.int64)
-        rows[:, Task.N], rows[:, Task.PARTS] = sizes, ks
-        rows[:, Task.VERTEX] = np.cumsum(sizes) - sizes
-        rows[:, Task.ROW] = rows[:, Task.VERTEX] + own
-        rows[:, Task.ENTRY] = np.cumsum(entries) - entries
-        rows[:, Task.PART] = np.cumsum(ks) - ks
-        tasks = rows.repeat([len(job.seeds) for job in jobs], axis=0)
-        tasks[:, Task.SEED] = [seed for job in jobs for seed in job.seeds]
-        for place, size in ((Task.PLACE, Task.N), (Task.PART_PLACE, Task.PARTS)):
-            tasks[:, place] = np.cumsum(tasks[:, size]) - tasks[:, size]
-        work = (sizes + entries).repeat([len(job.seeds) for job in jobs])
+        tasks: list[tuple[int, list[int]]] = []
+        vertex = entry = part = place = part_place = 0
+        for number, job in enumerate(jobs):
+            n, nnz, k = _sizes(job)
+            row = [0] * Task.COUNT
+            row[Task.N], row[Task.PARTS] = n, k
+            row[Task.VERTEX], row[Task.ROW] = vertex, vertex + number
+            row[Task.ENTRY], row[Task.PART] = entry, part
+            for seed in job.seeds:
+                own = row.copy()
+                own[Task.SEED], own[Task.PLACE], own[Task.PART_PLACE] = seed, place, part_place
+                tasks.append((n + nnz, own))
+                place, part_place = place + n, part_place + k
+            vertex, entry, part = vertex + n, entry + nnz, part + k
+        tasks.sort(key=itemgetter(0), reverse=True)
         return cls(
             SimpleNamespace(
                 indptr=_joined([graph.indptr for graph in graphs], host),
@@ -217,11 +241,12 @@ class Batch:
                 edge_weights=_joined([graph.edge_weights for graph in graphs], host),
                 vertex_weights=_joined([graph.vertex_weights for graph in graphs], host),
             ),
-            tasks[np.argsort(-work, kind="stable")],
+            np.array([row for _, row in tasks], np.int64),
+            Rooms.of(*(max(sizes) for sizes in zip(*map(_sizes, jobs), strict=True))),
             _sums([job.shares for job in jobs]),
             _sums([job.limits for job in jobs]),
             _sums([job.lower_limits for job in jobs]),
-            _pins(jobs, sizes),
+            _pins(jobs, vertex),
         )
 
     def run(self, backend: Backend, effort: SmallOptions) -> list[Found]:
@@ -230,12 +255,9 @@ class Batch:
 
     def start(self, backend: Backend, effort: SmallOptions) -> Running:
         """Start all tasks; a GPU runs them while the host continues."""
-        tasks = self.tasks
-        n, parts = int(tasks[:, Task.N].max()), int(tasks[:, Task.PARTS].max())
-        rooms = Rooms.of(n, self._most_entries(), parts)
-        workers = count_workers(backend, len(tasks), rooms.largest)
-        to_device = backend.from_host
-        arrays = rooms.arrays(backend, workers)
+        tasks, to_device = self.tasks, backend.from_host
+        workers = count_workers(backend, len(tasks), self.capacities.largest)
+        rooms, arrays = self.capacities.kept(backend, workers)
         state = arrays["state"]
         for name in ("shares", "rooms", "floors"):
             setattr(state, name, to_device(getattr(self, name)))
@@ -256,11 +278,6 @@ class Batch:
         launch = partial(backend.run_tasks, workers, kernels.partition_graphs)
         launch(graph=graph, work=work, effort=effort, **arrays)
         return Running(backend, work)
-
-    def _most_entries(self) -> int:
-        """Largest number of entries of a graph."""
-        rows, sizes = self.tasks[:, Task.ROW], self.tasks[:, Task.N]
-        return int(self.graph.indptr[rows + sizes].max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,8 +306,10 @@ def run_shared(
 ) -> list[Found]:
     """Run jobs with one seed each, on a back end and its host, and return what they find.
 
-    A GPU takes some of them, or none if its memory is full.
+    A GPU takes some of them, or none if its memory is full; a back end on CPUs takes none.
     """
+    if not backend.tasks_at_once:
+        return Batch.of(jobs, host).run(host, effort)
     there = gpu_jobs(backend, host, jobs)
     sides: tuple[list[Job], list[Job]] = ([], [])
     for job, is_there in zip(jobs, there.tolist(), strict=True):
@@ -321,6 +340,11 @@ def _started(batch: Batch, backend: Backend, host: Backend, effort: SmallOptions
         return batch.start(host, effort)
 
 
+def _sizes(job: Job) -> tuple[int, int, int]:
+    """Return the numbers of vertices, directed edges and parts."""
+    return job.graph.n, len(job.graph.indices), len(job.shares)
+
+
 def _joined(arrays: Sequence[npt.NDArray[Any]], host: Backend) -> npt.NDArray[Any]:
     if len(arrays) == 1:
         return arrays[0]
@@ -332,10 +356,12 @@ def _sums(values: Sequence[Numbers]) -> Numbers:
     return np.cumsum(np.concatenate([np.zeros(1, np.int64), *values]))
 
 
-def _pins(jobs: Sequence[Job], sizes: Numbers) -> IntArray:
+def _pins(jobs: Sequence[Job], total: int) -> IntArray:
     """Return the parts of pinned vertices of all jobs, and NO_PART for free ones."""
-    pins = np.full(sizes.sum(), NO_PART, np.int32)
-    for job, end in zip(jobs, np.cumsum(sizes).tolist(), strict=True):
+    pins = np.full(total, NO_PART, np.int32)
+    begin = 0
+    for job in jobs:
         if job.pinned is not None:
-            pins[end - job.graph.n : end] = job.pinned
+            pins[begin : begin + job.graph.n] = job.pinned
+        begin += job.graph.n
     return pins
