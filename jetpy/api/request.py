@@ -27,7 +27,7 @@ from jetpy.problem.bounds import (
 from jetpy.problem.fixed import FixedVertices, check_fixed
 from jetpy.problem.options import ONCE, Effort, Options, choose_effort
 from jetpy.problem.presets import choose, name_of
-from jetpy.problem.problem import Problem, RunOptions, checked_imbalances, divided
+from jetpy.problem.problem import Problem, checked_imbalances, divided, make_problem
 from jetpy.problem.together import Groups, check_together
 
 if TYPE_CHECKING:
@@ -201,15 +201,14 @@ def make_request(
     kinds = 1 if weights is None else weights.shape[1]
     usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
     imbalances = checked_imbalances(usual, kinds, large=large_imbalance)
-    shared = RunOptions(k, max(imbalances), True, seed, preset, coarsening, refinement)
     chosen = choose(preset, coarsening, refinement, options)
     effort = choose_effort(chosen, generations, time_limit)
     if weights is not None and kinds > 1:
         from jetpy.problem.multiconstraint import in_one, pose_several
 
         graph = replace(graph, vertex_weights=in_one(weights))
-    problem = shared.problem(graph.total_vertex_weight, targets, fill=fill)
-    problem = replace(problem, options=chosen)
+    total = graph.total_vertex_weight
+    problem = make_problem(total, k, max(imbalances), seed, chosen, targets, fill=fill)
     keeps_imbalance = imbalance is not None or targets is not None
     if weights is not None and kinds > 1:
         check_small(graph, "partition with several vertex weights")
