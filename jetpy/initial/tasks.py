@@ -50,7 +50,7 @@ TREES_BY_ARC = ("heads", "twins", "capacities")
 CROWDING = 5
 """A GPU finishes partitions as if this fraction of its tasks ran at the same time, at full speed.
 
-Tasks wait for the memory: an H200 finishes as many as 23 threads of its host, not 117."""
+Tasks wait for the memory: an H200 is worth 23 threads of its host, not 117."""
 MAX_KEPT = 1 << 20
 """Maximum capacity of all workers for which a back end keeps the arrays: at most 80 MB."""
 RESULT = [Task.PLACE, Task.N, Task.PART_PLACE, Task.PARTS, Task.CUT, Task.EXCESS, Task.EMPTY]
