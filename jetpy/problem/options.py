@@ -246,7 +246,8 @@ class SmallOptions(Checked):
     growings : int
         Number of bisections that are grown on the coarsest level of a bisection.
     cycles : int
-        Number of V-cycles from the level of the tries.
+        Number of V-cycles: from the level of the tries, or from the finest level if a vertex has
+        more than five times the average degree.
     flow_levels : int
         Number of finest levels with flows between pairs of parts.
     hops : int

@@ -36,6 +36,8 @@ CYCLE_COARSEST, CYCLE_PER_PART = 60, 15
 """Coarsening in a V-cycle ends at this number of vertices, or of vertices per part."""
 SPARE = 64
 """Capacity in addition, for unused indices between levels."""
+IRREGULAR = 5
+"""A graph is irregular if a vertex has more than this number of times the average degree."""
 ROWS = 2
 """Rows of `numbers` for each worker: one for the graph, one for bisections."""
 
@@ -64,7 +66,7 @@ class Effort:
     vertices_per_try: int
     bisections: int  # tries of the last bisections
     growings: int
-    cycles: int  # V-cycles from the level at which tries begin
+    cycles: int  # V-cycles
     flow_levels: int  # number of finest levels with flows
     hops: int  # of the regions of flows
 
@@ -237,6 +239,20 @@ def run_cycle(number: int, level: int, sums: int, here: int, state: Bisections):
 
 
 @pk.function
+def is_irregular(here: int, state: Bisections) -> bool:
+    """Return whether the current level is irregular, like circuits and social networks."""
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    highest: pk.int64 = 0
+    for v in range(begin, end):
+        degree: pk.int64 = state.rows[v + 1] - state.rows[v]
+        if degree > highest:
+            highest = degree
+    entries: pk.int64 = state.rows[end] - state.rows[begin]
+    return highest * (end - begin) > entries * IRREGULAR
+
+
+@pk.function
 def partition_graph(
     worker: int,
     sums: int,
@@ -248,7 +264,11 @@ def partition_graph(
     trees: Trees,
     state: Bisections,
 ):
-    """Partition the graph of a worker."""
+    """Partition the graph of a worker.
+
+    V-cycles start at the level at which tries begin. On irregular graphs they start at the finest
+    level, because their matchings merge vertices that should be apart.
+    """
     k: int = state.numbers[here + Field.PARTS]
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
@@ -257,11 +277,15 @@ def partition_graph(
     middle: int = size_for(effort.middle, effort.middle_per_part, k)
     if middle < coarsest:
         middle = coarsest
+    is_cycled_finely: bool = is_irregular(here, state)
     coarsen_to(middle, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
-    tried: int = state.numbers[here + Field.LEVELS]
+    cycled: int = state.numbers[here + Field.LEVELS]
     find_best_try(tries, coarsest, worker * PENDING, sums, here, effort, state)
+    if effort.cycles > 0 and is_cycled_finely and cycled > 0:
+        cycled = 0
+        refine_up_to(cycled, sums, here, state)
     for number in range(effort.cycles):
-        run_cycle(number, tried, sums, here, state)
+        run_cycle(number, cycled, sums, here, state)
     refine_with_flows(worker, sums, here, effort, work, level, pairs, trees, state)
 
 
