@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from bench.tools import IMBALANCE
 from jetpy import Graph, as_graph
+from jetpy.study.tools import IMBALANCE
 
 K = 16
 """Number of parts, unless the condition sets it."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.quality import results_path
-from bench.records import Record, add_results_option, read_records
-from bench.tables import add_markdown_option, mean_text, show
+from bench.records import Record
+from bench.tables import mean_text, show
 
 TOOLS = ("jet-sandia", "pymetis", "kaminpar", "mtkahypar")
 FILES = ("peers_cpu_real.csv", "peers_cpu_generated.csv")
@@ -93,55 +91,31 @@ def feasibility_rows(records: Sequence[Record]) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
-    """Print the tables of one preset."""
-    parser = argparse.ArgumentParser(prog="python -m bench.analyse", description=__doc__)
-    parser.add_argument(
-        "--reference",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help=f"folder of the other partitioners' results: {' and '.join(FILES)}",
-    )
-    add_results_option(parser)
-    parser.add_argument("--preset", default="default")
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    cuts = read_reference(options.reference)
-    # If a case was measured several times (with other seeds), the last measurement counts.
-    latest = {
-        (record["graph"], record["k"]): record
-        for record in read_records(results_path(options.results, options.preset))
-    }
-    if not latest:
-        raise SystemExit(f"no results of preset {options.preset} in {options.results}")
+def print_tables(records: Sequence[Record], cuts: Cuts, preset: str, markdown: bool) -> None:
+    """Print the tables of one preset: real graphs, generated graphs, and both together."""
     for label, kinds in GROUPS.items():
-        records = [record for record in latest.values() if record["kind"] in kinds]
-        if not records:
+        group = [record for record in records if record["kind"] in kinds]
+        if not group:
             continue
-        title = f"{label}, preset {options.preset}"
+        title = f"{label}, preset {preset}"
         show(
             f"{title}: cut of jetpy / cut of …, geometric mean",
             ["class", "cases", *TOOLS],
-            mean_rows(records, cuts),
-            markdown=options.markdown,
+            mean_rows(group, cuts),
+            markdown=markdown,
         )
         show(
             f"{title}: worst cases compared with jet-sandia",
             ["graph", "k", "jetpy", "jet-sandia", "ratio"],
-            worst_rows(records, cuts, "jet-sandia", 5),
-            markdown=options.markdown,
+            worst_rows(group, cuts, "jet-sandia", 5),
+            markdown=markdown,
         )
         show(
             f"{title}: feasible runs",
             ["k", "feasible", "max imbalance", "graphs with an infeasible run"],
-            feasibility_rows(records),
+            feasibility_rows(group),
             left=0,
-            markdown=options.markdown,
+            markdown=markdown,
         )
-        skipped = zero_cuts(records, cuts)
+        skipped = zero_cuts(group, cuts)
         print(f"\nCases without a ratio because a cut is 0: {len(skipped)}", *skipped, sep="\n  ")
-
-
-if __name__ == "__main__":
-    main()

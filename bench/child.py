@@ -106,9 +106,26 @@ def answers(
         raise subprocess.CalledProcessError(child.returncode, command)
 
 
-def run_module(module: str, *arguments: object, threads: int | None = None) -> Any:
-    """Run ``python -m module arguments`` and return its only result. It raises like `answers`."""
-    [answer] = answers(module, *arguments, threads=threads)
+def apart(
+    function: Callable[..., Any],
+    *arguments: object,
+    threads: int | None = None,
+    processes: int | None = None,
+) -> Iterator[Any]:
+    """Call a function of a module in a new process, and yield each of its results at once.
+
+    The function returns one result or an iterable of them. Arguments and results travel as JSON:
+    paths become texts, and tuples lists. `threads`, `processes` and exceptions are those of
+    `answers`.
+    """
+    module = function.__globals__["__spec__"].name  # of a program, not "__main__"
+    call = json.dumps([module, function.__name__, arguments], default=os.fspath)
+    return answers("bench.call", call, threads=threads, processes=processes)
+
+
+def only(found: Iterator[Any]) -> Any:
+    """Return the only result of `apart`."""
+    [answer] = found
     return answer
 
 

@@ -8,15 +8,18 @@ strongly, or have another phi. All other options are those of the preset jet.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import jetpy
 from bench.fingerprint import digest
-from bench.gpu import available_backends
-from bench.instances import Instance, add_options, selected
-from bench.records import Record, add_results_option, append_record, read_records
-from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
+from bench.harness import SEEDS, Experiment, Option, among
+from bench.instances import Instance
+from bench.records import Record
+from bench.tables import mean_text, ratio_text, show
+from jetpy.study.arrays import load_arrays
 
 NO_NEGATIVE_GAINS = {"refine.finest_ratios": (0,), "refine.coarse_ratios": (0,)}
 BASELINE = "label propagation"
@@ -43,67 +46,43 @@ PAPER = {
 """Cut of the baseline divided by that of each variant in the paper (Table 3 and section 7.1.4)."""
 
 FIELDS = "cut", "refine", "iterations"
+KEY = "backend", "graph", "k", "variant", "seed"
+"""Fields that identify a case."""
 
 
-def measure(
-    instance: Instance,
-    graph: jetpy.Graph,
-    k: int,
-    variant: str,
-    seed: int,
-    backend: str,
-    threads: int | None,
-) -> Record:
-    """Partition a graph by a variant and return the record."""
-    result = jetpy.partition(
-        graph,
-        k,
-        preset="jet",
-        options=VARIANTS[variant],
-        seed=seed,
-        backend=backend,
-        threads=threads,
-    )
-    return {
-        "graph": instance.name,
-        "class": instance.cls,
-        "k": k,
-        "variant": variant,
-        "seed": seed,
-        "backend": backend,
-        "threads": result.threads,
-        "cut": result.cut,
-        "feasible": result.feasible,
-        "refine": round(result.seconds["refine"], 5),
-        "iterations": sum(level.iterations for level in result.levels),
-        "parts": digest(result.parts),
-    }
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each back end, number of parts, variant and seed."""
+    for backend in options.backends:
+        for k, variant, seed in product(options.ks, options.variants, options.seeds):
+            yield {"backend": backend, "k": k, "variant": variant, "seed": seed}
 
 
-def run(instances: Iterable[Instance], options: argparse.Namespace) -> None:
-    """Measure the missing cases, each after a run that loads the kernels."""
-    path = options.results / "components.jsonl"
-    done = {_case(record) for record in read_records(path)}
-    for backend in available_backends(options):
-        for instance in instances:
-            graph = None
-            for k in options.ks:
-                for variant in options.variants:
-                    for seed in options.seeds:
-                        if (backend, instance.name, k, variant, seed) in done:
-                            continue
-                        if graph is None:
-                            graph = instance.load()
-                            measure(instance, graph, k, variant, seed, backend, options.threads)
-                        record = measure(
-                            instance, graph, k, variant, seed, backend, options.threads
-                        )
-                        append_record(path, record)
-            note(f"{instance.name} {backend}")
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Partition a graph by each variant, after a run that loads the kernels."""
+    graph, threads = load_arrays(Path(folder)), settings["threads"]
+
+    def run(case: Record) -> jetpy.Partition:
+        how: dict[str, Any] = {name: case[name] for name in ("seed", "backend")}
+        changes = VARIANTS[case["variant"]]
+        return jetpy.partition(
+            graph, case["k"], preset="jet", options=changes, threads=threads, **how
+        )
+
+    run(cases[0])
+    for case in cases:
+        result = run(case)
+        yield {
+            "threads": result.threads,
+            "cut": result.cut,
+            "feasible": result.feasible,
+            "refine": round(result.seconds["refine"], 5),
+            "iterations": sum(level.iterations for level in result.levels),
+            "parts": digest(result.parts),
+        }
 
 
 def _case(record: Record) -> tuple[Any, ...]:
-    return tuple(record[name] for name in ("backend", "graph", "k", "variant", "seed"))
+    return tuple(record[name] for name in KEY)
 
 
 def ratios(records: Iterable[Record], variant: str, field: str) -> list[float]:
@@ -117,7 +96,7 @@ def ratios(records: Iterable[Record], variant: str, field: str) -> list[float]:
     return found
 
 
-def summarise(records: Sequence[Record], markdown: bool) -> None:
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     """Print the cuts and times by variant and class, and whether the back ends are equal."""
     for backend in sorted({record["backend"] for record in records}):
         own = [record for record in records if record["backend"] == backend]
@@ -133,13 +112,13 @@ def summarise(records: Sequence[Record], markdown: bool) -> None:
         ]
         title = f"{backend}: {BASELINE} / variant"
         headers = ["variant", "cut (paper)", "cut", "refinement time", "iterations", "infeasible"]
-        show(title, headers, rows, markdown=markdown)
+        show(title, headers, rows, markdown=options.markdown)
         groups = {c: [r for r in own if r["class"] == c] for c in sorted({r["class"] for r in own})}
         rows = [
             [c, *(mean_text(ratios(group, variant, "cut")) for variant in variants[1:])]
             for c, group in groups.items()
         ]
-        show(f"{backend}: cut by class", ["class", *variants[1:]], rows, markdown=markdown)
+        show(f"{backend}: cut by class", ["class", *variants[1:]], rows, markdown=options.markdown)
     parts: dict[tuple[Any, ...], set[str]] = {}
     backends: dict[tuple[Any, ...], set[str]] = {}
     for record in records:
@@ -151,22 +130,23 @@ def summarise(records: Sequence[Record], markdown: bool) -> None:
     print(f"{equal} of {len(shared)} cases that ran on several back ends have equal parts")
 
 
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.components", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--ks", nargs="+", type=int, default=[8, 64])
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--backends", nargs="+", default=["cpu"])
-    parser.add_argument("--threads", type=int, help="number of CPU threads; by default all")
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    if options.graphs or options.generated:
-        run(selected(options), options)
-    summarise(read_records(options.results / "components.jsonl"), options.markdown)
-
+EXPERIMENT = Experiment(
+    name="components",
+    doc=__doc__,
+    options={
+        "ks": (8, 64),
+        "variants": among(VARIANTS),
+        "seeds": SEEDS,
+        "backends": ("cpu",),
+        "threads": Option(None, "number of CPU threads; by default all", type=int),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=KEY,
+    together=["k", "variant", "seed"],
+    tool="backend",
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

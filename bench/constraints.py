@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 import ctypes
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -25,19 +26,17 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import failures_noted, run_module, unavailability_answered
 from bench.conditions import summarise
-from bench.instances import Instance, add_options, selected
-from bench.records import Record, add_results_option, append_record, read_records
-from bench.tables import add_markdown_option, note
-from bench.tools import IMBALANCE, default_mtkahypar
+from bench.harness import SEEDS, Experiment, among
+from bench.instances import Instance
+from bench.records import Record
+from bench.tools import default_mtkahypar
 from jetpy.problem.limits import limits_of
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.targets import checked_targets, ideals
-from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays, save_arrays
+from jetpy.study.arrays import load_arrays
+from jetpy.study.tools import IMBALANCE
 
-FILE = "constraints.jsonl"
 NO_PART = -1
 METIS_OPTIONS, METIS_SEED = 40, 8
 """METIS_NOPTIONS and METIS_OPTION_SEED."""
@@ -85,19 +84,6 @@ class Task:
         totals = self.all_weights.sum(axis=0, dtype=np.int64).tolist()
         limits = [limits_of(ideals(total, shares), IMBALANCE) for total in totals]
         return np.stack(limits, axis=1)
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays to a folder."""
-        save_arrays(folder, self.graph)
-        np.save(folder / "targets.npy", self.targets)
-        np.save(folder / "fixed.npy", self.fixed)
-        np.save(folder / "weights.npy", self.weights)
-
-    @classmethod
-    def load(cls, folder: Path) -> Task:
-        """Return the task that `save` wrote to a folder."""
-        arrays = (np.load(folder / f"{name}.npy") for name in ("targets", "fixed", "weights"))
-        return cls(load_arrays(folder), *arrays)
 
 
 def _task(graph: jetpy.Graph, targets: Array, fixed: Array | None = None) -> Task:
@@ -243,15 +229,25 @@ def supports(tool: str, condition: str) -> bool:
     return tool not in unsupported or not condition.startswith(unsupported[tool])
 
 
-def solve_task(tool: str, folder: Path, seeds: list[int]) -> Record:
-    """Solve a task with each seed, check the parts and return the results.
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Solve each task once to warm up, then with each seed; check the parts and yield the results.
+
+    Random choices depend only on the names of the graph and of the condition.
 
     Raises
     ------
     SystemExit
         If the tool moved a fixed vertex.
     """
-    task = Task.load(folder)
+    graph = load_arrays(Path(folder))
+    for case in cases:
+        rng = np.random.default_rng(crc32("{graph} {condition}".format(**case).encode()))
+        task = CONDITIONS[case["condition"]](graph, rng)
+        yield solved(case["tool"], task, case["seeds"])
+
+
+def solved(tool: str, task: Task, seeds: Sequence[int]) -> Record:
+    """Return the results of a tool."""
     solve = TOOLS[tool](task)
     solve(seeds[0])  # warm-up
     cuts, balanced, seconds = [], [], []
@@ -266,69 +262,26 @@ def solve_task(tool: str, folder: Path, seeds: list[int]) -> Record:
         np.add.at(weights, parts, task.all_weights)
         cuts.append(edge_cut(task.graph, parts))
         balanced.append(bool((weights <= task.limits).all()))
-    return {"cuts": cuts, "balanced": balanced, "seconds": seconds, "median_cut": median(cuts)}
+    found = {"cuts": cuts, "balanced": balanced, "seconds": seconds}
+    return {"k": task.k, **found, "median_cut": median(cuts)}
 
 
-def measure(instance: Instance, options: argparse.Namespace, done: set[Any]) -> Iterator[Any]:
-    """Measure the missing cases of a graph, with a new process for each tool and condition."""
-    for condition in options.conditions:
-        todo = [
-            tool
-            for tool in options.tools
-            if supports(tool, condition) and (instance.name, condition, tool) not in done
-        ]
-        if not todo:
-            continue
-        graph = instance.load()
-        rng = np.random.default_rng(crc32(f"{instance.name} {condition}".encode()))
-        task = CONDITIONS[condition](graph, rng)
-        with tempfile.TemporaryDirectory() as folder:
-            task.save(Path(folder))
-            fixed = {"graph": instance.name, "class": instance.cls, "n": graph.n, "k": task.k}
-            for tool in todo:
-                case = f"{instance.name} {condition}"
-                note(f"{case} {tool}")
-                arguments = ("--child", tool, folder, "--seeds", *options.seeds)
-                with failures_noted(tool, case):
-                    found = run_module("bench.constraints", *arguments, threads=1)
-                    yield {**fixed, "condition": condition, "tool": tool, **found}
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each condition with each tool that supports it."""
+    for condition, tool in product(options.conditions, options.tools):
+        if supports(tool, condition):
+            yield {"condition": condition, "tool": tool, "seeds": options.seeds, "threads": 1}
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the missing cases and append each record to the file at once."""
-    path = options.results / FILE
-    keys = ("graph", "condition", "tool")
-    done = {tuple(record[key] for key in keys) for record in read_records(path)}
-    for instance in selected(options):
-        for record in measure(instance, options, done):
-            append_record(path, record)
-
-
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.constraints", description=__doc__)
-    add_options(parser)
-
-    parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS))
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", nargs=2, metavar=("TOOL", "DIR"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        answer = answering()
-        tool, folder = options.child
-        with unavailability_answered(answer):
-            answer(solve_task(tool, Path(folder), options.seeds))
-        return
-    if options.graphs or options.generated:
-        run(options)
-    records = read_records(options.results / FILE)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
-    summarise(records, options.markdown)
-
+EXPERIMENT = Experiment(
+    name="constraints",
+    doc=__doc__,
+    options={"conditions": among(CONDITIONS), "tools": among(TOOLS), "seeds": SEEDS},
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "condition", "tool"),
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

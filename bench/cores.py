@@ -7,16 +7,16 @@ only prints the tables.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
-from bench.competitors import add_competitor_options
-from bench.conditions import key_of, measure
-from bench.instances import Instance, add_options, present
-from bench.records import add_results_option, append_record, read_records
+from bench import conditions
+from bench.harness import SEEDS, Experiment, Option, among
+from bench.instances import Instance, present
+from bench.records import Record
 from bench.speedups import (
     GROUPS,
     METIS,
-    Runs,
     by_threads,
     draw,
     infeasible,
@@ -24,13 +24,12 @@ from bench.speedups import (
     ratio_rows,
     speedup_rows,
 )
-from bench.tables import add_markdown_option, note, show
+from bench.tables import note, show
+from bench.tools import TOOLS
 from jetpy.engines.threads import available_threads
 
 DEFAULT_TOOLS = ("pymetis", "jetpy/cpu", "kaminpar", "mtkahypar")
-KS = (8, 64)
-THREADS = (1, 2, 4, 8, 16)
-FILE = "cores.jsonl"
+THREADS = tuple(threads for threads in (1, 2, 4, 8, 16) if threads <= available_threads())
 
 
 def chosen(options: argparse.Namespace) -> list[Instance]:
@@ -48,18 +47,15 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
     return present(options, names)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the missing cases and append each record to the result file at once."""
-    path = options.results / FILE
-    done = {key_of(record) for record in read_records(path)}
-    unavailable: set[str] = set()
-    for instance in chosen(options):
-        for _, record in measure(instance, options, done, unavailable):
-            append_record(path, record)
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each competitor and number of parts, for the unchanged graph."""
+    plain = argparse.Namespace(**{**vars(options), "conditions": ["plain"]})
+    return conditions.cases(plain, instance)
 
 
-def summarise(found: Runs, markdown: bool) -> None:
-    """Print the ratios to METIS and to the other tools, the speedups and the infeasible cases."""
+def summarise(records: list[Record], options: argparse.Namespace) -> None:
+    """Print ratios to METIS and to the other tools, speedups and infeasible cases."""
+    found = by_threads(records)
     peers = [name for name in found if not is_jetpy(name)]
     for peer in peers:
         on_one = peer == METIS
@@ -69,42 +65,40 @@ def summarise(found: Runs, markdown: bool) -> None:
             f"time and cut divided by those of {peer} on {number}, geometric means",
             ["tool", "threads", "graphs", "cases", "time", "worst time", "cut", "worst cut"],
             ratio_rows(names, peer, found),
-            markdown=markdown,
+            markdown=options.markdown,
         )
     show(
         "speedup from one to the most threads, geometric means",
         ["tool", "stage", "graphs", "threads", "cases", "mean", "least"],
         speedup_rows(found),
         left=3,
-        markdown=markdown,
+        markdown=options.markdown,
     )
     lines = infeasible(found)
     print(f"\nCases with infeasible runs: {len(lines)}", *lines, sep="\n  ")
-
-
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results and draw the figure."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cores", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS))
-    usable = [threads for threads in THREADS if threads <= available_threads()]
-    add_competitor_options(parser, DEFAULT_TOOLS, presets=["fast", "default"], threads=usable)
-    parser.add_argument("--ks", nargs="+", type=int, default=KS, help="numbers of parts")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="figure of times by threads")
-    parser.set_defaults(conditions=["plain"])
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    if options.graphs or options.generated:
-        run(options)
-    records = read_records(options.results / FILE)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
-    found = by_threads(records)
-    summarise(found, options.markdown)
     if options.figure and not draw(found, options.figure):
         note("no figure: no case was solved by all tools with all numbers of threads")
 
 
+EXPERIMENT = Experiment(
+    name="cores",
+    doc=__doc__,
+    options={
+        "groups": among(GROUPS),
+        "tools": among(TOOLS, DEFAULT_TOOLS),
+        "presets": ("fast", "default"),
+        "seeds": SEEDS,
+        "threads": THREADS,
+        "ks": (8, 64),
+        "figure": Option(None, "figure of times by threads", type=Path, metavar="FILE"),
+    },
+    cases=cases,
+    measure=conditions.measure,
+    show=summarise,
+    key=conditions.KEY,
+    together=["k"],
+    select=chosen,
+)
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -20,13 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 
 import jetpy
-from bench.child import Unavailable, failures_noted, run_module, unavailability_answered
-from bench.records import Record, add_results_option, append_record, read_records
-from bench.tables import add_markdown_option, note, show
+from bench.child import Unavailable
+from bench.harness import Experiment, Option
+from bench.instances import Instance
+from bench.records import Record
+from bench.tables import show
 from jetpy.engines.threads import available_threads
-from jetpy.study.answers import answering
 
-FILE = "cudss.jsonl"
 HEADERS = [
     *("ordering", "levels", "largest part", "ordering, s", "planning, s", "factorization, s"),
     *("solution, s", "million entries", "residual"),
@@ -158,28 +159,18 @@ def setting_of(options: argparse.Namespace) -> Record:
     }
 
 
-def records_of(options: argparse.Namespace) -> list[Record]:
-    """Return the records with the setting of a run."""
-    setting = setting_of(options)
-    records = read_records(options.results / FILE)
-    return [record for record in records if setting.items() <= record.items()]
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield the cases with the setting of a run."""
+    for case in CASES:
+        yield {**setting_of(options), "ordering": case.ordering, "levels": case.levels}
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the cases that the file lacks, and append each record at once."""
-    done = {(record["ordering"], record["levels"]) for record in records_of(options)}
-    arguments = ["--side", options.side, "--backend", options.backend, "--threads", options.threads]
-    for index, case in enumerate(CASES):
-        if (case.ordering, case.levels) in done:
-            continue
-        name = case.ordering if case.levels is None else f"{case.ordering}, {case.levels} levels"
-        note(name)
-        with failures_noted("cuDSS", name) as outcome:
-            costs = run_module("bench.cudss", "--child", index, *arguments, threads=options.threads)
-            fixed = {**setting_of(options), "ordering": case.ordering, "levels": case.levels}
-            append_record(options.results / FILE, {**fixed, **costs})
-        if outcome.unavailable:
-            return
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Measure cases, on a cube of the side of the options."""
+    options = {(case.ordering, case.levels): case for case in CASES}
+    for own in cases:
+        case = options[own["ordering"], own["levels"]]
+        yield measured(case, own["side"], own["threads"], own["backend"])
 
 
 def rows_of(records: Sequence[Record]) -> list[list[str]]:
@@ -201,35 +192,40 @@ def text(number: float | None, form: str) -> str:
     return "" if number is None else format(number, form)
 
 
-def main() -> None:
-    """Measure the missing cases, then print the table of all results with the same options."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cudss", description=__doc__)
-    parser.add_argument("--side", type=int, default=100, help="grid points along each side (100)")
-    parser.add_argument(
-        "--threads",
-        type=int,
-        default=available_threads(),
-        help="threads of jetpy, and of cuDSS on the host; by default all",
-    )
-    parser.add_argument("--backend", default="cpu", help="back end of jetpy's orderings (cpu)")
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", type=int, metavar="CASE", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child is not None:
-        answer = answering()
-        with unavailability_answered(answer):
-            case = CASES[options.child]
-            answer(measured(case, options.side, options.threads, options.backend))
-        return
-    run(options)
-    records = records_of(options)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
-    library = "" if setting_of(options)["threading_library"] else ", no threading library of cuDSS"
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print the table of the records with the setting of a run."""
+    setting = setting_of(options)
+    own = [record for record in records if setting.items() <= record.items()]
+    library = "" if setting["threading_library"] else ", no threading library of cuDSS"
     title = f"cuDSS, {options.side}³ grid points, {options.threads} threads{library}"
-    show(title, HEADERS, rows_of(records), markdown=options.markdown)
+    show(title, HEADERS, rows_of(own), markdown=options.markdown)
 
+
+def cube(options: argparse.Namespace) -> list[Instance]:
+    """Return the cubic grid, which each process generates itself."""
+    side = options.side
+    make = partial(jetpy.generators.cube, side, side, side)
+    return [Instance(f"cube{side}", "mesh", "generated", side**3, make)]
+
+
+EXPERIMENT = Experiment(
+    name="cudss",
+    doc=__doc__,
+    options={
+        "side": Option(100, "grid points along each side (100)"),
+        "threads": Option(
+            available_threads(), "threads of jetpy, and of cuDSS on the host; by default all"
+        ),
+        "backend": Option("cpu", "back end of jetpy's orderings (cpu)"),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("ordering", "levels", "side", "threads", "backend", "threading_library"),
+    select=cube,
+    has_graphs=False,
+    needs_arrays=False,
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

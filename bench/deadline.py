@@ -23,19 +23,14 @@ from subprocess import CalledProcessError
 from typing import Any
 
 import jetpy
-from bench.child import (
-    CHILDREN,
-    answers,
-    ending_on_signals,
-    failures_noted,
-    unavailability_answered,
-)
-from bench.instances import Instance, add_options, selected
-from bench.records import Record, add_results_option, append_record, read_records
-from bench.tables import add_markdown_option, note, show
-from bench.tools import IMBALANCE, STRONGEST, Job
-from jetpy.study.answers import answering
+from bench.child import CHILDREN, apart, ending_on_signals, failures_noted
+from bench.harness import Option, among, parser
+from bench.instances import Instance, selected
+from bench.records import Record, append_record, read_records
+from bench.tables import note, show
+from bench.tools import STRONGEST
 from jetpy.study.arrays import load_arrays, save_arrays
+from jetpy.study.tools import IMBALANCE, Job
 from jetpy.study.verdict import judge
 
 FILE = "deadline.jsonl"
@@ -78,11 +73,21 @@ def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Recor
         yield {"cut": best, "runs": seed + 1, "seconds": spent}
 
 
+def solve(folder: str, tool: str, k: int, settings: Record) -> Iterator[Record]:
+    """Yield the best results of a tool on the graph in a folder."""
+    threads, imbalance, seconds = (settings[name] for name in ("threads", "imbalance", "allowed"))
+    job = Job(load_arrays(Path(folder)), Path(folder), "max", threads, imbalance)
+    if tool == JETPY:
+        yield best_of_jetpy(job, k, seconds)
+    else:
+        yield from best_of_seeds(tool, job, k, seconds)
+
+
 def last_answer(*arguments: object, threads: int) -> Record:
     """Run a child until it ends, or until its alarm kills it. Return its last result."""
     last: Record = {"cut": None, "runs": 0, "seconds": None}
     try:
-        for answer in answers("bench.deadline", *arguments, threads=threads):
+        for answer in apart(solve, *arguments, threads=threads):
             last = answer
     except CalledProcessError as error:
         if error.returncode != -signal.SIGALRM:
@@ -101,12 +106,10 @@ def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
         def run(instance: Instance, k: int, tool: str) -> Record | None:
             case = f"{instance.name} k={k}"
             note(f"{case} {tool}")
-            arguments: list[object] = ["--child", tool, Path(folder) / instance.name, k]
-            arguments += ["--seconds", options.seconds, "--threads", options.threads]
-            arguments += ["--imbalance", options.imbalance]
+            settings = settings_of(options)
             with failures_noted(tool, case):
+                arguments = Path(folder) / instance.name, tool, k, settings
                 found = last_answer(*arguments, threads=options.threads)
-                settings = settings_of(options)
                 return {"graph": instance.name, "k": k, "tool": tool, **settings, **found}
             return None
 
@@ -175,40 +178,22 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
     show(title, columns, rows, markdown=options.markdown)
 
 
+OPTIONS = {
+    "ks": (2, 16, 64),
+    "tools": among(TOOLS),
+    "seconds": Option(60.0, "time limit of each case"),
+    "threads": Option(1, "threads of each process"),
+    "imbalance": IMBALANCE,
+    "jobs": Option(1, "number of processes at once"),
+    "best_known": Option(
+        None, "best known cuts: columns graph, k, imbalance and best_cut", type=Path, metavar="CSV"
+    ),
+}
+
+
 def main() -> None:
     """Measure the missing cases, then print the table of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.deadline", description=__doc__)
-    add_options(parser)
-
-    parser.add_argument("--ks", nargs="+", type=int, default=[2, 16, 64])
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of each case")
-    parser.add_argument("--threads", type=int, default=1, help="threads of each process")
-    parser.add_argument("--imbalance", type=float, default=IMBALANCE)
-    parser.add_argument("--jobs", type=int, default=1, help="number of processes at once")
-    parser.add_argument(
-        "--best-known",
-        type=Path,
-        metavar="CSV",
-        help="best known cuts: columns graph, k, imbalance and best_cut",
-    )
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", nargs=3, metavar=("TOOL", "DIR", "K"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        answer = answering()
-        tool, folder, k = options.child
-        job = Job(
-            load_arrays(Path(folder)), Path(folder), "max", options.threads, options.imbalance
-        )
-        with unavailability_answered(answer):
-            if tool == JETPY:
-                answer(best_of_jetpy(job, int(k), options.seconds))
-            else:
-                for best in best_of_seeds(tool, job, int(k), options.seconds):
-                    answer(best)
-        return
+    options = parser("deadline", __doc__, OPTIONS, graphs=True, results=True).parse_args()
     path = options.results / FILE
     if options.graphs or options.generated:
         keys = ("graph", "k", "tool", *settings_of(options))

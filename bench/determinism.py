@@ -13,10 +13,12 @@ from itertools import product
 from pathlib import Path
 from typing import get_args
 
-from bench.child import answers, failures_noted
+from bench import fingerprint, harness
+from bench.child import apart, failures_noted
 from bench.fingerprint import WEIGHTS, cases
-from bench.instances import Instance, add_options, selected
-from bench.tables import add_markdown_option, note, show
+from bench.harness import Option, among
+from bench.instances import Instance, selected
+from bench.tables import note, show
 from jetpy.choices import OrderingPreset
 from jetpy.study.arrays import save_arrays
 
@@ -32,6 +34,25 @@ RUNS = (
     "cuda",
 )
 
+OPTIONS = {
+    "ks": Option(("2", "8", "64"), may_be_empty=True),
+    "presets": Option(("default",), may_be_empty=True),
+    "modifiers": Option((), "sizes of batches of modifiers, for changing graphs", metavar="B"),
+    "batches": Option(10, "number of batches of modifiers", metavar="N"),
+    "hierarchies": Option((), "machines to map onto, for example 4:8:6"),
+    "methods": Option(("im", "hm"), "mapping methods"),
+    **{
+        f"{name}s": Option((), f"presets of jetpy.{function}", get_args(OrderingPreset))
+        for name, function in (("ordering", "nested_dissection"), ("separator", "vertex_separator"))
+    },
+    "weights": among(WEIGHTS, ["unit"]),
+    "seed": 0,
+    "runs": Option(
+        RUNS,
+        "one process each; the same run given twice compares two equal processes",
+        metavar="BACKEND[:THREADS]",
+    ),
+}
 Case = tuple[str, str, str, str]
 """Graph, weights, and a case of `bench.fingerprint`."""
 
@@ -52,17 +73,9 @@ def hashes(
             backend, _, threads = run.partition(":")
             found: dict[Case, str] = {}
             with failures_noted(backend, run) as outcome:
-                for answer in answers(
-                    "bench.fingerprint",
-                    *(folder, backend, threads or 1, options.seed),
-                    *("--graphs", *(instance.name for instance in instances)),
-                    *("--weights", *options.weights, "--presets", *options.presets),
-                    *("--ks", *options.ks),
-                    *("--modifiers", *options.modifiers, "--batches", options.batches),
-                    *("--hierarchies", *options.hierarchies, "--methods", *options.methods),
-                    *("--orderings", *options.orderings, "--separators", *options.separators),
-                    threads=int(threads or 1),
-                ):
+                count = int(threads or 1)
+                arguments = folder, backend, count, vars(options)
+                for answer in apart(fingerprint.hashes, *arguments, threads=count):
                     graph, weights, parameter, setting = answer["case"]
                     found[graph, weights, parameter, setting] = answer["hash"]
             if not outcome.unavailable:
@@ -71,40 +84,7 @@ def hashes(
 
 def main() -> None:
     """Print a table of hashes. Exit with status 1 if hashes differ or are missing."""
-    parser = argparse.ArgumentParser(prog="python -m bench.determinism", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--ks", nargs="*", default=["2", "8", "64"])
-    parser.add_argument("--presets", nargs="*", default=["default"])
-    parser.add_argument(
-        "--modifiers",
-        nargs="*",
-        default=[],
-        metavar="B",
-        help="sizes of batches of modifiers, for changing graphs",
-    )
-    parser.add_argument(
-        "--batches", type=int, default=10, metavar="N", help="number of batches of modifiers"
-    )
-    parser.add_argument(
-        "--hierarchies", nargs="*", default=[], help="machines to map onto, for example 4:8:6"
-    )
-    parser.add_argument("--methods", nargs="+", default=["im", "hm"], help="mapping methods")
-    for name, function in (("orderings", "nested_dissection"), ("separators", "vertex_separator")):
-        text = f"presets of jetpy.{function}"
-        parser.add_argument(
-            f"--{name}", nargs="*", choices=get_args(OrderingPreset), default=[], help=text
-        )
-    parser.add_argument("--weights", nargs="+", choices=WEIGHTS, default=["unit"])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--runs",
-        nargs="+",
-        default=RUNS,
-        metavar="BACKEND[:THREADS]",
-        help="one process each; the same run given twice compares two equal processes",
-    )
-    add_markdown_option(parser)
-    options = parser.parse_args()
+    options = harness.parser("determinism", __doc__, OPTIONS, graphs=True).parse_args()
     instances = selected(options)
     runs = list(hashes(instances, options))
     if len(runs) < 2:

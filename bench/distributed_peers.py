@@ -11,24 +11,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
 from typing import Any
 
 import jetpy.distributed
-from bench.child import Unavailable, answers, failures_noted
-from bench.distributed import block_of
+from bench.distributed import block_of, whole_graph
 from bench.distributed_tools import TOOLS, Job
-from bench.records import Record, add_results_option, append_record, by_tool, read_records
-from bench.tables import add_markdown_option, note, ratio_text, show
-from bench.tools import IMBALANCE
+from bench.harness import LIBRARIES, Experiment, Option, among
+from bench.instances import Instance
+from bench.records import Record, by_tool
+from bench.tables import ratio_text, show
 from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
-from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts
+from jetpy.study.tools import IMBALANCE
 
-FILE = "distributed_peers.jsonl"
 JETPY = "jetpy/default", "jetpy/fast"
 RATIO_HEADERS = ["c default", "t default", "c fast", "t fast"]
 """Cuts and times of jetpy's presets divided by a tool's."""
@@ -43,10 +44,10 @@ Results = dict[str, dict[Case, Record]]
 """Records of each tool by case."""
 
 
-def job_of(comm: Any, spec: str, libraries: Sequence[Path]) -> Job:
+def job_of(comm: Any, spec: str, libraries: Sequence[str]) -> Job:
     """Return the job with this process's block of a graph. Collective."""
     block = block_of(comm, spec, weights=False)
-    return Job(comm, block, tuple(libraries), is_social=spec.startswith("rmat"))
+    return Job(comm, block, tuple(map(Path, libraries)), is_social=spec.startswith("rmat"))
 
 
 def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> Iterator[Record]:
@@ -76,44 +77,23 @@ def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> 
         }
 
 
-def answer_records(options: argparse.Namespace) -> None:
-    """Measure a tool on a graph together with the other processes. Rank 0 answers with records."""
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Measure a tool on a graph together with the other processes. Rank 0 yields the records."""
     from mpi4py import MPI
 
-    answer, comm = answering(), MPI.COMM_WORLD
-    [spec], [tool] = options.graph, options.tools
-    try:
-        list(records_of(job_of(comm, "cube:30", options.libraries), tool, [2], [0]))  # warm-up
-    except Unavailable as reason:
+    comm, first, libraries = MPI.COMM_WORLD, cases[0], settings["libraries"]
+    list(records_of(job_of(comm, "cube:30", libraries), first["tool"], [2], [0]))  # warm-up
+    job = job_of(comm, first["graph"], libraries)
+    ks = [case["k"] for case in cases]
+    for record in records_of(job, first["tool"], ks, first["seeds"]):
         if comm.rank == 0:
-            answer({"unavailable": str(reason)})
-        return
-    job = job_of(comm, spec, options.libraries)
-    for record in records_of(job, tool, options.ks, options.seeds):
-        if comm.rank == 0:
-            answer({"graph": spec, **record})
+            yield record
 
 
-def measure(options: argparse.Namespace, found: Results) -> Iterator[Record]:
-    """Measure the missing cases. Note tools that are unavailable and cases that fail."""
-    tools = list(options.tools)
-    for spec in options.graph:
-        for size in options.processes:
-            for tool in tuple(tools):
-                done = found.get(tool, {})
-                ks = [
-                    k
-                    for k in options.ks
-                    if done.get((spec, k, size), {}).get("seeds") != options.seeds
-                ]
-                if not ks:
-                    continue
-                arguments = [spec, "--child", "--tools", tool, "--seeds", *options.seeds]
-                arguments += ["--ks", *ks, "--libraries", *options.libraries]
-                with failures_noted(tool, f"{spec} on {size} processes") as outcome:
-                    yield from answers("bench.distributed_peers", *arguments, processes=size)
-                if outcome.unavailable:
-                    tools.remove(tool)
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each number of processes, tool and number of parts."""
+    for processes, tool, k in product(options.processes, options.tools, options.ks):
+        yield {"processes": processes, "tool": tool, "k": k, "seeds": options.seeds}
 
 
 def results(records: Sequence[Record]) -> Results:
@@ -209,42 +189,45 @@ def generated(text: str) -> str:
     return text
 
 
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.distributed_peers", description=__doc__)
-    parser.add_argument("graph", nargs="*", type=generated, help="cube:SIDE, rmat:SCALE:FACTOR")
-    parser.add_argument(
-        "--libraries",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="DIR",
-        help="folders that contain the other tools' libraries; searched before the system's",
-    )
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--ks", type=int, nargs="+", default=[8, 64])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        answer_records(options)
-        return
-    file = options.results / FILE
-    for record in measure(options, results(read_records(file))):
-        append_record(file, record)
-        note(
-            f"{record['graph']} k={record['k']} on {record['processes']}: {record['tool']}: "
-            f"cut {median(record['cuts']):,.0f}, {median(record['seconds']):.2f} s"
-        )
-    found = results(read_records(file))
+def graphs(options: argparse.Namespace) -> list[Instance]:
+    """Return the graphs, whose blocks the processes generate."""
+    return [
+        Instance(spec, "", "generated", 0, partial(whole_graph, spec, weights=False))
+        for spec in options.graph
+    ]
+
+
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print a table for each tool, and the means."""
+    found = results(records)
     for tool in found:
         show(tool, HEADERS, case_rows(tool, found), markdown=options.markdown)
     title = "Cuts and times of jetpy divided by those of each tool"
     show(title, MEAN_HEADERS, mean_rows(found), markdown=options.markdown)
 
 
+EXPERIMENT = Experiment(
+    name="distributed_peers",
+    doc=__doc__,
+    options={
+        "graph": Option(
+            (), "cube:SIDE, rmat:SCALE:EDGE_FACTOR", type=generated, is_positional=True
+        ),
+        "libraries": LIBRARIES,
+        "tools": among(TOOLS),
+        "processes": Option((1, 2, 4), "numbers of processes"),
+        "ks": (8, 64),
+        "seeds": (0,),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", "processes", "tool", "seeds"),
+    together=["k"],
+    select=graphs,
+    has_graphs=False,
+    needs_arrays=False,
+)
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

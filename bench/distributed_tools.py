@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 import jetpy.distributed
 from bench.libraries import load_libraries, pointer
-from bench.tools import IMBALANCE
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import starts_of
+from jetpy.study.tools import IMBALANCE
 
 FAST_MESH, FAST_SOCIAL = 1, 4
 """ParHIP's FASTMESH and FASTSOCIAL."""

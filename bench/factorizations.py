@@ -1,19 +1,18 @@
 """Seconds of real Cholesky factorizations by CHOLMOD, with the orders of each tool.
 
 The matrix is the Laplacian of a graph plus the identity. Its rows are in the order of the tool, and
-CHOLMOD keeps this order, except for a postorder of the elimination tree. One process per matrix
-orders and factorizes with each tool in turn, and solves a system to check the factor.
+CHOLMOD keeps this order, except for a postorder of the elimination tree. A process for each matrix
+and tool orders and factorizes, and solves a system to check the factor.
 
-The program skips matrices that the result file already contains. Without --graphs and --generated,
+The program skips cases that the result file already contains. Without --graphs and --generated,
 it only prints the table.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -21,17 +20,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import jetpy
-from bench.child import Unavailable, answers, failures_noted, unavailability_answered
-from bench.instances import add_options, selected
+from bench.harness import Experiment
+from bench.instances import Instance, selected
 from bench.matrices import RECIPES, half_of
-from bench.ordering_tools import BASELINE, TOOLS, Job, add_tool_options
-from bench.records import Record, add_results_option, append_record, by_tool, read_records
-from bench.tables import add_markdown_option, note, ratio_text, show
+from bench.ordering_tools import BASELINE, OPTIONS, TOOLS, Job, job_of
+from bench.records import Record, by_tool
+from bench.tables import ratio_text, show
 from jetpy.ordering.ordering import Permutation
-from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays, save_arrays
 
-FILE = "factorizations.jsonl"
 HEADERS = ["matrix", "half", "tool", "operations", "ordering, s", "factorization, s", "over METIS"]
 
 
@@ -54,45 +50,30 @@ def factorized(matrix: Any) -> tuple[float, float]:
     return seconds, float(abs(matrix @ factor(ones) - ones).max())
 
 
-def records_of(job: Job, tools: Sequence[str]) -> Iterator[Record]:
-    """Order and factorize with each tool, with its first seed; yield a record for each."""
-    for tool in tools:
-        try:
-            order = TOOLS[tool].prepare(job)
-        except (Unavailable, ImportError) as reason:
-            note(f"{tool} is left out: {reason}")
-            continue
-        perm, ordering_seconds = order(TOOLS[tool].seeds[0])
-        found = jetpy.symbolic(job.graph, perm)
-        seconds, residual = factorized(laplacian(job.graph, perm))
-        yield {
-            "tool": tool,
-            "threads": job.threads,
-            "fill": found.fill,
-            "operations": found.operations,
-            "ordering_seconds": round(ordering_seconds, 6),
-            "seconds": round(seconds, 6),
-            "residual": residual,
-        }
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Order and factorize a matrix with each tool, with its first seed."""
+    for case in cases:
+        yield measured(case["tool"], job_of(folder, settings))
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the matrices that the file lacks, and append each record at once."""
-    path = options.results / FILE
-    done = {record["graph"] for record in read_records(path)}
-    for instance in selected(options, RECIPES):
-        if instance.name in done:
-            continue
-        graph = instance.load()
-        fixed = {"graph": instance.name, "half": half_of(instance.name), "n": graph.n, "m": graph.m}
-        with tempfile.TemporaryDirectory() as folder:
-            save_arrays(Path(folder), graph)
-            arguments = ["--child", folder, "--threads", options.threads, "--tools", *options.tools]
-            arguments += ["--libraries", *options.libraries]
-            with failures_noted("CHOLMOD", instance.name):
-                for record in answers("bench.factorizations", *arguments, threads=options.threads):
-                    note(f"{instance.name} {record['tool']}")
-                    append_record(path, {**fixed, **record})
+def measured(tool: str, job: Job) -> Record:
+    """Return what the order of a tool costs."""
+    perm, ordering_seconds = TOOLS[tool].prepare(job)(TOOLS[tool].seeds[0])
+    found = jetpy.symbolic(job.graph, perm)
+    seconds, residual = factorized(laplacian(job.graph, perm))
+    return {
+        "fill": found.fill,
+        "operations": found.operations,
+        "ordering_seconds": round(ordering_seconds, 6),
+        "seconds": round(seconds, 6),
+        "residual": residual,
+    }
+
+
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield the tools."""
+    for tool in options.tools:
+        yield {"tool": tool, "half": half_of(instance.name), "threads": options.threads}
 
 
 def rows_of(records: Sequence[Record]) -> list[list[str]]:
@@ -111,30 +92,21 @@ def rows_of(records: Sequence[Record]) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
-    """Measure the missing matrices, then print the table of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.factorizations", description=__doc__)
-    add_options(parser)
-    add_tool_options(parser)
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", metavar="DIR", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        answer = answering()
-        with unavailability_answered(answer):
-            graph, libraries = load_arrays(Path(options.child)), tuple(options.libraries)
-            job = Job(graph, options.threads, options.backend, libraries)
-            for record in records_of(job, options.tools):
-                answer(record)
-        return
-    if options.graphs or options.generated:
-        run(options)
-    records = read_records(options.results / FILE)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print the table."""
     show("CHOLMOD", HEADERS, rows_of(records), left=3, markdown=options.markdown)
 
 
+EXPERIMENT = Experiment(
+    name="factorizations",
+    doc=__doc__,
+    options=OPTIONS,
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "tool"),
+    select=partial(selected, recipes=RECIPES),
+)
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

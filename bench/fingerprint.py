@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 import jetpy
-from bench.child import unavailability_answered
 from jetpy.choices import OrderingPreset
 from jetpy.device.backends import get_backend
-from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.modifiers import random_batch
 
@@ -115,33 +113,14 @@ def cases(
     }
 
 
-def main() -> None:
-    """Answer with one hash for each graph, weights and case."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="folder with a folder of arrays for each graph")
-    parser.add_argument("backend")
-    parser.add_argument("threads", type=int)
-    parser.add_argument("seed", type=int)
-    for name in ("--graphs", "--weights"):
-        parser.add_argument(name, nargs="+", required=True)
-    for name in (
-        *("--ks", "--presets", "--modifiers", "--hierarchies", "--methods"),
-        *("--orderings", "--separators"),
-    ):
-        parser.add_argument(name, nargs="*", default=[])
-    parser.add_argument("--batches", type=int, default=1)
-    options = parser.parse_args()
-    answer = answering()
-    with unavailability_answered(answer):
-        get_backend(options.backend, options.threads)
-    engine = {"seed": options.seed, "threads": options.threads, "backend": options.backend}
-    for name in options.graphs:
-        loaded = load_arrays(options.folder / name)
+def hashes(folder: str, backend: str, threads: int, settings: Engine) -> Iterator[Engine]:
+    """Yield one hash for each graph of a folder, weights and case."""
+    get_backend(backend, threads)
+    options = argparse.Namespace(**settings)
+    engine = {"seed": options.seed, "threads": threads, "backend": backend}
+    for path in sorted(Path(folder).iterdir()):
+        loaded = load_arrays(path)
         for weights in options.weights:
             graph = WEIGHTS[weights](loaded)
             for case, solve in cases(options, weights).items():
-                answer({"case": (name, weights, *case), "hash": digest(solve(graph, engine))})
-
-
-if __name__ == "__main__":
-    main()
+                yield {"case": (path.name, weights, *case), "hash": digest(solve(graph, engine))}

@@ -9,18 +9,19 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
+from pathlib import Path
 
 import numpy as np
 
 import jetpy
-from bench.instances import add_options, selected
-from bench.records import Record, add_results_option, append_record, read_records
-from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
+from bench.harness import Experiment, Option, among
+from bench.instances import Instance
+from bench.records import Record
+from bench.tables import mean_text, ratio_text, show
+from jetpy.study.arrays import load_arrays
 from jetpy.study.modifiers import random_batch
 
-KEYS = ("graph", "k", "modifiers", "near", "preset", "backend", "threads")
-"""Fields that identify a case."""
 MEAN_HEADERS = ["modifiers", "ends", "cases", "speedup", "with > 500,000 vertices", "cut / full"]
 
 
@@ -47,9 +48,6 @@ def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
             cuts.append(update.cut)
             full_cuts.append(full.cut)
     return {
-        **case,
-        "n": graph.n,
-        "m": graph.m,
         "batches": batches,
         "seconds": round(sum(seconds) / batches, 6),
         "median_seconds": round(float(np.median(seconds)), 6),
@@ -61,7 +59,7 @@ def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
     }
 
 
-def summarise(records: list[Record], markdown: bool) -> None:
+def summarise(records: list[Record], options: argparse.Namespace) -> None:
     """Print a table of all cases and one of geometric means."""
     headers = [
         "graph",
@@ -93,9 +91,9 @@ def summarise(records: list[Record], markdown: bool) -> None:
                 renewed,
             ]
         )
-    show("cases", [*headers, "balanced", "renewed"], rows, left=1, markdown=markdown)
+    show("cases", [*headers, "balanced", "renewed"], rows, left=1, markdown=options.markdown)
     means = [[*group, *numbers] for group, numbers in means_by_batch(records)]
-    show("geometric means", MEAN_HEADERS, means, left=0, markdown=markdown)
+    show("geometric means", MEAN_HEADERS, means, left=0, markdown=options.markdown)
 
 
 def means_by_batch(records: Sequence[Record]) -> Iterator[tuple[list[str], list[str]]]:
@@ -118,53 +116,43 @@ def means_by_batch(records: Sequence[Record]) -> Iterator[tuple[list[str], list[
         yield [str(modifiers), "near" if near else "anywhere"], numbers
 
 
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.incremental", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--ks", nargs="+", type=int, default=[2, 32])
-    parser.add_argument("--modifiers", nargs="+", type=int, default=[50, 500, 5000])
-    parser.add_argument(
-        "--ends",
-        nargs="+",
-        choices=["anywhere", "near"],
-        default=["anywhere"],
-        help="edges of a new vertex: to two random vertices, or to a vertex and its neighbour",
-    )
-    parser.add_argument("--batches", type=int, default=100)
-    parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="partition after each N-th batch"
-    )
-    parser.add_argument("--preset", default="default")
-    parser.add_argument("--backend", default="auto")
-    parser.add_argument("--threads", type=int, default=1)
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    path = options.results / "incremental.jsonl"
-    done = {tuple(r[key] for key in KEYS) for r in read_records(path)}
-    for instance in selected(options) if options.graphs or options.generated else ():
-        graph = None
-        for k in options.ks:
-            for modifiers in options.modifiers:
-                for ends in options.ends:
-                    case = {
-                        "graph": instance.name,
-                        "k": k,
-                        "modifiers": modifiers,
-                        "near": ends == "near",
-                        "preset": options.preset,
-                        "backend": options.backend,
-                        "threads": options.threads,
-                    }
-                    if tuple(case.values()) in done:
-                        continue
-                    graph = graph or instance.load()
-                    record = run(graph, case, options.batches, options.every)
-                    append_record(path, record)
-                    note(f"{instance.name} k={k} {modifiers} {ends}: {record['seconds']:.4f} s")
-    summarise(read_records(path), options.markdown)
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each number of parts, size of a batch and kind of ends."""
+    settings = {name: getattr(options, name) for name in ("preset", "backend", "threads")}
+    for k, modifiers, ends in product(options.ks, options.modifiers, options.ends):
+        yield {"k": k, "modifiers": modifiers, "near": ends == "near", **settings}
 
+
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Apply the batches of each case to a graph."""
+    graph = load_arrays(Path(folder))
+    for case in cases:
+        yield run(graph, case, settings["batches"], settings["every"])
+
+
+EXPERIMENT = Experiment(
+    name="incremental",
+    doc=__doc__,
+    options={
+        "ks": (2, 32),
+        "modifiers": Option((50, 500, 5000), "sizes of batches"),
+        "ends": among(
+            ("anywhere", "near"),
+            ["anywhere"],
+            "edges of a new vertex: to two random vertices, or to a vertex and its neighbour",
+        ),
+        "batches": Option(100, "number of batches"),
+        "every": Option(1, "partition after each N-th batch", metavar="N"),
+        "preset": "default",
+        "backend": "auto",
+        "threads": 1,
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", "modifiers", "near", "preset", "backend", "threads"),
+    together=["k", "modifiers", "near"],
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -2,12 +2,11 @@
 
 Mt-KaHyPar's package takes no hierarchy, but it improves a given partition by a V-cycle. If its
 limit for coarsening is above the number of vertices, the V-cycle only refines the given graph. The
-levels are therefore given one by one, coarsest first. `refine` starts this module as a child.
+levels are therefore given one by one, coarsest first. `refine` starts the process.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bench.child import run_module, unavailability_answered
+from bench.child import apart, only
 from jetpy import write_graph
 from jetpy.graph.levels import GraphLevel
-from jetpy.study.answers import answering
 
 CONTEXT = {
     "preset-type": "default",
@@ -83,7 +81,7 @@ def refine(
             if depth < len(levels) - 1:
                 np.save(_map_file(folder, depth), level.coarse_of)
         np.save(folder / PARTS, parts)
-        answer = run_module("bench.kway_fm", folder, len(levels), k, imbalance, seed, threads)
+        answer = only(apart(refined, folder, len(levels), k, imbalance, seed, threads))
         return Refined(np.load(folder / PARTS), answer["seconds"])
 
 
@@ -96,7 +94,9 @@ def _map_file(folder: Path, depth: int) -> Path:
     return folder / f"map{depth}.npy"
 
 
-def _refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, threads: int) -> float:
+def refined(
+    folder: str, levels: int, k: int, imbalance: float, seed: int, threads: int
+) -> dict[str, float]:
     """Refine the partition in the file `PARTS` on all levels; return the seconds.
 
     They include what Mt-KaHyPar does to set up each V-cycle, but not the conversion of graphs and
@@ -105,8 +105,9 @@ def _refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, thr
     """
     import mtkahypar
 
+    own = Path(folder)
     library = mtkahypar.initialize(threads, False)
-    config = folder / "context.ini"
+    config = own / "context.ini"
     config.write_text("".join(f"{name}={value}\n" for name, value in CONTEXT.items()))
     context = library.context_from_file(str(config))
     context.logging = False
@@ -114,38 +115,19 @@ def _refined(folder: Path, levels: int, k: int, imbalance: float, seed: int, thr
     mtkahypar.set_seed(seed)
 
     def improved(depth: int, parts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], float]:
-        graph = library.graph_from_file(str(_level_file(folder, depth)), context)
+        graph = library.graph_from_file(str(_level_file(own, depth)), context)
         partitioned = graph.create_partitioned_hypergraph(context, k, parts.tolist())
         start = perf_counter()
         partitioned.improve_partition(context, 1)
         elapsed = perf_counter() - start
         return np.array(partitioned.get_partition(), np.int32), elapsed
 
-    parts, seconds = np.load(folder / PARTS), 0.0
+    parts, seconds = np.load(own / PARTS), 0.0
     improved(levels - 1, parts)
     for depth in reversed(range(levels)):
         parts, elapsed = improved(depth, parts)
         seconds += elapsed
         if depth:
-            parts = parts[np.load(_map_file(folder, depth - 1))]
-    np.save(folder / PARTS, parts)
-    return seconds
-
-
-def main() -> None:
-    """Refine, and answer with the seconds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("levels", type=int)
-    parser.add_argument("k", type=int)
-    parser.add_argument("imbalance", type=float)
-    parser.add_argument("seed", type=int)
-    parser.add_argument("threads", type=int)
-    options = parser.parse_args()
-    answer = answering()
-    with unavailability_answered(answer):
-        answer({"seconds": _refined(**vars(options))})
-
-
-if __name__ == "__main__":
-    main()
+            parts = parts[np.load(_map_file(own, depth - 1))]
+    np.save(own / PARTS, parts)
+    return {"seconds": seconds}

@@ -1,9 +1,5 @@
 """Large graphs: seconds and memory, also where sums of edges or weights exceed 2^31.
 
-    python -m bench.large 400 --k 64 --backend cuda --repeat 5
-    python -m bench.large 720 --k 64 --backend cuda
-    python -m bench.large 16777216 --ring 90 --k 64 --backend cuda
-
 The program generates a cube or a ring and partitions it. It prints the peak memory of a first run,
 which also loads kernels, and the seconds of each run. It recomputes the cut and the part weights
 on the host. The cube of side 720 has 2.24e9 directed edges and needs about 100 GB of GPU memory and
@@ -12,7 +8,6 @@ on the host. The cube of side 720 has 2.24e9 directed edges and needs about 100 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import time
 from collections.abc import Callable
@@ -22,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 import jetpy
+from bench.harness import Option, parser
 from bench.memory import gpu_memory_reader, process_bytes, reset_peak, sampled
 from bench.tables import note
 from jetpy.device.backends import ON_GPU, get_backend
@@ -89,33 +85,28 @@ def print_result(label: str, result: jetpy.Partition) -> None:
     )
 
 
+OPTIONS = {
+    "side": Option(
+        None,
+        "side of the cube; with --ring, number of vertices of the ring",
+        type=int,
+        is_positional=True,
+    ),
+    "ring": Option(None, "neighbours on each side in a ring", type=int, metavar="R"),
+    "k": 64,
+    "backend": "auto",
+    "threads": Option(None, type=int),
+    "preset": "default",
+    "weight": Option(
+        1, "weight of every vertex and edge; a large weight makes small graphs need 64 bits"
+    ),
+    "repeat": Option(1, "runs after the first, which loads kernels"),
+}
+
+
 def main() -> None:
     """Generate a graph, partition it and check the result."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.large",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "side", type=int, help="side of the cube; with --ring, number of vertices of the ring"
-    )
-    parser.add_argument(
-        "--ring", type=int, metavar="R", help="generate a ring with R neighbours on each side"
-    )
-    parser.add_argument("--k", type=int, default=64)
-    parser.add_argument("--backend", default="auto")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--preset", default="default")
-    parser.add_argument(
-        "--weight",
-        type=int,
-        default=1,
-        help="weight of every vertex and edge; a large weight makes small graphs need 64 bits",
-    )
-    parser.add_argument(
-        "--repeat", type=int, default=1, help="runs after the first, which loads kernels"
-    )
-    options = parser.parse_args()
+    options = parser("large", __doc__, OPTIONS).parse_args()
     start = time.perf_counter()
     graph = (
         ring(options.side, options.ring)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bench.child import Unavailable
 
 
-def load_libraries(folders: Iterable[Path], *names: str) -> CDLL:
+def load_libraries(folders: Iterable[str | Path], *names: str) -> CDLL:
     """Load libraries in this order, so that each may depend on earlier ones. Return the last.
 
     The system's folders are searched for libraries that are in none of the folders.
@@ -24,7 +24,7 @@ def load_libraries(folders: Iterable[Path], *names: str) -> CDLL:
         If a library, or one that it depends on, is missing.
     """
     for name in names:
-        found = [file for folder in folders for file in folder.rglob(name)]
+        found = [file for folder in folders for file in Path(folder).rglob(name)]
         nearest = min(found, key=lambda file: len(file.parts), default=name)
         try:
             library = CDLL(os.fspath(nearest), RTLD_GLOBAL)

@@ -1,13 +1,12 @@
-"""Mapping methods of jetpy and other tools, and the child process that runs one on one graph."""
+"""Mapping methods of jetpy and other tools, and a summary of the runs of one on one graph."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,16 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import Unavailable, unavailability_answered
-from bench.tools import IMBALANCE, Job
+from bench.child import Unavailable
 from jetpy import Options
 from jetpy.device.backends import get_backend
 from jetpy.problem import machine as problem_machine
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study import mappers
-from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 from jetpy.study.mappers import MappingRun
+from jetpy.study.tools import IMBALANCE, Job
 
 IntArray = npt.NDArray[np.int64]
 
@@ -280,28 +278,15 @@ def summary(
     }
 
 
-def main() -> None:
-    """Answer with a summary for each hierarchy."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("method", choices=METHODS)
-    parser.add_argument("folder", type=Path, help="folder with the arrays of a graph")
-    parser.add_argument("threads", type=int)
-    parser.add_argument("backend", help="jetpy's back end")
-    parser.add_argument("--hierarchies", nargs="+", required=True)
-    parser.add_argument("--distance", required=True)
-    parser.add_argument("--seeds", nargs="+", type=int, required=True)
-    options = parser.parse_args()
-    answer = answering()
-    mapper = METHODS[options.method]
-    machines = [Machine(hierarchy, options.distance) for hierarchy in options.hierarchies]
-    job = Job(load_arrays(options.folder), options.folder, "default", options.threads)
-    with unavailability_answered(answer):
-        solve = mapper.prepare(job, options.backend)
+def measure(
+    folder: str, cases: Sequence[dict[str, Any]], settings: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Map a graph by a method onto the machine of each case; jetpy has a run to warm up."""
+    mapper, threads = METHODS[cases[0]["method"]], settings["threads"]
+    machines = [Machine(case["hierarchy"], case["distance"]) for case in cases]
+    job = Job(load_arrays(Path(folder)), Path(folder), "default", threads)
+    solve = mapper.prepare(job, settings["backend"])
     if mapper.is_jetpy:
-        solve(machines[0], options.seeds[0])  # warm-up
-    for machine in machines:
-        answer(summary(job.graph, solve, machine, options.seeds))
-
-
-if __name__ == "__main__":
-    main()
+        solve(machines[0], cases[0]["seeds"][0])
+    for case, machine in zip(cases, machines, strict=True):
+        yield summary(job.graph, solve, machine, case["seeds"])

@@ -7,18 +7,19 @@ task. jetpy runs the method, and method im also with rebalancing by cut, as in t
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any, NamedTuple
 
 import jetpy
-from bench.instances import Instance, add_options, selected
-from bench.records import Record, add_results_option, append_record
-from bench.tables import add_markdown_option, note, show
-from jetpy.study.programs import ProgramError, run_heipa
+from bench.harness import Experiment, Option
+from bench.instances import Instance
+from bench.records import Record
+from bench.tables import show
+from jetpy.study.arrays import load_arrays
+from jetpy.study.programs import run_heipa
 
 IMBALANCE = 0.03
 NAMES = {"im": "IM", "hm": "HM", "hm-ultra": "HM-ultra"}
@@ -82,38 +83,45 @@ def run_jetpy(
     return Run(found.partition.seconds["total"], found.cost)
 
 
-def results_path(folder: Path) -> Path:
-    """Return the result file."""
-    return folder / "mapping_peer.jsonl"
-
-
-def compare(
-    instance: Instance, graph: jetpy.Graph, file: Path, options: argparse.Namespace
-) -> Iterator[Record]:
-    """Run all tools in turn on a graph; yield medians of seconds and mean costs by hierarchy."""
-    variants: dict[str, Mapping[str, Any]] = {"jetpy": {}}
-    if options.method == "im":
-        variants["jetpy by cut"] = BY_CUT
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each hierarchy."""
+    fixed = {name: getattr(options, name) for name in ("distance", "method", "backend")}
     for hierarchy in options.hierarchies:
-        machine = (hierarchy, options.distance)
+        yield {"hierarchy": hierarchy, **fixed}
+
+
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Run all tools in turn on a graph; yield medians of seconds and mean costs by hierarchy.
+
+    Raises
+    ------
+    SystemExit
+        If the graph has weights.
+    """
+    graph, file = load_arrays(Path(folder)), Path(folder, "graph.graph")
+    if (graph.edge_weights > 1).any() or (graph.vertex_weights > 1).any():
+        raise SystemExit("the graph has weights")
+    jetpy.write_graph(file, graph)
+    for case in cases:
+        method, machine = case["method"], (case["hierarchy"], case["distance"])
+        variants = variants_of(method)
         runs: dict[str, list[Run]] = {name: [] for name in (*variants, PEER)}
-        for turn in range(options.repeat + 1):
+        for turn in range(settings["repeat"] + 1):
             for name, changes in variants.items():
-                run = run_jetpy(graph, options.method, machine, options.backend, turn, changes)
-                runs[name].append(run)
-            runs[PEER].append(run_peer(options.program, file, graph, options.method, machine))
+                runs[name].append(run_jetpy(graph, method, machine, case["backend"], turn, changes))
+            runs[PEER].append(run_peer(Path(settings["program"]), file, graph, method, machine))
         warm = {name: found[1:] for name, found in runs.items()}
         yield {
-            "graph": instance.name,
-            "hierarchy": hierarchy,
-            "distance": options.distance,
-            "method": options.method,
-            "backend": options.backend,
             "seconds": {name: median(run.seconds for run in found) for name, found in warm.items()},
             "costs": {
                 name: geometric_mean(run.cost for run in found) for name, found in warm.items()
             },
         }
+
+
+def variants_of(method: str) -> dict[str, Mapping[str, Any]]:
+    """Return changes of jetpy's options by name of the variant."""
+    return {"jetpy": {}, "jetpy by cut": BY_CUT} if method == "im" else {"jetpy": {}}
 
 
 def means(records: Iterable[Record], name: str = "jetpy") -> tuple[float, float]:
@@ -126,38 +134,10 @@ def means(records: Iterable[Record], name: str = "jetpy") -> tuple[float, float]
     return cost, seconds
 
 
-def main() -> None:
-    """Run all cases and print the table with geometric means."""
-    parser = argparse.ArgumentParser(prog="python -m bench.mapping_peer", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--program", type=Path, required=True, help="executable GPU-HeiProMap")
-    parser.add_argument("--method", choices=NAMES, default="im")
-    parser.add_argument("--hierarchies", nargs="+", default=["4:8:4"])
-    parser.add_argument("--distance", default="1:10:100")
-    parser.add_argument("--backend", default="cuda")
-    parser.add_argument("--repeat", type=int, default=5, help="runs after a first one to warm up")
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    found: list[Record] = []
-    failed = 0
-    for instance in selected(options):
-        graph = instance.load()
-        if (graph.edge_weights > 1).any() or (graph.vertex_weights > 1).any():
-            note(f"{instance.name} is left out: it has weights")
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, f"{instance.name}.graph")
-            jetpy.write_graph(file, graph)
-            try:
-                for record in compare(instance, graph, file, options):
-                    append_record(results_path(options.results), record)
-                    found.append(record)
-                    note(f"{instance.name} {record['hierarchy']}: {record['seconds']}")
-            except (ValueError, ProgramError) as error:
-                note(f"{instance.name} failed: {error}")
-                failed += 1
-    kinds = ("jetpy", "jetpy by cut") if options.method == "im" else ("jetpy",)
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print a row for each case of the method, and geometric means."""
+    kinds = variants_of(options.method)
+    found = [record for record in records if record["method"] == options.method]
     rows = [
         [
             *(record["graph"], record["hierarchy"]),
@@ -171,10 +151,26 @@ def main() -> None:
         rows.append(["geometric mean", "", "", "", *last])
     headers = ["graph", "hierarchy", "peer's s", "peer's cost"]
     headers += [f"{kind}: {quantity}" for kind in kinds for quantity in ("cost", "time")]
-    title = "jetpy / GPU-HeiProMap"
-    show(title, headers, rows, left=2, markdown=options.markdown)
-    raise SystemExit(f"{failed} graphs failed" if failed else 0)
+    show("jetpy / GPU-HeiProMap", headers, rows, left=2, markdown=options.markdown)
 
+
+EXPERIMENT = Experiment(
+    name="mapping_peer",
+    doc=__doc__,
+    options={
+        "program": Option(None, "executable GPU-HeiProMap", type=Path),
+        "method": Option("im", "method of both", choices=NAMES),
+        "hierarchies": ("4:8:4",),
+        "distance": "1:10:100",
+        "backend": "cuda",
+        "repeat": Option(5, "runs after a first one to warm up"),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "hierarchy", "distance", "method", "backend"),
+    together=["hierarchy"],
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -7,12 +7,11 @@ whose program is `mtmetis`, run on one thread. METIS is the one in pymetis, AMD 
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ctypes import byref, c_bool, c_int, c_void_p
 from dataclasses import dataclass
 from functools import partial
@@ -26,8 +25,10 @@ import numpy.typing as npt
 
 import jetpy
 from bench.child import Unavailable
+from bench.harness import LIBRARIES, Option, among
 from bench.libraries import load_libraries, pointer
 from jetpy.choices import OrderingPreset
+from jetpy.study.arrays import load_arrays
 
 Permutation = npt.NDArray[Any]
 Order = Callable[[int], tuple[Permutation, float]]
@@ -202,16 +203,17 @@ DEFAULT = [tool for tool in TOOLS if tool not in ("kahip", MT_METIS)]
 """The tools that are fast enough for all matrices, and in packages."""
 
 
-def add_tool_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that select tools, and how they run."""
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=DEFAULT)
-    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy and mt-METIS")
-    parser.add_argument("--backend", default="cpu", help="back end of jetpy")
-    parser.add_argument(
-        "--libraries",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="DIR",
-        help="folders with libraries and programs of other tools, before those of the system",
-    )
+OPTIONS = {
+    "tools": among(TOOLS, DEFAULT),
+    "threads": Option(1, "threads of jetpy and mt-METIS"),
+    "backend": "cpu",
+    "libraries": LIBRARIES,
+}
+"""The options that select tools, and how they run."""
+
+
+def job_of(folder: str, settings: Mapping[str, Any]) -> Job:
+    """Return the job of a process of the harness."""
+    libraries = tuple(map(Path, settings["libraries"]))
+    graph = load_arrays(Path(folder))
+    return Job(graph, settings["threads"], settings["backend"], libraries)

@@ -10,22 +10,17 @@ only prints the tables.
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from statistics import geometric_mean
 
 import jetpy
-from bench.child import failures_noted, run_module, unavailability_answered
-from bench.instances import Instance, add_options, selected
+from bench.harness import Experiment, Option, by_jetpy
+from bench.instances import Instance, selected
 from bench.matrices import HALVES, RECIPES, half_of
-from bench.ordering_tools import AMD, BASELINE, MT_METIS, TOOLS, Job, add_tool_options
-from bench.records import Record, add_results_option, append_record, by_tool, read_records
-from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
-from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays, save_arrays
+from bench.ordering_tools import AMD, BASELINE, MT_METIS, OPTIONS, TOOLS, Job, job_of
+from bench.records import Record, by_tool
+from bench.tables import mean_text, ratio_text, show
 
-FILE, JETPY_FILE = "orderings.jsonl", "orderings-jetpy.jsonl"
 MEASURES = ("fill", "operations", "height", "critical_path")
 MANY = 100_000
 """Matrices with at least this number of rows have a mean time of their own."""
@@ -59,46 +54,23 @@ def measured(tool: str, job: Job, rounds: int) -> Record:
     }
 
 
-def measure(
-    instance: Instance, options: argparse.Namespace, found: Results, tools: list[str]
-) -> Iterator[Record]:
-    """Measure the missing tools on a matrix. Remove a tool that is not available from `tools`."""
-    todo = [tool for tool in tools if instance.name not in found.get(tool, {})]
-    if not todo:
-        return
-    graph = instance.load()
-    about = {"class": instance.cls, "half": half_of(instance.name), "n": graph.n, "m": graph.m}
-    engine = options.threads, options.backend
-    fixed = {"graph": instance.name, **about}
-    with tempfile.TemporaryDirectory() as folder:
-        save_arrays(Path(folder), graph)
-        for tool in todo:
-            note(f"{instance.name} {tool}")
-            arguments = ["--child", tool, folder, "--threads", options.threads]
-            arguments += [
-                "--backend",
-                options.backend,
-                "--rounds",
-                options.rounds,
-                "--libraries",
-                *options.libraries,
-            ]
-            with failures_noted(tool, instance.name) as outcome:
-                costs = run_module("bench.orderings", *arguments)
-                yield {**fixed, "tool": tool, **engine_of(tool, *engine), **costs}
-            if outcome.unavailable:
-                tools.remove(tool)
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Order a matrix with each tool, and METIS in turn."""
+    for case in cases:
+        yield measured(case["tool"], job_of(folder, settings), settings["rounds"])
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the missing cases and append each record to its file at once."""
-    tools = list(options.tools)
-    found = by_matrix(all_records(options.results), options.threads, options.backend)
-    for instance in selected(options, RECIPES):
-        if options.half in (half_of(instance.name), "all"):
-            for record in measure(instance, options, found, tools):
-                file = JETPY_FILE if is_jetpy(record["tool"]) else FILE
-                append_record(options.results / file, record)
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield the tools."""
+    for tool in options.tools:
+        engine = engine_of(tool, options.threads, options.backend)
+        yield {"tool": tool, "half": half_of(instance.name), **engine}
+
+
+def chosen(options: argparse.Namespace) -> list[Instance]:
+    """Return the matrices of `--half` that the options select."""
+    found = selected(options, RECIPES)
+    return [each for each in found if options.half in (half_of(each.name), "all")]
 
 
 def engine_of(tool: str, threads: int, backend: str) -> Record:
@@ -111,11 +83,6 @@ def engine_of(tool: str, threads: int, backend: str) -> Record:
 def is_jetpy(tool: str) -> bool:
     """Return whether a tool is one of jetpy's."""
     return tool.startswith("jetpy/")
-
-
-def all_records(folder: Path) -> list[Record]:
-    """Return the records of both files in a folder."""
-    return [record for file in (FILE, JETPY_FILE) for record in read_records(folder / file)]
 
 
 def by_matrix(records: Iterable[Record], threads: int, backend: str = "cpu") -> Results:
@@ -235,37 +202,25 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
         )
 
 
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.orderings", description=__doc__)
-    add_options(parser)
-    parser.add_argument(
-        "--half",
-        choices=(*HALVES, "all"),
-        default="all",
-        help="A: options may be chosen on these matrices; B: report these",
-    )
-    add_tool_options(parser)
-    parser.add_argument("--rounds", type=int, default=1, help="runs of each order")
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", nargs=2, metavar=("TOOL", "DIR"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        answer = answering()
-        tool, folder = options.child
-        libraries = tuple(options.libraries)
-        with unavailability_answered(answer):
-            job = Job(load_arrays(Path(folder)), options.threads, options.backend, libraries)
-            answer(measured(tool, job, options.rounds))
-        return
-    if options.graphs or options.generated:
-        run(options)
-    records = all_records(options.results)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
-    summarise(records, options)
-
+EXPERIMENT = Experiment(
+    name="orderings",
+    doc=__doc__,
+    options={
+        "half": Option(
+            "all",
+            "A: options may be chosen on these matrices; B: report these",
+            choices=(*HALVES, "all"),
+        ),
+        **OPTIONS,
+        "rounds": Option(1, "runs of each order"),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "tool", "threads", "backend"),
+    file_of=by_jetpy,
+    select=chosen,
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

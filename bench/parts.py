@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
@@ -10,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 import jetpy
-from bench.child import run_module
-from bench.tables import add_markdown_option, note, show
+from bench.harness import Option, parser
+from bench.peak import peak
+from bench.tables import note, show
 from jetpy.study.arrays import save_arrays
 
 
@@ -28,19 +28,19 @@ def parts_of(n: int) -> list[int]:
     return sorted({2, 16, *powers, n // 10, n // 2})
 
 
+OPTIONS = {
+    "grids": Option((400, 1000), metavar="SIDE", may_be_empty=True),
+    "stars": Option((80_000, 1_000_000), metavar="N", may_be_empty=True),
+    "ks": Option((), "numbers of parts; by default from 2 to n / 2", type=int),
+    "preset": "default",
+    "threads": 1,
+    "backend": "cpu",
+}
+
+
 def main() -> None:
     """Partition grids and stars into increasing numbers of parts and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.parts", description=__doc__)
-    parser.add_argument("--grids", type=int, nargs="*", default=[400, 1000], metavar="SIDE")
-    parser.add_argument("--stars", type=int, nargs="*", default=[80_000, 1_000_000], metavar="N")
-    parser.add_argument(
-        "--ks", type=int, nargs="*", help="numbers of parts; by default from 2 to n / 2"
-    )
-    parser.add_argument("--preset", default="default")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--backend", default="cpu")
-    add_markdown_option(parser)
-    options = parser.parse_args()
+    options = parser("parts", __doc__, OPTIONS).parse_args()
     graphs = [jetpy.generators.grid(side, side) for side in options.grids]
     graphs += [star(n) for n in options.stars]
     rows = []
@@ -48,9 +48,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             save_arrays(Path(folder), graph)
             for k in options.ks or parts_of(graph.n):
-                found = run_module(
-                    "bench.peak", folder, k, options.preset, options.threads, options.backend
-                )
+                found = peak(folder, k, options.preset, options.threads, options.backend)
                 mebibytes = (found["peak"] - found["before"]) / 1024
                 rows.append(
                     [

@@ -8,7 +8,7 @@ only prints the table.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_int32
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import Unavailable
-from bench.instances import add_options, selected
+from bench.harness import LIBRARIES, Experiment, Option
+from bench.instances import Instance
 from bench.libraries import load_libraries, pointer
-from bench.records import Record, add_results_option, append_record, by_tool, read_records
-from bench.tables import add_markdown_option, mean_text, note, show
+from bench.records import Record, by_tool
+from bench.tables import mean_text, show
 from jetpy.choices import OrderingPreset
+from jetpy.study.arrays import load_arrays
 
-FILE = "separators.jsonl"
 BASELINE = "metis"
 OPTIONS, SEED, UFACTOR = 40, 8, 16
 """Number of METIS's options, and the indices of two of them."""
@@ -37,29 +37,30 @@ Separate = Callable[[int], tuple[Labels, float]]
 """Called as `separate(seed)`; returns the labels and the seconds."""
 
 
-def jetpy_separator(graph: jetpy.Graph, options: argparse.Namespace, preset: Any) -> Separate:
+def jetpy_separator(graph: jetpy.Graph, settings: Record, preset: Any) -> Separate:
     """Return the function that separates a graph by jetpy."""
+    imbalance, threads = settings["imbalance"], settings["threads"]
 
     def separate(seed: int) -> tuple[Labels, float]:
         found = jetpy.vertex_separator(
-            graph, preset=preset, imbalance=options.imbalance, seed=seed, threads=options.threads
+            graph, preset=preset, imbalance=imbalance, seed=seed, threads=threads
         )
         return found.labels, found.seconds
 
     return separate
 
 
-def metis_separator(graph: jetpy.Graph, options: argparse.Namespace) -> Separate:
+def metis_separator(graph: jetpy.Graph, settings: Record) -> Separate:
     """Return the function that separates a graph by METIS, whose seeds 0 and 1 are the same."""
-    library = load_libraries(options.libraries, "libmetis.so.5")
+    library = load_libraries(settings["libraries"], "libmetis.so.5")
     rows, indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
 
     def separate(seed: int) -> tuple[Labels, float]:
-        settings, labels = np.empty(OPTIONS, np.int32), np.empty(graph.n, np.int32)
-        library.METIS_SetDefaultOptions(pointer(settings))
-        settings[SEED], settings[UFACTOR] = seed + 1, round(1000 * options.imbalance)
+        options, labels = np.empty(OPTIONS, np.int32), np.empty(graph.n, np.int32)
+        library.METIS_SetDefaultOptions(pointer(options))
+        options[SEED], options[UFACTOR] = seed + 1, round(1000 * settings["imbalance"])
         weight, n = c_int32(), c_int32(graph.n)
-        arrays = pointer(rows), pointer(indices), None, pointer(settings)
+        arrays = pointer(rows), pointer(indices), None, pointer(options)
         start = perf_counter()
         status = library.METIS_ComputeVertexSeparator(
             byref(n), *arrays, byref(weight), pointer(labels)
@@ -71,7 +72,7 @@ def metis_separator(graph: jetpy.Graph, options: argparse.Namespace) -> Separate
     return separate
 
 
-TOOLS: Mapping[str, Callable[[jetpy.Graph, argparse.Namespace], Separate]] = {
+TOOLS: Mapping[str, Callable[[jetpy.Graph, Record], Separate]] = {
     BASELINE: metis_separator,
     **{
         f"jetpy/{preset}": partial(jetpy_separator, preset=preset)
@@ -80,10 +81,17 @@ TOOLS: Mapping[str, Callable[[jetpy.Graph, argparse.Namespace], Separate]] = {
 }
 
 
-def measured(graph: jetpy.Graph, tool: str, options: argparse.Namespace) -> Record:
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Separate a graph with each tool, which first separates a grid to warm up."""
+    for case in cases:
+        TOOLS[case["tool"]](jetpy.generators.grid(40, 40), settings)(0)
+        yield measured(load_arrays(Path(folder)), case["tool"], settings)
+
+
+def measured(graph: jetpy.Graph, tool: str, settings: Record) -> Record:
     """Separate a graph with each seed; return the weights of the separators and the seconds."""
-    separate = TOOLS[tool](graph, options)
-    runs = [separate(seed) for seed in range(options.seeds)]
+    separate = TOOLS[tool](graph, settings)
+    runs = [separate(seed) for seed in range(settings["seeds"])]
     sizes = [np.bincount(labels, minlength=3).tolist() for labels, _ in runs]
     return {
         "weights": [size[2] for size in sizes],
@@ -92,27 +100,12 @@ def measured(graph: jetpy.Graph, tool: str, options: argparse.Namespace) -> Reco
     }
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the missing cases and append each record to the file at once."""
-    try:
-        for tool in TOOLS:
-            TOOLS[tool](jetpy.generators.grid(40, 40), options)(0)  # warm-up
-    except Unavailable as reason:
-        raise SystemExit(str(reason)) from reason
-    for instance in selected(options):
-        case = {"graph": instance.name, "imbalance": options.imbalance, "seeds": options.seeds}
-        found = by_tool(read_records(options.results / FILE), *case, "threads")
-        graph = None
-        for tool in TOOLS:
-            threads = 1 if tool == BASELINE else options.threads
-            if (*case.values(), threads) in found.get(tool, {}):
-                continue
-            note(f"{instance.name} {tool}")
-            graph = instance.load() if graph is None else graph
-            about = {"class": instance.cls, "n": graph.n, "m": graph.m, "tool": tool}
-            result = measured(graph, tool, options)
-            record = {**case, **about, "threads": threads, **result}
-            append_record(options.results / FILE, record)
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield the tools."""
+    for tool in TOOLS:
+        threads = 1 if tool == BASELINE else options.threads
+        fixed = {"imbalance": options.imbalance, "seeds": options.seeds}
+        yield {"tool": tool, "threads": threads, **fixed}
 
 
 def mean_rows(records: Sequence[Record], imbalance: float, threads: int) -> list[list[str]]:
@@ -149,28 +142,27 @@ def _mean(record: Record, measure: str, more: int = 0) -> float:
     return geometric_mean(value + more for value in record[measure])
 
 
-def main() -> None:
-    """Measure the missing cases, then print the table of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.separators", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--imbalance", type=float, default=0.2, help="as for vertex_separator")
-    parser.add_argument("--seeds", type=int, default=3, help="number of runs with other seeds")
-    parser.add_argument("--threads", type=int, default=1, help="threads of jetpy")
-    parser.add_argument(
-        "--libraries", type=Path, nargs="+", default=[], metavar="DIR", help="folders of libraries"
-    )
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    if options.graphs or options.generated:
-        run(options)
-    records = read_records(options.results / FILE)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print the table."""
     rows = mean_rows(records, options.imbalance, options.threads)
     title = f"imbalance {options.imbalance:g}, threads = {options.threads}: means over METIS"
     show(title, HEADERS, rows, markdown=options.markdown)
 
 
+EXPERIMENT = Experiment(
+    name="separators",
+    doc=__doc__,
+    options={
+        "imbalance": Option(0.2, "as for vertex_separator"),
+        "seeds": Option(3, "number of runs with other seeds"),
+        "threads": Option(1, "threads of jetpy"),
+        "libraries": LIBRARIES,
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "imbalance", "seeds", "threads", "tool"),
+)
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -9,7 +9,6 @@ scipy.sparse.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -23,7 +22,8 @@ from typing import NamedTuple
 
 import jetpy
 from bench.child import ROOT
-from bench.tables import add_markdown_option, show
+from bench.harness import Option, parser
+from bench.tables import show
 
 BASE = "import numpy, scipy.sparse"
 """The case that the other cases are compared with."""
@@ -106,16 +106,16 @@ def medians(runs: Sequence[Seconds]) -> Seconds:
     return Seconds(*(statistics.median(times) for times in zip(*runs, strict=True)))
 
 
+OPTIONS = {
+    "backend": "auto",
+    "rounds": 9,
+    "cold": Option(False, "give each process an empty cache of kernels"),
+}
+
+
 def main() -> None:
     """Measure all cases and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.start", description=__doc__)
-    parser.add_argument("--backend", default="auto")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument(
-        "--cold", action="store_true", help="give each process an empty cache of kernels"
-    )
-    add_markdown_option(parser)
-    options = parser.parse_args()
+    options = parser("start", __doc__, OPTIONS).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         graph = Path(folder, "grid.graph")
         jetpy.write_graph(graph, jetpy.generators.grid(*SHAPE))

@@ -5,15 +5,15 @@ Each round measures every case once. The program prints medians and appends them
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jetpy
-from bench.records import add_results_option, append_record
-from bench.tables import add_markdown_option, show
+from bench.harness import Option, parser
+from bench.records import append_record
+from bench.tables import show
 from jetpy.engines.threads import available_threads
 
 SWITCH_INTERVAL = 1e-5
@@ -27,6 +27,16 @@ BASES = {
     "16 calls at once": "16 calls in a row",
 }
 """For each case, the case by whose time the table divides its time."""
+
+
+OPTIONS = {
+    "vertices": Option(200_000, "number of vertices of the Delaunay graph"),
+    "k": 16,
+    "backend": "cpu",
+    "rounds": 5,
+    "repeat": Option(1, "how often to compare the cuts of 16 calls"),
+    "only_parts": Option(False, "compare the cuts, but do not measure times"),
+}
 
 
 def seconds_of_calls(
@@ -53,22 +63,7 @@ def cuts(graph: jetpy.Graph, k: int, engine: dict[str, object]) -> list[int]:
 
 def main() -> None:
     """Compare the cuts, then measure the times and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.threads", description=__doc__)
-    parser.add_argument(
-        "--vertices", type=int, default=200_000, help="number of vertices of the Delaunay graph"
-    )
-    parser.add_argument("-k", type=int, default=16)
-    parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--repeat", type=int, default=1, help="how often to compare the cuts of 16 calls"
-    )
-    parser.add_argument(
-        "--only-parts", action="store_true", help="compare the cuts, but do not measure times"
-    )
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
+    options = parser("threads", __doc__, OPTIONS, results=True).parse_args()
     graph, processors = jetpy.generators.delaunay(options.vertices), available_threads()
     engine: dict[str, object] = {"backend": options.backend}
     expected = jetpy.partition(graph, options.k, backend="cpu", threads=1).cut

@@ -1,4 +1,4 @@
-"""Times compared with pymetis, times of stages, peak memory, and times of processes."""
+"""Times compared with pymetis, times of stages, and peak memory."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
-from types import MappingProxyType
 
 import numpy as np
 import pymetis
 
 import jetpy
-from bench import start
-from bench.child import run_module
-from bench.instances import KS, Instance, add_options, selected
-from bench.tables import add_markdown_option, note, show
+from bench.harness import SEEDS, Option, among, parser
+from bench.instances import KS, Instance, selected
+from bench.peak import peak
+from bench.tables import note, show
 from jetpy.multilevel.outcome import STAGES
 from jetpy.study.arrays import save_arrays
 
-WHAT = ("speed", "stages", "memory", "start")
 COLUMNS = ("total", *STAGES)
-TINY = "import jetpy; jetpy.partition(jetpy.generators.grid(64, 64), 2, threads={}, backend={!r})"
+OPTIONS = {
+    "what": among(("speed", "stages", "memory"), ["speed", "memory"]),
+    "ks": Option((), f"by default {KS}, without 256", type=int),
+    "seeds": SEEDS,
+    "preset": "default",
+    "threads": 2,
+    "backend": "auto",
+}
 
 
 def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
@@ -83,9 +88,7 @@ def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[
             csr = 4 * (graph.n + 1) + 8 * 2 * graph.m
             del graph
             for k in _ks(instance, options):
-                run = run_module(
-                    "bench.peak", folder, k, options.preset, options.threads, options.backend
-                )
+                run = peak(folder, k, options.preset, options.threads, options.backend)
                 used = 1024 * (run["peak"] - run["before"])
                 ratios.append(used / csr)
                 rows.append(
@@ -95,21 +98,6 @@ def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[
                 )
                 note(f"memory {' '.join(rows[-1])}")
     return [*rows, ["largest", "", "", "", "", f"{max(ratios):.2f}"]]
-
-
-def start_rows(options: argparse.Namespace) -> list[list[str]]:
-    """Return rows with the wall seconds of processes that partition a tiny graph."""
-    code = TINY.format(options.threads, options.backend)
-    rows = []
-    if options.cold:
-        with tempfile.TemporaryDirectory() as cache:
-            first, second = (_process_seconds(code, {"JETPY_CACHE_DIR": cache}) for _ in range(2))
-        rows += [["first, empty cache", f"{first:.2f}"], ["second, same cache", f"{second:.2f}"]]
-    _process_seconds(code)
-    warm = median(_process_seconds(code) for _ in range(3))
-    rows.append(["kernels cached, median of 3", f"{warm:.2f}"])
-    base = median(_process_seconds(start.BASE) for _ in range(3))
-    return [*rows, [f"only {start.BASE}, median of 3", f"{base:.2f}"]]
 
 
 def _ks(instance: Instance, options: argparse.Namespace) -> list[int]:
@@ -137,34 +125,9 @@ def _metis_seconds(adjacency: pymetis.CSRAdjacency, k: int, seed: int) -> float:
     return perf_counter() - begin
 
 
-def _process_seconds(code: str, environment: Mapping[str, str] = MappingProxyType({})) -> float:
-    return start.measure(["-c", code], environment).wall
-
-
 def main() -> None:
     """Print the tables that the options select."""
-    parser = argparse.ArgumentParser(prog="python -m bench.timing", description=__doc__)
-    add_options(parser, min_n=250_000)
-    parser.add_argument("--what", nargs="+", choices=WHAT, default=["speed", "memory"])
-    parser.add_argument("--ks", nargs="+", type=int, help=f"by default {KS}, without 256")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--preset", default="default")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--backend", default="auto")
-    parser.add_argument(
-        "--cold", action="store_true", help="with --what start, also use an empty cache of kernels"
-    )
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    if "start" in options.what:
-        show(
-            "process that partitions a tiny graph",
-            ["process", "wall s"],
-            start_rows(options),
-            markdown=options.markdown,
-        )
-    if options.what == ["start"]:
-        return
+    options = parser("timing", __doc__, OPTIONS, graphs=True, min_n=250_000).parse_args()
     instances = selected(options)
     if not instances:
         raise SystemExit(f"no graph has at least {options.min_n:,} vertices (--min-n)")

@@ -1,11 +1,9 @@
-"""Partitioners, including jetpy's back ends, and the child process that runs one on one graph."""
+"""Partitioners, including jetpy's back ends, and a summary of the runs of one on one graph."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -13,13 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.child import unavailability_answered
 from jetpy.device.backends import BACKENDS
 from jetpy.multilevel.outcome import STAGES
-from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import (
-    IMBALANCE,
     PEERS,
     Job,
     Seconds,
@@ -114,33 +108,3 @@ def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
 
 def _rounded(seconds: Sequence[Seconds], name: str) -> list[float]:
     return [round(spent[name], 6) for spent in seconds]
-
-
-def main() -> None:
-    """Answer with a summary for each k."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tool", choices=TOOLS)
-    parser.add_argument("folder", type=Path, help="folder with the arrays of a graph")
-    parser.add_argument("preset")
-    parser.add_argument("threads", type=int)
-    parser.add_argument("--ks", nargs="+", type=int, required=True)
-    parser.add_argument("--seeds", nargs="+", type=int, required=True)
-    parser.add_argument("--imbalance", type=float, default=IMBALANCE)
-    options = parser.parse_args()
-    answer = answering()
-    job = Job(
-        load_arrays(options.folder),
-        options.folder,
-        options.preset,
-        options.threads,
-        options.imbalance,
-    )
-    with unavailability_answered(answer):
-        solve = TOOLS[options.tool].prepare(job)
-    solve(options.ks[0], options.seeds[0])  # warm-up
-    for k in options.ks:
-        answer(summary(job, solve, k, options.seeds))
-
-
-if __name__ == "__main__":
-    main()

@@ -11,9 +11,9 @@ only prints the tables.
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -22,20 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.child import failures_noted, run_module, unavailability_answered
 from bench.comparisons import median_of_feasible
-from bench.instances import Instance, add_options, selected
-from bench.records import Record, add_results_option, append_record, by_tool, read_records
-from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
-from bench.tools import IMBALANCE, default_mtkahypar
+from bench.harness import SEEDS, Experiment, among
+from bench.instances import Instance
+from bench.records import Record, by_tool
+from bench.tables import mean_text, ratio_text, show
+from bench.tools import default_mtkahypar
 from jetpy.problem.metrics import communication_volume
-from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays, save_arrays
-from jetpy.study.tools import Job
+from jetpy.study.arrays import load_arrays
+from jetpy.study.tools import IMBALANCE, Job
 from jetpy.study.verdict import judge
 
-FILE = "volume.jsonl"
-KS = (8, 64)
 BASELINE = "pymetis/volume"
 
 Solve = Callable[[int], npt.ArrayLike]
@@ -94,54 +91,20 @@ TOOLS: dict[str, Callable[[jetpy.Graph, int], Solve]] = {
 }
 
 
-def solve_all(tool: str, folder: Path, k: int, seeds: list[int]) -> Record:
-    """Partition with each seed, check the parts and return the results."""
-    graph = load_arrays(folder)
-    solve = TOOLS[tool](graph, k)
-    job = Job(graph, folder, "default", 1)
-    volumes, balanced, seconds = [], [], []
-    for seed in seeds:
-        start = perf_counter()
-        parts = np.asarray(solve(seed), np.int32)
-        seconds.append(round(perf_counter() - start, 6))
-        volumes.append(communication_volume(graph, parts))
-        balanced.append(judge(job, parts, k).feasible)
-    return {"volumes": volumes, "balanced": balanced, "seconds": seconds}
-
-
-def measure(instance: Instance, options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
-    """Measure the missing cases of a graph, with a new process for each tool and k."""
-    todo = [
-        (k, tool)
-        for k in options.ks
-        for tool in options.tools
-        if (instance.name, k, tool, tuple(options.seeds)) not in done
-    ]
-    if not todo:
-        return
-    graph = instance.load()
-    fixed = {"graph": instance.name, "class": instance.cls, "n": graph.n, "m": graph.m}
-    with tempfile.TemporaryDirectory() as folder:
-        save_arrays(Path(folder), graph)
-        for k, tool in todo:
-            case = f"{instance.name} k={k}"
-            note(f"{case} {tool}")
-            arguments = ("--child", tool, folder, k, "--seeds", *options.seeds)
-            with failures_noted(tool, case):
-                found = run_module("bench.volume", *arguments, threads=1)
-                yield {**fixed, "k": k, "tool": tool, "seeds": options.seeds, **found}
-
-
-def run(options: argparse.Namespace) -> None:
-    """Measure the missing cases and append each record to the file at once."""
-    path = options.results / FILE
-    done = {
-        (record["graph"], record["k"], record["tool"], tuple(record["seeds"]))
-        for record in read_records(path)
-    }
-    for instance in selected(options):
-        for record in measure(instance, options, done):
-            append_record(path, record)
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Partition with each seed, check the parts and yield the results."""
+    graph = load_arrays(Path(folder))
+    job = Job(graph, Path(folder), "default", 1)
+    for case in cases:
+        k, solve = case["k"], TOOLS[case["tool"]](graph, case["k"])
+        volumes, balanced, seconds = [], [], []
+        for seed in case["seeds"]:
+            start = perf_counter()
+            parts = np.asarray(solve(seed), np.int32)
+            seconds.append(round(perf_counter() - start, 6))
+            volumes.append(communication_volume(graph, parts))
+            balanced.append(judge(job, parts, k).feasible)
+        yield {"volumes": volumes, "balanced": balanced, "seconds": seconds}
 
 
 def median_of(records: Mapping[Case, Record], case: Case, field: str) -> float | None:
@@ -149,7 +112,7 @@ def median_of(records: Mapping[Case, Record], case: Case, field: str) -> float |
     return median_of_feasible(records[case], field) if case in records else None
 
 
-def summarise(records: list[Record], markdown: bool) -> None:
+def summarise(records: list[Record], options: argparse.Namespace) -> None:
     """Print tables of volumes and times divided by the baseline's, and of balanced runs."""
     found = by_tool(records, "graph", "k")
     baseline = found.get(BASELINE, {})
@@ -169,7 +132,7 @@ def summarise(records: list[Record], markdown: bool) -> None:
         columns = zip(*ratios.values(), strict=True)
         rows.append(["geometric mean", "all", "", *map(mean_text, columns)])
         title = f"{field}: {BASELINE}, and ratios to it, medians of the balanced runs"
-        show(title, ["graph", "k", BASELINE, *tools], rows, left=1, markdown=markdown)
+        show(title, ["graph", "k", BASELINE, *tools], rows, left=1, markdown=options.markdown)
     balanced = [
         [
             tool,
@@ -178,33 +141,24 @@ def summarise(records: list[Record], markdown: bool) -> None:
         ]
         for tool, tool_records in found.items()
     ]
-    show("balanced runs", ["tool", "balanced", "runs"], balanced, markdown=markdown)
+    show("balanced runs", ["tool", "balanced", "runs"], balanced, markdown=options.markdown)
 
 
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.volume", description=__doc__)
-    add_options(parser)
-    parser.add_argument("--ks", nargs="+", type=int, default=KS)
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    add_results_option(parser)
-    add_markdown_option(parser)
-    parser.add_argument("--child", nargs=3, metavar=("TOOL", "DIR", "K"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        answer = answering()
-        tool, folder, k = options.child
-        with unavailability_answered(answer):
-            answer(solve_all(tool, Path(folder), int(k), options.seeds))
-        return
-    if options.graphs or options.generated:
-        run(options)
-    records = read_records(options.results / FILE)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
-    summarise(records, options.markdown)
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each number of parts and tool."""
+    for k, tool in product(options.ks, options.tools):
+        yield {"k": k, "tool": tool, "seeds": options.seeds, "threads": 1}
 
+
+EXPERIMENT = Experiment(
+    name="volume",
+    doc=__doc__,
+    options={"ks": (8, 64), "tools": among(TOOLS), "seeds": SEEDS},
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", "tool", "seeds"),
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

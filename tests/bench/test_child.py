@@ -12,7 +12,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from bench.child import ROOT, Unavailable, answers, failures_noted, run_module
+from bench.child import ROOT, Unavailable, answers, failures_noted, only
 
 ANSWERS = 'print("noise"); print(\'\\x1b[?1034h{"a": 1}\', flush=True);'
 SLEEPS = """
@@ -47,7 +47,7 @@ def test_answers_before_a_failure_are_yielded(folder: Path) -> None:
 def test_unavailable_tool_raises_unavailable(folder: Path) -> None:
     (folder / "measurement.py").write_text('print(\'{"unavailable": "no such thing"}\')')
     with pytest.raises(Unavailable, match="no such thing"):
-        run_module("measurement")
+        only(answers("measurement"))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_failure_of_a_child_is_recorded(
         f"child = unavailability_answered(answering())\n{code}\n"
     )
     with failures_noted("tool", "grid k=2") as outcome:
-        run_module("measurement")
+        only(answers("measurement"))
     assert (outcome.unavailable, outcome.failed) == (unavailable, not unavailable)
     assert message in capfd.readouterr().err
 

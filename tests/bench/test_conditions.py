@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import comparisons, competitors, conditions
+from bench import comparisons, conditions, harness
 from bench.alterations import CONDITIONS, K
-from bench.child import answers
+from bench.child import apart
 from bench.comparisons import Record, results
 from jetpy import Graph, as_graph, generators, write_graph
 
@@ -135,13 +136,15 @@ def test_rows_of_times_spreads_and_feasible_runs() -> None:
     ]
 
 
-def _quick(module: str, tool: str, *others: object, threads: int) -> Iterator[Record]:
+def _quick(
+    measure: Callable[..., Any], folder: str, cases: list[Record], *settings: Any, **how: Any
+) -> Iterator[Record]:
     """Run all tools but jetpy, which would compile its kernels."""
-    if tool != "jetpy/cpu":
-        yield from answers(module, tool, *others, threads=threads)
+    if not cases[0]["tool"].startswith("jetpy/"):
+        yield from apart(measure, folder, cases, *settings, **how)
         return
-    for k in others[others.index("--ks") + 1 : others.index("--seeds")]:
-        yield {"k": k, "cuts": [9] * 3, "balanced": [True] * 3, "seconds": [1.0] * 3}
+    for _ in cases:
+        yield {"cuts": [9] * 3, "balanced": [True] * 3, "seconds": [1.0] * 3}
 
 
 def test_recorded_runs_are_not_measured_again(
@@ -152,9 +155,9 @@ def test_recorded_runs_are_not_measured_again(
     words = "conditions --ks 2 --threads 1 --tools jetpy/cpu pymetis --conditions plain both"
     folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words.split() + folders)
-    monkeypatch.setattr(competitors, "answers", _quick)
-    conditions.main()
-    own, peers = (tmp_path / name for name in (conditions.JETPY_FILE, conditions.PEERS_FILE))
+    monkeypatch.setattr(harness, "apart", _quick)
+    conditions.EXPERIMENT.main()
+    own, peers = (tmp_path / name for name in ("conditions-jetpy.jsonl", "conditions.jsonl"))
     lines = [json.loads(line) for line in own.read_text().splitlines()]
     assert [(line["condition"], line["k"], len(line["cuts"])) for line in lines] == [
         ("plain", 2, 3),
@@ -165,6 +168,6 @@ def test_recorded_runs_are_not_measured_again(
     before = peers.read_text()
     own.unlink()
     capsys.readouterr()
-    conditions.main()
+    conditions.EXPERIMENT.main()
     assert peers.read_text() == before
     assert "jetpy/cpu/default/1: cut divided by the cut of" in capsys.readouterr().out

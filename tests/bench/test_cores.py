@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import competitors, cores, speedups
+from bench import cores, harness, speedups
 from bench.records import Record
 from bench.speedups import by_threads
 from jetpy import generators, write_graph
@@ -118,8 +118,8 @@ def test_run_measures_what_is_missing(
     words = "cores --tools pymetis jetpy/cpu --presets fast --threads 1 2 --ks 2 4 --seeds 0 1"
     folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", [*words.split(), *folders])
-    cores.main()
-    path = tmp_path / cores.FILE
+    cores.EXPERIMENT.main()
+    path = tmp_path / "cores.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(line["tool"], line["k"]) for line in lines] == [
         (tool, k) for tool in (f"{speedups.METIS}/1", f"{FAST}/1", f"{FAST}/2") for k in (2, 4)
@@ -133,8 +133,8 @@ def test_run_measures_what_is_missing(
     assert f"divided by those of {speedups.METIS} on one thread" in output.out
     assert "the folders lack a, b" in output.err
     before = path.read_text()
-    monkeypatch.delattr(competitors, "answers")
-    cores.main()
+    monkeypatch.delattr(harness, "apart")
+    cores.EXPERIMENT.main()
     assert path.read_text() == before
 
 
@@ -142,10 +142,10 @@ def test_unknown_graphs_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     words = ["cores", "--generated", str(tmp_path), "--results", str(tmp_path), "--only", "c"]
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit, match="--groups known unseen lacks c"):
-        cores.main()
+        cores.EXPERIMENT.main()
 
 
 def test_tables_need_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["cores", "--results", str(tmp_path)])
     with pytest.raises(SystemExit, match="no results"):
-        cores.main()
+        cores.EXPERIMENT.main()

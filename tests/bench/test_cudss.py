@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
 import jetpy
-from bench import cudss
+from bench import harness
 from bench.child import Unavailable
-from bench.cudss import CASES, Case, measured, poisson, rows_of
+from bench.cudss import CASES, EXPERIMENT, Case, measured, poisson, rows_of
+from bench.records import Record
 
 ReorderingAlg = Enum("ReorderingAlg", "DEFAULT NONE NESTED_DISSECTION")
 
@@ -148,28 +149,34 @@ def test_missing_cases_are_measured(
 ) -> None:
     asked = []
 
-    def fake(module: str, flag: str, index: int, *arguments: object, threads: int) -> Any:
+    def fake(measure: Any, folder: str, cases: list[Record], *_: Any, **how: Any) -> Any:
+        [case] = cases
+        index = [(own.ordering, own.levels) for own in CASES].index(
+            (case["ordering"], case["levels"])
+        )
         asked.append(index)
         seconds = dict.fromkeys(("planning_seconds", "factorization_seconds"), 1.234)
         about = {"ordering_seconds": None, "largest_part": 12_345 if index else None}
         costs = {"solution_seconds": 0.0123, "entries": 9.2e8, "residual": 2.5e-15}
         if index == 3:
             raise Unavailable("there is none")
-        return {**about, **seconds, **costs}
+        yield {**about, **seconds, **costs}
 
     monkeypatch.delenv("CUDSS_THREADING_LIB", raising=False)
-    monkeypatch.setattr(cudss, "run_module", fake)
+    monkeypatch.setattr(harness, "apart", fake)
     options = argparse.Namespace(side=5, threads=2, backend="cpu", results=tmp_path)
-    cudss.run(options)
+    EXPERIMENT.run(options)
     assert asked == [0, 1, 2, 3]
-    assert "cuDSS is left out: there is none" in capsys.readouterr().err
-    cudss.run(options)
+    assert "cudss is left out: there is none" in capsys.readouterr().err
+    EXPERIMENT.run(options)
     assert asked == [0, 1, 2, 3, 3]
-    rows = rows_of(cudss.records_of(options)[::-1])
+    rows = rows_of(EXPERIMENT.records(tmp_path)[::-1])
     end = ["1.23", "1.23", "0.012", "920", "2e-15"]
     assert rows == [
         ["cuDSS's own", "", "", "", *end],
         ["default, only its permutation", "", "12,345", "", *end],
         ["default", "10", "12,345", "", *end],
     ]
-    assert cudss.records_of(argparse.Namespace(**{**vars(options), "side": 6})) == []
+    monkeypatch.setattr(harness, "apart", lambda *_, **__: iter([{}]))
+    EXPERIMENT.run(argparse.Namespace(**{**vars(options), "side": 6}))
+    assert len(EXPERIMENT.records(tmp_path)) == len(rows) + len(CASES)

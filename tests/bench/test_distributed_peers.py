@@ -13,6 +13,7 @@ import pytest
 
 import jetpy
 from bench import distributed_peers as peers
+from bench import harness
 from bench.child import Unavailable
 from bench.distributed_peers import Record, job_of, mean_rows, records_of, results
 from bench.distributed_tools import TOOLS, Job
@@ -114,25 +115,26 @@ def test_recorded_runs_are_not_measured_again(
 ) -> None:
     asked: list[tuple[str, int, list[int]]] = []
 
-    def quick(module: str, spec: str, *others: object, processes: int) -> Iterator[Record]:
-        words = list(others)
-        tool, ks = str(words[2]), words[words.index("--ks") + 1 : words.index("--libraries")]
-        asked.append((tool, processes, ks))
+    def quick(
+        measure: object, folder: str, cases: list[Record], *_: object, processes: int, threads: None
+    ) -> Iterator[Record]:
+        tool = cases[0]["tool"]
+        asked.append((tool, processes, [case["k"] for case in cases]))
         if tool == "parmetis":
             raise Unavailable("no such library")
-        for k in ks:
-            yield record(tool, processes, 7, 1.0, graph=spec, k=k)
+        for case in cases:
+            yield record(tool, processes, 7, 1.0, graph=case["graph"], k=case["k"])
 
-    monkeypatch.setattr(peers, "answers", quick)
+    monkeypatch.setattr(harness, "apart", quick)
     words = "peers cube:9 --tools jetpy/fast parmetis --processes 1 2 --ks 8"
     monkeypatch.setattr(sys, "argv", [*words.split(), "--results", str(tmp_path)])
-    peers.main()
+    peers.EXPERIMENT.main()
     assert "parmetis is left out: no such library" in capsys.readouterr().err
-    lines = (tmp_path / peers.FILE).read_text().splitlines()
+    lines = (tmp_path / "distributed_peers.jsonl").read_text().splitlines()
     assert [json.loads(line)["processes"] for line in lines] == [1, 2]
     asked.clear()
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--ks", "8", "64"])
-    peers.main()
+    peers.EXPERIMENT.main()
     own = [(size, ks) for tool, size, ks in asked if tool == FAST]
     assert len(asked) == len(own) + 1
     assert own == [(1, [64]), (2, [64])]
@@ -144,10 +146,10 @@ def test_folders_of_libraries_are_optional(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("mpi4py")
-    words = "peers cube:6 --tools jetpy/fast --processes 1 --ks 2"
+    words = "peers cube:6 --tools jetpy/fast --processes 1 --ks 2 --markdown"
     monkeypatch.setattr(sys, "argv", [*words.split(), "--results", str(tmp_path)])
-    peers.main()
-    assert "cube:6 k=2 on 1: jetpy/fast: cut 36" in capsys.readouterr().err
+    peers.EXPERIMENT.main()
+    assert "| cube:6 | 2 | 1 | 36 |" in capsys.readouterr().out
 
 
 def test_unknown_graph_is_refused(
@@ -155,5 +157,5 @@ def test_unknown_graph_is_refused(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["peers", "mesh.graph"])
     with pytest.raises(SystemExit):
-        peers.main()
+        peers.EXPERIMENT.main()
     assert "mesh.graph is neither cube:SIDE nor rmat:SCALE:EDGE_FACTOR" in capsys.readouterr().err

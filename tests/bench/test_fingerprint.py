@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import jetpy
-from bench import determinism
+from bench import determinism, fingerprint
 from bench.fingerprint import WEIGHTS, cases, digest
+from jetpy.study.arrays import save_arrays
 
 GRID = jetpy.generators.grid(30, 40)
 OPTIONS = Namespace(
@@ -48,12 +49,11 @@ def test_hashes_of_all_cases() -> None:
 
 
 def answering(differing: str) -> Callable[..., Iterator[dict[str, Any]]]:
-    """Return `bench.child.answers` without a child; a run has another hash in one case."""
+    """Return `bench.child.apart` without a child; a run has another hash in one case."""
 
-    def answers(module: str, *arguments: Any, **_: Any) -> Iterator[dict[str, Any]]:
+    def answers(hashes: Any, folder: str, backend: str, *_: Any, **__: Any) -> Iterator[Any]:
         for task in ("ordering", "separator"):
-            assert f"--{task}s" in arguments
-            is_equal = task == "ordering" or arguments[1] != differing
+            is_equal = task == "ordering" or backend != differing
             yield {"case": ("g", "unit", task, "fast"), "hash": "same" if is_equal else "other"}
 
     return answers
@@ -68,10 +68,20 @@ def test_runs_that_differ_are_found(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     jetpy.write_graph(tmp_path / "g.npz", GRID)
-    monkeypatch.setattr(determinism, "answers", answering(differing))
+    monkeypatch.setattr(determinism, "apart", answering(differing))
     command = ["", "--graphs", str(tmp_path), "--presets", "--runs", "cpu:2", "kokkos-openmp"]
     monkeypatch.setattr(sys, "argv", [*command, "--orderings", "fast", "--separators", "fast"])
     with pytest.raises(SystemExit) as end:
         determinism.main()
     assert end.value.code == (equal < 2)
     assert f"{equal} of 2 cases equal in 2 runs: cpu:2, kokkos-openmp" in capsys.readouterr().out
+
+
+def test_child_answers_with_a_hash_for_each_graph_and_case(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "g", GRID)
+    options = {**vars(OPTIONS), "seed": 1, "ks": ["3"], "weights": ["unit"]}
+    found = {
+        tuple(own["case"][2:]): own["hash"]
+        for own in fingerprint.hashes(str(tmp_path), "cpu", 1, options)
+    }
+    assert found == hashes("unit", 1)

@@ -113,7 +113,7 @@ def test_run_does_not_fail_where_memory_is_not_measured(
 def test_seconds_and_memory_are_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = "large 12 --k 4 --backend cpu --threads 1 --repeat 2"
+    words = "large 12 -k 4 --backend cpu --threads 1 --repeat 2"
     monkeypatch.setattr(sys, "argv", words.split())
     large.main()
     lines = capsys.readouterr().out.splitlines()

@@ -186,7 +186,7 @@ def test_program_measures_and_prints(
     words = ["orderings", "--graphs", str(graphs), "--results", str(results), "--markdown"]
     tools = ["--tools", "jetpy/minimum_degree", BASELINE]
     monkeypatch.setattr(sys, "argv", [*words, *tools, "--half", "A"])
-    orderings.main()
+    orderings.EXPERIMENT.main()
     printed = capsys.readouterr()
     assert "half A" in printed.out
     assert "| uk | A |" in printed.out
@@ -194,7 +194,7 @@ def test_program_measures_and_prints(
     assert {path.name for path in results.iterdir()} == {
         *("orderings.jsonl", "orderings-jetpy.jsonl", "provenance.json")
     }
-    orderings.main()
+    orderings.EXPERIMENT.main()
     assert "uk" not in capsys.readouterr().err  # nothing is measured twice
 
 

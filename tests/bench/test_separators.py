@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import jetpy
 from bench.child import Unavailable
 from bench.separators import BASELINE, TOOLS, mean_rows, measured
 
-OPTIONS = Namespace(imbalance=0.2, seeds=2, threads=1, libraries=[])
+OPTIONS = {"imbalance": 0.2, "seeds": 2, "threads": 1, "libraries": []}
 
 
 def record(graph: str, tool: str, weights: list[int], heavier: list[int], **about: Any) -> Any:
