@@ -1,8 +1,10 @@
-"""jetpy on large graphs, compared with GPU partitioners.
+"""Alternating runs of jetpy and the executable of the C++ Jet on large graphs.
 
-With --reference, the program compares jetpy with the results in a CSV file. It skips cases that the
-result file already contains. With --peer, it runs jetpy and the C++ Jet in turn. With --tables, it
-prints the tables of earlier runs of --peer.
+The executable reads a METIS file and a file of settings. It writes two files: the parts of its best
+run, and a JSON list with the cut and the seconds of each run.
+
+The program skips cases that the result file already contains. Without --generated, it only prints
+the tables.
 """
 
 from __future__ import annotations
@@ -12,176 +14,110 @@ import csv
 import importlib
 import os
 import platform
-import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import jetpy
-from bench import peer
-from bench.fingerprint import digest
-from bench.gpu_cases import HALVES, REAL, SETS, select_cases
-from bench.instances import Instance, generated_instances, real_instances
-from bench.records import Record, add_results_option, append_record, read_records
-from bench.tables import add_markdown_option, mean_text, note, ratio_text, show
+from bench.child import Unavailable
+from bench.gpu_cases import HALVES, REAL, SETS, Case, select_cases
+from bench.harness import Experiment, Option, among
+from bench.instances import Instance, present
+from bench.records import Record
+from bench.tables import mean_text, note, ratio_text, show
 from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
 from jetpy.device.device_graph import upload
 from jetpy.engines.threads import available_threads
+from jetpy.study.arrays import load_arrays
+from jetpy.study.programs import run_jet
 
-OTHERS = {"jet": "jet-cpp", "def": "gpu-heipa-default", "ult": "gpu-heipa-ultra"}
-"""Tools of the reference by their abbreviation in the table."""
-
-STAGES = ("total", "coarsen", "initial", "refine")
-COLUMNS = (*STAGES, "upload")
-"""Coarsening, and so the total, includes the upload of the graph."""
-
-Case = tuple[str, int]
-"""Graph and number of parts."""
-
-
-class Reference(NamedTuple):
-    """Results of other partitioners.
-
-    Attributes
-    ----------
-    figures
-        For each case and tool, a dictionary with the keys cut and total (seconds), if measured.
-    sizes
-        Numbers of vertices and edges of each graph.
-    """
-
-    figures: dict[Case, dict[str, dict[str, float]]]
-    sizes: dict[str, tuple[int, int]]
+IMBALANCE = 0.03
+TIMEOUT = 300
+"""Maximum seconds of one process of the executable."""
+RATIOS = {"t": "time", "d": "time without upload", "c": "cut"}
+PEER = "peer"
+"""Name of the executable among the tools; jetpy's are a back end and a preset."""
 
 
-def read_reference(path: Path) -> Reference:
-    """Read a CSV file with the columns graph, n, m, k, tool, cut and seconds."""
-    reference = Reference({}, {})
-    with open(path, newline="", encoding="utf-8") as stream:
-        for row in csv.DictReader(stream):
-            texts = {"cut": row["cut"], "total": row["seconds"]}
-            figures = {name: float(text) for name, text in texts.items() if text}
-            reference.figures.setdefault((row["graph"], int(row["k"])), {})[row["tool"]] = figures
-            reference.sizes[row["graph"]] = int(row["n"]), int(row["m"])
-    return reference
-
-
-def generate(instances: Sequence[Instance]) -> None:
-    """Generate graphs in parallel. They are stored in the cache."""
-    with ProcessPoolExecutor(available_threads()) as pool:
-        for line in pool.map(_generate, instances):
-            note(line)
-
-
-def generate_missing(instances: Sequence[Instance], cache: Path) -> None:
-    """Generate the graphs that the cache does not contain."""
-    generate([instance for instance in instances if not (cache / f"{instance.name}.npz").exists()])
-
-
-def _generate(instance: Instance) -> str:
-    start = perf_counter()
-    return f"{instance.load()!r} generated in {perf_counter() - start:.1f} s"
-
-
-def available_backends(options: argparse.Namespace) -> Iterator[str]:
-    """Yield the back ends of the options that are available."""
-    for backend in options.backends:
-        try:
-            get_backend(backend, options.threads)
-        except jetpy.BackendError as error:
-            note(f"{backend} is left out: {error}")
-        else:
-            yield backend
-
-
-def measure(
-    graph: jetpy.Graph, k: int, backend: str, preset: str, options: argparse.Namespace
-) -> Iterator[Record]:
-    """Partition a graph once to warm up, then `--repeat` times with each seed."""
-
-    def partition(seed: int) -> jetpy.Partition:
-        return jetpy.partition(
-            graph, k, seed=seed, preset=preset, backend=backend, threads=options.threads
-        )
-
-    partition(options.seeds[0])
-    for seed in options.seeds:
-        runs = [partition(seed) for _ in range(options.repeat)]
-        first, hashes = runs[0], sorted({digest(run.parts) for run in runs})
-        yield {
-            "graph": graph.name,
-            "n": graph.n,
-            "m": graph.m,
-            "k": k,
-            "backend": backend,
-            "threads": first.threads,
-            "preset": preset,
-            "seed": seed,
-            "cut": first.cut,
-            "imbalance": round(first.imbalance, 5),
-            "feasible": all(run.feasible for run in runs),
-            "hashes": hashes,
-            "launches": first.launches,
-            "levels": len(first.levels),
-            "iterations": sum(level.iterations for level in first.levels),
-            **{stage: round(median(run.seconds[stage] for run in runs), 5) for stage in STAGES},
-            "upload": round(median(_upload_seconds(graph, backend) for _ in runs), 5),
-            "totals": [round(run.seconds["total"], 5) for run in runs],
-        }
-
-
-def _upload_seconds(graph: jetpy.Graph, name: str) -> float:
-    """Return the seconds of uploading a graph to a back end."""
-    backend = get_backend(name)
-    with backend.using():
-        start = perf_counter()
-        upload(backend, graph)
-        backend.synchronize()
-        return perf_counter() - start
-
-
-def run(instances: Sequence[Instance], reference: Reference, options: argparse.Namespace) -> int:
-    """Measure the missing cases and append each record at once. Return the number of failures."""
-    path, failed = results_path(options.results), 0
-    done = {_key(record) for record in read_records(path)}
-    backends = list(available_backends(options))
-    for instance in instances:
-        missing = [
-            (k, backend, preset)
-            for name, k in reference.figures
-            if name == instance.name
-            for backend in backends
-            for preset in options.presets
-            if {(name, k, backend, preset, seed) for seed in options.seeds} - done
-        ]
-        if not missing:
-            continue
-        graph = instance.load()
-        if (graph.n, graph.m) != reference.sizes[graph.name]:
-            raise SystemExit(f"{graph!r} is not the graph of the reference")
-        for k, backend, preset in missing:
-            label = f"{graph.name} k={k} {backend} {preset}"
-            try:
-                for record in measure(graph, k, backend, preset, options):
-                    append_record(path, record)
-                    note(f"{label}: {record['total']:.4f} s, cut {record['cut']:,}")
-            except Exception:  # one failure must not waste the device time of the other cases
-                failed += 1
-                note(f"{label} failed: {traceback.format_exc()}")
-    return failed
+def metis_file(instance: Instance, folder: Path) -> Path:
+    """Return the METIS file of a graph; write it if it does not exist."""
+    file = folder / f"{instance.name}.graph"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        jetpy.write_graph(file, instance.load())
+    return file
 
 
 def prepare(instances: Sequence[Instance], folder: Path) -> None:
     """Write the missing METIS files in parallel, and generate the graphs for them."""
     missing = [i for i in instances if not (folder / f"{i.name}.graph").exists()]
     with ProcessPoolExecutor(available_threads()) as pool:
-        writers = {pool.submit(peer.metis_file, i, folder): i.name for i in missing}
+        writers = {pool.submit(metis_file, i, folder): i.name for i in missing}
         for writer in as_completed(writers):
             error = writer.exception()
             note(f"{writers[writer]}: {error!r}" if error else f"wrote {writer.result()}")
+
+
+def chosen(options: argparse.Namespace) -> list[Case]:
+    """Return the cases that the options select; without `--graphs`, no real graphs."""
+    found = select_cases(options.set, options.half, options.only)
+    return found if options.graphs else [case for case in found if case.group != REAL]
+
+
+def prepared(options: argparse.Namespace) -> list[Instance]:
+    """Return the graphs of the cases, whose METIS files are in the folder `--generated`.
+
+    Raises
+    ------
+    SystemExit
+        If the executable is missing, or with `--only-generate` when all files are written.
+    """
+    if options.peer is None or not (options.only_generate or os.access(options.peer, os.X_OK)):
+        raise SystemExit(f"{options.peer} is not an executable file (--peer)")
+    if options.generated is None:
+        raise SystemExit("--generated is needed")
+    if not options.graphs and REAL in {case.group for case in select_cases(options.set)}:
+        note("the real graphs are left out: give --graphs DIR")
+    names = list(dict.fromkeys(case.graph for case in chosen(options)))
+    found = sorted(present(options, names), key=lambda instance: names.index(instance.name))
+    prepare(found, options.generated)
+    if options.only_generate:
+        raise SystemExit(0)
+    return found
+
+
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each case of a graph."""
+    fields = ("backends", "presets", "seeds", "repeat", "rounds")
+    fixed = {name: getattr(options, name) for name in fields}
+    for case in chosen(options):
+        if case.graph == instance.name:
+            yield {"group": case.group, "half": case.half, "k": case.k, **fixed}
+
+
+def available(backends: Iterable[str], threads: int | None) -> Iterator[str]:
+    """Yield the back ends that are available.
+
+    Raises
+    ------
+    Unavailable
+        If there is none.
+    """
+    found = 0
+    for backend in backends:
+        try:
+            get_backend(backend, threads)
+        except jetpy.BackendError as error:
+            note(f"{backend} is left out: {error}")
+        else:
+            found += 1
+            yield backend
+    if not found:
+        raise Unavailable("none of the back ends is available")
 
 
 def device_name(backends: Sequence[str]) -> str:
@@ -192,204 +128,228 @@ def device_name(backends: Sequence[str]) -> str:
     return platform.processor() or platform.machine()
 
 
-def run_with_peer(options: argparse.Namespace) -> int:
-    """Run jetpy and the C++ Jet in turn and print the tables. Return the number of failures."""
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Run jetpy and the executable in turn, and yield all runs of each case by tool.
 
-    def partition(graph: jetpy.Graph, k: int, tool: peer.Tool, seed: int) -> peer.Run:
-        backend, preset, threads = tool.name, tool.preset, options.threads
-        run = jetpy.partition(graph, k, seed=seed, preset=preset, backend=backend, threads=threads)
-        if not run.feasible:
-            raise ValueError(f"the parts of {tool} with seed {seed} are not feasible")
-        seconds = run.seconds["total"], _upload_seconds(graph, backend)
-        return peer.Run(*(round(value, 6) for value in seconds), run.cut)
-
-    cases = select_cases(options.set, options.half, options.only)
-    if options.graphs is None and any(case.group == REAL for case in cases):
-        note("the real graphs are left out: give --graphs DIR")
-        cases = [case for case in cases if case.group != REAL]
-    instances = {i.name: i for i in generated_instances(options.generated)}
-    if options.graphs is not None:
-        instances |= {i.name: i for i in real_instances(options.graphs)}
-    graphs = dict.fromkeys(case.graph for case in cases)
-    prepare([instances[name] for name in graphs if name in instances], options.generated)
-    if options.only_generate:
-        return 0
-    backends = list(available_backends(options))
-    tools = [peer.Tool(backend, preset) for backend in backends for preset in options.presets]
-    if not tools:
-        raise SystemExit("none of the back ends is available")
-    plan = peer.Plan(
-        program=options.peer.resolve(),
-        folder=options.generated,
-        tools=tools,
-        seeds=options.seeds,
-        repeat=options.repeat,
-        rounds=options.rounds,
-        device=device_name(backends),
-    )
-    path = options.results / "gpu-peer.csv"
-    rows, failed = peer.compare(cases, instances, partition, plan, path)
-    if rows:
-        peer.print_tables(rows, markdown=options.markdown)
-    return failed
-
-
-def results_path(folder: Path) -> Path:
-    """Return the result file."""
-    return folder / "gpu.jsonl"
-
-
-def _key(record: Record) -> tuple[Any, ...]:
-    return tuple(record[name] for name in ("graph", "k", "backend", "preset", "seed"))
-
-
-def ratios(ours: Mapping[str, float], theirs: Mapping[str, dict[str, float]]) -> list[float | None]:
-    """Return time, time without the upload, and cut, each divided by that of each other tool.
-
-    A ratio is None if the other tool was not measured.
+    Each back end and preset has a run to warm up, and so has each process of the executable.
     """
-    pairs = [
-        (value, theirs.get(tool, {}).get(quantity))
-        for value, quantity in (
-            (ours["total"], "total"),
-            (ours["total"] - ours["upload"], "total"),
-            (ours["cut"], "cut"),
+    graph, threads = load_arrays(Path(folder)), settings["threads"]
+    for case in cases:
+        backends = list(available(case["backends"], threads))
+        file = Path(settings["generated"], f"{case['graph']}.graph")
+        tools = {f"{backend} {p}": (backend, p) for backend in backends for p in case["presets"]}
+        for how in tools.values():
+            run_jetpy(graph, case["k"], case["seeds"][0], *how, threads)
+        runs: dict[str, list[Record]] = {tool: [] for tool in (*tools, PEER)}
+        seeds = [seed for seed in case["seeds"] for _ in range(case["repeat"])]
+        for number in range(case["rounds"]):
+            for tool, how in tools.items():
+                for seed in seeds:
+                    run = run_jetpy(graph, case["k"], seed, *how, threads)
+                    runs[tool].append({"seed": seed, "round": number, **run})
+            program = Path(settings["peer"]).resolve()
+            for run in run_peer(program, graph, file, case["k"], len(seeds) + 1)[1:]:
+                runs[PEER].append({"seed": -1, "round": number, **run})
+        yield {"device": device_name(backends), "runs": runs}
+
+
+def run_jetpy(
+    graph: jetpy.Graph, k: int, seed: int, backend: Any, preset: Any, threads: int | None
+) -> Record:
+    """Partition a graph once; return the seconds, those of the upload that they include, and cut.
+
+    Raises
+    ------
+    ValueError
+        If the parts are not feasible.
+    """
+    run = jetpy.partition(graph, k, seed=seed, preset=preset, backend=backend, threads=threads)
+    if not run.feasible:
+        raise ValueError(f"the parts of {backend} {preset} with seed {seed} are not feasible")
+    engine = get_backend(backend)
+    with engine.using():
+        start = perf_counter()
+        upload(engine, graph)
+        engine.synchronize()
+        spent = perf_counter() - start
+    seconds = {"seconds": round(run.seconds["total"], 6), "upload": round(spent, 6)}
+    return {**seconds, "cut": run.cut}
+
+
+def run_peer(program: Path, graph: jetpy.Graph, file: Path, k: int, times: int) -> list[Record]:
+    """Run the executable once. It partitions the graph in the METIS file `times` times.
+
+    Its seconds do not include the upload.
+
+    Raises
+    ------
+    ProgramError
+        If the executable fails, runs for more than `TIMEOUT` seconds, reports another number of
+        runs, or another cut than that of its best partition.
+    ValueError
+        If this partition is not balanced.
+    """
+    runs, parts = run_jet(program, graph, file, k, IMBALANCE, times, TIMEOUT)
+    found = jetpy.evaluate(graph, parts, k)
+    if found.imbalance > IMBALANCE + 1e-3:
+        raise ValueError(
+            f"{program} exceeds imbalance {IMBALANCE}: the imbalance is {found.imbalance:.4f}"
         )
-        for tool in OTHERS.values()
+    return [{"seconds": run.seconds, "upload": 0.0, "cut": run.cut} for run in runs]
+
+
+def records_of_runs(path: Path) -> list[Record]:
+    """Return the records of a CSV file with a line for each run, which older versions wrote."""
+    kinds = {"seed": int, "round": int, "seconds": float, "upload": float, "cut": int}
+    found: dict[tuple[str, ...], Record] = {}
+    with open(path, newline="", encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            case = {name: row[name] for name in ("device", "group", "half", "graph")}
+            record = found.setdefault(
+                (row["started"], *case.values(), row["k"]),
+                {**case, "k": int(row["k"]), "runs": {}},
+            )
+            tool = f"{row['tool']} {row['preset']}".strip()
+            run = {name: kind(row[name]) for name, kind in kinds.items()}
+            record["runs"].setdefault(tool, []).append(run)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Result:
+    """The runs of a tool in a case, and those of the executable in turn with them."""
+
+    case: Case
+    tool: str
+    device: str
+    runs: Sequence[Record]
+    peer: Sequence[Record]
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Median seconds of the tool and of the executable."""
+        ours, peer = (median(run["seconds"] for run in runs) for runs in (self.runs, self.peer))
+        return ours, peer
+
+    @property
+    def ratios(self) -> tuple[float | None, ...]:
+        """The `RATIOS` of the medians; None where one of the two numbers is not positive."""
+        ours, peer = self.seconds
+        without_upload = median(run["seconds"] - run["upload"] for run in self.runs)
+        cuts = (median(run["cut"] for run in runs) for runs in (self.runs, self.peer))
+        pairs = ((ours, peer), (without_upload, peer), tuple(cuts))
+        return tuple(a / b if a > 0 and b > 0 else None for a, b in pairs)
+
+
+def results_of(records: Iterable[Record]) -> list[Result]:
+    """Return a result for each tool and case. If it was measured several times, the last counts."""
+    found = {}
+    for record in records:
+        case = Case(record["group"], record["half"], record["graph"], record["k"])
+        runs = record["runs"]
+        for tool in runs:
+            if tool != PEER:
+                found[case, tool] = Result(case, tool, record["device"], runs[tool], runs[PEER])
+    return list(found.values())
+
+
+def case_rows(results: Iterable[Result]) -> list[list[str]]:
+    """Return a row per result: the case, medians of the seconds, and the ratios."""
+    return [
+        [result.case.group, result.case.graph, str(result.case.k), result.case.half]
+        + [f"{seconds:.4f}" for seconds in result.seconds]
+        + [ratio_text(ratio) for ratio in result.ratios]
+        for result in results
     ]
-    return [value / other if other else None for value, other in pairs]
 
 
-def table(cases: Mapping[Case, list[Record]], reference: Reference) -> list[list[str]]:
-    """Return a row per case with medians over the seeds, then means and maxima of the ratios."""
-    rows, found = [], []
-    for (name, k), records in cases.items():
-        ours = {
-            key: median(record[key] for record in records) for key in ("cut", "launches", *COLUMNS)
-        }
-        found.append(ratios(ours, reference.figures[name, k]))
-        numbers = [f"{ours['cut']:.0f}", f"{ours['launches']:.0f}"]
-        numbers += [f"{ours[stage]:.4f}" for stage in COLUMNS]
-        rows.append([name, str(k), *numbers, *(ratio_text(ratio or None) for ratio in found[-1])])
-    columns = [[ratio for ratio in column if ratio] for column in zip(*found, strict=True)]
-    means = [mean_text(column) for column in columns]
-    maxima = [ratio_text(max(column, default=None)) for column in columns]
-    for label, texts in (("geometric mean", means), ("worst", maxima)):
-        rows.append([label, *[""] * (len(rows[0]) - 1 - len(texts)), *texts])
+def mean_rows(results: Sequence[Result]) -> list[list[str]]:
+    """Return a row per tool, group and half: geometric means, then the worst ratios and cases.
+
+    There are also rows for all groups and for both halves, where there are several.
+    """
+    rows = []
+    for tool in dict.fromkeys(result.tool for result in results):
+        own = [result for result in results if result.tool == tool]
+        for group, members in _grouped(own, lambda result: result.case.group, "all"):
+            for half, some in _grouped(members, lambda result: result.case.half, "both"):
+                columns = list(zip(*(result.ratios for result in some), strict=True))
+                rows.append(
+                    [tool, group, half, str(len(some)), *map(mean_text, columns)]
+                    + [_worst(some, number) for number in range(len(columns))]
+                )
     return rows
 
 
-def report(records: Sequence[Record], reference: Reference, options: argparse.Namespace) -> None:
-    """Print a table per back end and preset, then infeasible and nondeterministic cases."""
-    others = ", ".join(f"{tool} ({short})" for short, tool in OTHERS.items())
-    headers = ["graph", "k", "cut", "launch", "total", "coarse", "init", "refine", "upload"]
-    headers += [f"{quantity}/{short}" for quantity in "tdc" for short in OTHERS]
-    for backend in options.backends:
-        for preset in options.presets:
-            cases: dict[Case, list[Record]] = {}
-            for record in records:
-                if (record["backend"], record["preset"]) == (backend, preset):
-                    cases.setdefault((record["graph"], record["k"]), []).append(record)
-            if cases:
-                show(
-                    f"{backend}, {preset}: seconds; time (t), time without upload (d) and cut (c) "
-                    f"divided by those of {others}",
-                    headers,
-                    table(cases, reference),
-                    markdown=options.markdown,
-                )
-    for record in records:
-        if not record["feasible"] or len(record["hashes"]) > 1:
-            defect = "differ between runs" if record["feasible"] else "are NOT feasible"
-            print(f"the parts of {_key(record)} {defect}")
-    hashes: dict[tuple[Any, ...], list[str]] = {}
-    for record in records:
-        case = tuple(record[name] for name in ("graph", "k", "preset", "seed"))
-        hashes.setdefault(case, []).append(" ".join(record["hashes"]))
-    shared = [group for group in hashes.values() if len(group) > 1]
-    if shared:
-        equal = sum(len(set(group)) == 1 for group in shared)
-        print(f"{equal} of {len(shared)} cases that ran on several back ends have equal parts")
+def _grouped(results: Sequence[Result], name: Any, every: str) -> Iterator[tuple[str, Any]]:
+    """Yield the results of each group by name, and all of them if there are several groups."""
+    names = list(dict.fromkeys(map(name, results)))
+    for group in names:
+        yield group, [result for result in results if name(result) == group]
+    if len(names) > 1:
+        yield every, results
 
 
-def main() -> None:
-    """Generate the graphs, measure the missing cases, and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
-    parser.add_argument(
-        "--reference",
-        type=Path,
-        metavar="CSV",
-        help="results of other partitioners: columns graph, n, m, k, tool, cut and seconds",
-    )
-    parser.add_argument("--generated", type=Path, metavar="DIR", help="cache of generated graphs")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these graphs")
-    parser.add_argument(
-        "--only-generate", action="store_true", help="stop after generating the graphs"
-    )
-    parser.add_argument("--presets", nargs="+", default=["default"])
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(ON_GPU))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    parser.add_argument("--repeat", type=int, default=5, help="runs with each seed")
-    parser.add_argument("--threads", type=int, help="CPU threads; all by default")
-    parser.add_argument(
-        "--peer",
-        type=Path,
-        metavar="PROGRAM",
-        help="executable of the C++ Jet, to run in turn with jetpy",
-    )
-    parser.add_argument("--rounds", type=int, default=4, help="rounds with --peer")
-    parser.add_argument(
-        "--set", nargs="+", choices=SETS, default=["ten"], help="sets of cases for --peer"
-    )
-    parser.add_argument("--half", choices=HALVES, help="with --peer, only this half of the cases")
-    parser.add_argument(
-        "--graphs", type=Path, metavar="DIR", help="with --peer, folder of the real graphs"
-    )
-    parser.add_argument(
-        "--tables",
-        nargs="+",
-        type=Path,
-        metavar="CSV",
-        help="print only the tables of these files, which --peer has written",
-    )
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    if options.tables:
-        rows = [row for path in options.tables for row in peer.read_runs(path)]
-        peer.print_tables(rows, markdown=options.markdown)
-        return
-    if options.generated is None:
-        parser.error("--generated is needed")
-    if options.peer is not None:
-        if not (options.only_generate or os.access(options.peer, os.X_OK)):
-            parser.error(f"{options.peer} is not an executable file")
-        failed = run_with_peer(options)
-        raise SystemExit(f"{failed} cases failed" if failed else 0)
-    if options.reference is None:
-        parser.error("--reference or --peer is needed")
-    reference = read_reference(options.reference)
-    names = set(options.only or reference.sizes)
-    instances = [i for i in generated_instances(options.generated) if i.name in names]
-    unknown = names - (reference.sizes.keys() & {instance.name for instance in instances})
-    if unknown:
-        raise SystemExit(
-            f"these graphs lack a reference or a generator: {', '.join(sorted(unknown))}"
+def _worst(results: Iterable[Result], number: int) -> str:
+    """Return the largest of one kind of ratio and its case."""
+    known = [
+        (ratio, str(result.case))
+        for result in results
+        if (ratio := result.ratios[number]) is not None
+    ]
+    return "{:.3f} {}".format(*max(known)) if known else ratio_text(None)
+
+
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print a table of the cases per tool, the table of means, and seeds with several cuts."""
+    results = results_of(records)
+    explained = ", ".join(f"{name} ({letter})" for letter, name in RATIOS.items())
+    for tool in dict.fromkeys(result.tool for result in results):
+        own = [result for result in results if result.tool == tool]
+        devices = ", ".join(dict.fromkeys(result.device for result in own))
+        show(
+            f"{tool} on {devices}: median seconds; {explained} divided by the peer's",
+            ["group", "graph", "k", "half", "seconds", "peer s", *RATIOS],
+            case_rows(own),
+            left=2,
+            markdown=options.markdown,
         )
-    generate_missing(instances, options.generated)
-    if options.only_generate:
-        return
-    failed = run(instances, reference, options)
-    latest = {
-        _key(record): record
-        for record in read_records(results_path(options.results))
-        if record["graph"] in names
-        and (record["graph"], record["k"]) in reference.figures
-        and record["seed"] in options.seeds
-    }
-    report(list(latest.values()), reference, options)
-    raise SystemExit(f"{failed} cases failed" if failed else 0)
+    show(
+        f"Geometric means of {explained} divided by the peer's, and the worst cases",
+        ["tool", "group", "half", "cases", *RATIOS, *(f"worst {letter}" for letter in RATIOS)],
+        mean_rows(results),
+        left=3,
+        markdown=options.markdown,
+    )
+    for result in results:
+        for seed in dict.fromkeys(run["seed"] for run in result.runs):
+            cuts = {run["cut"] for run in result.runs if run["seed"] == seed}
+            if len(cuts) > 1:
+                found = ", ".join(f"{cut:,}" for cut in sorted(cuts))
+                print(f"{result.case} {result.tool}: seed {seed} has several cuts: {found}")
 
+
+EXPERIMENT = Experiment(
+    name="gpu",
+    doc=__doc__,
+    options={
+        "peer": Option(None, "executable of the C++ Jet", type=Path, metavar="PROGRAM"),
+        "only_generate": Option(False, "stop after generating the graphs"),
+        "set": among(SETS, ["ten"], "sets of cases"),
+        "half": Option(None, "only this half of the cases", choices=HALVES),
+        "backends": among(BACKENDS, ON_GPU),
+        "presets": ("default",),
+        "seeds": (0,),
+        "repeat": Option(5, "runs with each seed in a round"),
+        "rounds": 4,
+        "threads": Option(None, "CPU threads; all by default", type=int),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", "backends", "presets", "seeds", "repeat", "rounds"),
+    select=prepared,
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -266,7 +266,8 @@ class Experiment:
         tool = str(first.get(self.tool, self.name))
         if tool in unavailable:
             return False
-        title = " ".join(str(first[name]) for name in self.key if name not in ("seeds", self.tool))
+        named = (first[name] for name in self.key if name != self.tool)
+        title = " ".join(str(value) for value in named if not isinstance(value, tuple | list))
         note(f"{title} {tool}")
         with failures_noted(tool, title) as outcome:
             found = apart(

@@ -1,4 +1,4 @@
-"""Tables of times: `bench.cores`, `bench.small`, `bench.threads` and `bench.gpu --peer`."""
+"""Tables of times: `bench.cores`, `bench.small`, `bench.threads` and `bench.gpu`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bench import threads
 from bench.comparisons import cut, ratios, seconds
+from bench.gpu import Result, records_of_runs, results_of
 from bench.gpu_cases import HALVES
 from bench.pages.table import Cells
-from bench.peer import Result, read_runs, results_of
 from bench.records import read_records
 from bench.small_tables import comparisons, groups, means
 from bench.speedups import METIS, Runs, by_threads
@@ -83,7 +83,7 @@ def of_concurrent_calls(*paths: Path) -> Cells:
 
 def on_gpu(path: Path) -> Cells:
     """Return a row per group and half of the cases: time and cut over the C++ Jet's, worst time."""
-    found = results_of(read_runs(path))
+    found = results_of(records_of_runs(path))
     groups: dict[str, list[Result]] = {}
     for result in found:
         groups.setdefault(GROUPS[result.case.group], []).append(result)
@@ -95,7 +95,7 @@ def on_gpu(path: Path) -> Cells:
         cases = len({result.case for result in members})
         row = [name, str(cases)]
         for preset in reversed(PRESETS):
-            own = [result.ratios for result in members if result.tool.preset == preset]
+            own = [result.ratios for result in members if result.tool.endswith(f" {preset}")]
             times, _, cuts = zip(*own, strict=True)
             worst = max(time for time in times if time is not None)
             row += [mean_text(times), ratio_text(worst), mean_text(cuts)]

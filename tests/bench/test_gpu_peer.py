@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jetpy
-from bench import gpu, instances, peer
+from bench import gpu, instances
+from bench.gpu import PEER
 from bench.gpu_cases import SETS, Case
-from bench.peer import PEER, Measured, Run, Tool
+from bench.records import Record, read_records
 from tests.study.programs import write_jet
 
 
@@ -45,9 +49,12 @@ def measure(monkeypatch: pytest.MonkeyPatch, folder: Path, *words: str) -> str |
     options = [word for name, own in folders.items() for word in (name, str(folder / own))]
     counts = ("--repeat", "1", "--rounds", "2", "--markdown")
     monkeypatch.setattr(sys, "argv", [*fixed.split(), *options, *counts, *words])
-    with pytest.raises(SystemExit) as ended:
-        gpu.main()
-    return ended.value.code
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    try:
+        gpu.EXPERIMENT.main()
+    except SystemExit as ended:
+        return ended.code
+    return 0
 
 
 def table_rows(printed: str) -> list[list[str]]:
@@ -58,42 +65,35 @@ def table_rows(printed: str) -> list[list[str]]:
 def test_presets_seeds_and_the_peer_run_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert measure(monkeypatch, tmp_path) == "1 cases failed"
+    assert measure(monkeypatch, tmp_path) == 0
     output = capsys.readouterr()
-    assert "missing/2 failed" in output.err
-    assert "no graph is called missing" in output.err
-    runs = peer.read_runs(tmp_path / "results" / "gpu-peer.csv")
-    first = [run for run in runs if run.case == runs[0].case]
-    cpu = [("cpu", "fast", 5), ("cpu", "fast", 6), ("cpu", "default", 5), ("cpu", "default", 6)]
-    rounds = [(*tool, number) for number in range(2) for tool in (*cpu, *[("peer", "", -1)] * 2)]
-    assert [(run.tool, run.preset, run.seed, run.round) for run in first] == rounds
-    cases = {(run.group, run.half, str(run.case)) for run in runs}
-    assert cases == {
-        ("generated", "A", "grid4/2"),
-        *(("generated", "B", "grid8/2"), ("generated", "B", "grid8/4")),
-        *(("real", "A", "uk/2"), ("real", "A", "uk/4")),
-    }
+    assert "the folders lack missing" in output.err
+    records = read_records(tmp_path / "results" / "gpu.jsonl")
+    runs = records[0]["runs"]
+    assert list(runs) == ["cpu fast", "cpu default", "peer"]
+    turns = [(run["seed"], run["round"]) for run in runs["cpu fast"]]
+    assert turns == [(5, 0), (6, 0), (5, 1), (6, 1)]
+    assert [(run["seed"], run["round"]) for run in runs["peer"]] == [(-1, 0)] * 2 + [(-1, 1)] * 2
+    cases = [(own["group"], own["half"], own["graph"], own["k"]) for own in records]
+    assert sorted(cases) == [
+        *(("generated", "A", "grid4", 2), ("generated", "B", "grid8", 2)),
+        *(("generated", "B", "grid8", 4), ("real", "A", "uk", 2), ("real", "A", "uk", 4)),
+    ]
     expected = jetpy.partition(
         jetpy.generators.grid(8, 8), 4, seed=6, preset="fast", backend="cpu", threads=1
     )
-    assert {run.cut for run in runs if (*run.case[2:], *run[7:9]) == ("grid8", 4, "fast", 6)} == {
-        expected.cut
-    }
-    assert {run.cut for run in runs if run.case[2:] == ("grid8", 4) and run.tool == "peer"} == {
-        25,
-        26,
-    }
-    assert {run.seconds for run in runs if run.tool == "peer"} == {0.5, 1.0}
+    [grid8] = [own["runs"] for own in records if (own["graph"], own["k"]) == ("grid8", 4)]
+    assert {run["cut"] for run in grid8["cpu fast"] if run["seed"] == 6} == {expected.cut}
+    assert {run["cut"] for run in grid8["peer"]} == {25, 26}
+    assert {run["seconds"] for run in grid8["peer"]} == {0.5, 1.0}
     rows = table_rows(output.out)
     assert [row[1:4] for row in rows if row[0] == "cpu fast"] == [
         *(["generated", "A", "1"], ["generated", "B", "2"], ["generated", "both", "3"]),
         ["real", "A", "2"],
         *(["all", "A", "3"], ["all", "B", "2"], ["all", "both", "5"]),
     ]
-
-    files = [str(tmp_path / "results" / "gpu-peer.csv")]
-    monkeypatch.setattr(sys, "argv", ["gpu", "--markdown", "--tables", *files])
-    gpu.main()
+    monkeypatch.setattr(sys, "argv", ["", "--markdown", "--results", str(tmp_path / "results")])
+    gpu.EXPERIMENT.main()
     assert capsys.readouterr().out == output.out
 
 
@@ -119,24 +119,30 @@ def test_half_only_and_existing_metis_files(
 
 @pytest.mark.usefixtures("compiled")
 def test_wrong_cut_of_the_peer_is_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write_jet(tmp_path / "jet", error=1)
-    assert measure(monkeypatch, tmp_path, "--only", "grid4", "--half", "A") == "1 cases failed"
-    assert "reports cut 5, but the cut is 4" in capsys.readouterr().err
-    assert not (tmp_path / "results").exists()
+    ended = measure(monkeypatch, tmp_path, "--only", "grid4", "--half", "A")
+    assert str(ended).startswith("no results in")
+    said = capfd.readouterr().err
+    assert "reports cut 5, but the cut is 4" in said
+    assert "grid4 2 1 2: gpu failed" in said
 
 
 def test_missing_program_is_refused_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert measure(monkeypatch, tmp_path) == 2
-    assert "jet is not an executable file" in capsys.readouterr().err
+    assert "jet is not an executable file" in str(measure(monkeypatch, tmp_path))
     assert not (tmp_path / "cache").exists()
 
 
-def measured(case: Case, tool: Tool, started: str, *runs: Run) -> list[Measured]:
-    return [Measured(started, "H", *case, *tool, 0, 0, *run) for run in runs]
+def record(case: Case, *own: tuple[float, float, int], peer: list[Any]) -> Record:
+    def runs(found: Sequence[tuple[float, float, int]]) -> list[Record]:
+        fields = ("seconds", "upload", "cut")
+        return [{"seed": 0, "round": 0, **dict(zip(fields, run, strict=True))} for run in found]
+
+    about = {"device": "H", "group": case.group, "half": case.half, "graph": case.graph}
+    return {**about, "k": case.k, "runs": {FAST: runs(own), PEER: runs(peer)}}
 
 
 GRID, CUBE, UK = (
@@ -144,21 +150,17 @@ GRID, CUBE, UK = (
     Case("generated", "B", "cube", 8),
     Case("real", "A", "uk", 8),
 )
-FAST = Tool("cuda", "fast")
-ROWS = [
-    *measured(GRID, FAST, "1", Run(9, 0, 900)),
-    *measured(GRID, PEER, "1", Run(1, 0, 1)),
-    *measured(GRID, FAST, "2", Run(3, 1, 6), Run(5, 1, 8), Run(1, 0.5, 8)),
-    *measured(GRID, PEER, "2", Run(2, 0, 16), Run(4, 0, 16)),
-    *measured(CUBE, FAST, "2", Run(6, 4.5, 20)),
-    *measured(CUBE, PEER, "2", Run(1.5, 0, 10)),
-    *measured(UK, FAST, "3", Run(1, 0, 5)),
-    *measured(UK, PEER, "3", Run(2, 0, 0)),
+FAST = "cuda fast"
+RECORDS = [
+    record(GRID, (9, 0, 900), peer=[(1, 0, 1)]),
+    record(GRID, (3, 1, 6), (5, 1, 8), (1, 0.5, 8), peer=[(2, 0, 16), (4, 0, 16)]),
+    record(CUBE, (6, 4.5, 20), peer=[(1.5, 0, 10)]),
+    record(UK, (1, 0, 5), peer=[(2, 0, 0)]),
 ]
 
 
 def test_ratios_are_those_of_medians_of_the_last_call() -> None:
-    ratios = {str(result.case): result.ratios for result in peer.results_of(ROWS)}
+    ratios = {str(result.case): result.ratios for result in gpu.results_of(RECORDS)}
     assert ratios == {
         "grid/8": (1.0, 2 / 3, 0.5),
         "cube/8": (4.0, 1.0, 2.0),
@@ -167,7 +169,7 @@ def test_ratios_are_those_of_medians_of_the_last_call() -> None:
 
 
 def test_means_and_worst_cases_by_group_and_half() -> None:
-    rows = {tuple(row[1:3]): row[3:] for row in peer.mean_rows(peer.results_of(ROWS))}
+    rows = {tuple(row[1:3]): row[3:] for row in gpu.mean_rows(gpu.results_of(RECORDS))}
     assert list(rows) == [
         *(("generated", half) for half in ("A", "B", "both")),
         ("real", "A"),
@@ -186,12 +188,20 @@ def test_means_and_worst_cases_by_group_and_half() -> None:
 
 
 def test_different_cuts_of_a_seed_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    peer.print_tables(ROWS, markdown=True)
+    gpu.summarise(RECORDS, Namespace(markdown=True))
     assert "grid/8 cuda fast: seed 0 has several cuts: 6, 8" in capsys.readouterr().out
 
 
-def test_runs_in_files_are_equal_after_reading(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "runs.csv"
-    for part in (ROWS[:3], ROWS[3:]):
-        peer.append_runs(path, part)
-    assert peer.read_runs(path) == ROWS
+def test_files_with_a_line_for_each_run_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "started,device,group,half,graph,k,tool,preset,seed,round,seconds,upload,cut\n"
+        "1,H,real,A,uk,8,cuda,fast,0,0,9,0,900\n1,H,real,A,uk,8,peer,,-1,0,1,0,1\n"
+        "2,H,real,A,uk,8,cuda,fast,0,0,1.0,0.0,5\n2,H,real,A,uk,8,peer,,-1,0,2.0,0.0,0\n"
+    )
+    first, second = gpu.records_of_runs(path)
+    expected = record(UK, (1.0, 0.0, 5), peer=[(2.0, 0.0, 0)])
+    expected["runs"][PEER][0]["seed"] = -1
+    assert second == expected
+    [result] = gpu.results_of([first, second])
+    assert result.seconds == (1.0, 2.0)
