@@ -162,7 +162,8 @@ class Experiment:
     select : callable
         Returns the graphs that the options select.
     has_graphs : bool
-        Whether `--graphs` and `--generated` give the graphs. Without both, nothing is measured.
+        Whether `--graphs` and `--generated` give graphs. Without both, nothing is measured, unless
+        an option `graph` names graphs.
     min_n : int
         Default of `--min-n`.
     needs_arrays : bool
@@ -224,7 +225,8 @@ class Experiment:
 
     def run(self, options: argparse.Namespace) -> int:
         """Measure the missing cases, and append each record at once. Return how many fail."""
-        if self.has_graphs and not (options.graphs or options.generated):
+        named = vars(options).get("graph") or not self.has_graphs
+        if not (named or options.graphs or options.generated):
             return 0
         done = {self._case(record) for record in self.records(options.results)}
         unavailable: set[str] = set()

@@ -1,158 +1,110 @@
-"""Times compared with pymetis, times of stages, and peak memory."""
+"""Times of jetpy and pymetis by turns in one process, and times of jetpy's stages.
+
+pymetis runs twice: with jetpy's 32-bit arrays, which it converts to METIS's 64-bit integers, and
+with arrays that are converted before the clock starts.
+
+The program skips cases that the result file already contains. Without --graphs and --generated, it
+only prints the tables.
+"""
 
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pymetis
 
 import jetpy
-from bench.harness import SEEDS, Option, among, parser
-from bench.instances import KS, Instance, selected
-from bench.peak import peak
-from bench.tables import note, show
+from bench.harness import SEEDS, Experiment, Option
+from bench.instances import KS, Instance
+from bench.records import Record
+from bench.tables import mean_text, ratio_text, show
 from jetpy.multilevel.outcome import STAGES
-from jetpy.study.arrays import save_arrays
+from jetpy.study.arrays import load_arrays
 
-COLUMNS = ("total", *STAGES)
-OPTIONS = {
-    "what": among(("speed", "stages", "memory"), ["speed", "memory"]),
-    "ks": Option((), f"by default {KS}, without 256", type=int),
-    "seeds": SEEDS,
-    "preset": "default",
-    "threads": 2,
-    "backend": "auto",
-}
+NARROW, WIDE = "pymetis", "pymetis 64-bit"
+FIELDS = ("preset", "threads", "backend", "seeds")
 
 
-def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
-    """Return a row per case with the seconds of jetpy and pymetis, and a row of mean ratios.
-
-    pymetis runs twice: with jetpy's 32-bit arrays, which it converts to METIS's 64-bit integers,
-    and with arrays that are converted before the clock starts.
-    """
-    rows: list[list[str]] = []
-    ratios: list[tuple[float, float]] = []
-    for instance in instances:
-        graph = instance.load()
-        narrow = pymetis.CSRAdjacency(graph.indptr, graph.indices)
-        wide = pymetis.CSRAdjacency(graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
-        for k in _ks(instance, options):
-            _jetpy_seconds(graph, k, 0, options)  # warm-up
-            runs = [
-                (
-                    _jetpy_seconds(graph, k, seed, options)["total"],
-                    _metis_seconds(narrow, k, seed),
-                    _metis_seconds(wide, k, seed),
-                )
-                for seed in options.seeds
-            ]
-            ours, with_32_bit, with_64_bit = (
-                median(seconds) for seconds in zip(*runs, strict=True)
-            )
-            ratios.append((ours / with_32_bit, ours / with_64_bit))
-            figures = (ours, with_32_bit, with_64_bit, *ratios[-1])
-            rows.append([instance.name, str(k), *(f"{figure:.3f}" for figure in figures)])
-            note(f"speed {' '.join(rows[-1])}")
-    means = [f"{geometric_mean(column):.3f}" for column in zip(*ratios, strict=True)]
-    return [*rows, ["geometric mean", "", "", "", "", *means]]
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each number of parts."""
+    for k in options.ks or [k for k in KS[instance.kind] if k != 256]:
+        yield {"k": k, **{name: getattr(options, name) for name in FIELDS}}
 
 
-def stage_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
-    """Return a row per case with the milliseconds of jetpy's stages, medians over the seeds."""
-    rows = []
-    for instance in instances:
-        graph = instance.load()
-        for k in _ks(instance, options):
-            _jetpy_seconds(graph, k, 0, options)  # warm-up
-            runs = [_jetpy_seconds(graph, k, seed, options) for seed in options.seeds]
-            medians = (1000 * median(seconds[stage] for seconds in runs) for stage in COLUMNS)
-            rows.append([instance.name, str(k), *(f"{value:.2f}" for value in medians)])
-            note(f"stages {' '.join(rows[-1])}")
-    return rows
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Run jetpy once to warm up, then all in turn with each seed, and yield the seconds."""
+    graph = load_arrays(Path(folder))
+    wide = (array.astype(np.int64) for array in (graph.indptr, graph.indices))
+    arrays = {
+        NARROW: pymetis.CSRAdjacency(graph.indptr, graph.indices),
+        WIDE: pymetis.CSRAdjacency(*wide),
+    }
+    for case in cases:
+        how: dict[str, Any] = {name: case[name] for name in ("preset", "threads", "backend")}
+        jetpy.partition(graph, case["k"], **how)
+        seconds: dict[str, list[float]] = {}
+        for seed in case["seeds"]:
+            result = jetpy.partition(graph, case["k"], seed=seed, **how)
+            for name in ("total", *STAGES):
+                seconds.setdefault(name, []).append(round(result.seconds[name], 6))
+            for name, adjacency in arrays.items():
+                spent = round(metis_seconds(adjacency, case["k"], seed), 6)
+                seconds.setdefault(name, []).append(spent)
+        yield {"seconds": seconds}
 
 
-def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
-    """Return a row per case: peak memory, graph included, and its ratio to the CSR arrays."""
-    rows, ratios = [], []
-    for instance in instances:
-        with tempfile.TemporaryDirectory() as folder:
-            graph = instance.load()
-            save_arrays(Path(folder), graph)
-            csr = 4 * (graph.n + 1) + 8 * 2 * graph.m
-            del graph
-            for k in _ks(instance, options):
-                run = peak(folder, k, options.preset, options.threads, options.backend)
-                used = 1024 * (run["peak"] - run["before"])
-                ratios.append(used / csr)
-                rows.append(
-                    [instance.name, str(k)]
-                    + [f"{size / 1e6:.1f}" for size in (csr, 1024 * run["before"], used)]
-                    + [f"{used / csr:.2f}"]
-                )
-                note(f"memory {' '.join(rows[-1])}")
-    return [*rows, ["largest", "", "", "", "", f"{max(ratios):.2f}"]]
-
-
-def _ks(instance: Instance, options: argparse.Namespace) -> list[int]:
-    return options.ks or [k for k in KS[instance.kind] if k != 256]
-
-
-def _jetpy_seconds(
-    graph: jetpy.Graph, k: int, seed: int, options: argparse.Namespace
-) -> Mapping[str, float]:
-    result = jetpy.partition(
-        graph,
-        k,
-        seed=seed,
-        preset=options.preset,
-        threads=options.threads,
-        backend=options.backend,
-    )
-    return result.seconds
-
-
-def _metis_seconds(adjacency: pymetis.CSRAdjacency, k: int, seed: int) -> float:
+def metis_seconds(adjacency: pymetis.CSRAdjacency, k: int, seed: int) -> float:
+    """Return the seconds of METIS, k-way."""
     settings = pymetis.Options(ufactor=30, seed=seed)
     begin = perf_counter()
     pymetis.part_graph(k, adjacency, options=settings, recursive=False)
     return perf_counter() - begin
 
 
-def main() -> None:
-    """Print the tables that the options select."""
-    options = parser("timing", __doc__, OPTIONS, graphs=True, min_n=250_000).parse_args()
-    instances = selected(options)
-    if not instances:
-        raise SystemExit(f"no graph has at least {options.min_n:,} vertices (--min-n)")
-    if "speed" in options.what:
-        show(
-            f"seconds, preset {options.preset}, {options.threads} threads; METIS k-way, 1 thread",
-            ["graph", "k", "jetpy", "pymetis", "pymetis 64-bit", "ratio", "ratio 64-bit"],
-            speed_rows(instances, options),
-            markdown=options.markdown,
-        )
-    if "stages" in options.what:
-        show(
-            f"milliseconds of stages, preset {options.preset}, {options.threads} threads",
-            ["graph", "k", *COLUMNS],
-            stage_rows(instances, options),
-            markdown=options.markdown,
-        )
-    if "memory" in options.what:
-        show(
-            f"peak memory above the idle process, graph included, preset {options.preset}",
-            ["graph", "k", "CSR MB", "idle MB", "peak MB", "peak / CSR"],
-            memory_rows(instances, options),
-            markdown=options.markdown,
-        )
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print the medians of the records with the preset, threads and back end of the options."""
+    setting = {name: getattr(options, name) for name in FIELDS[:3]}
+    rows, stages, ratios = [], [], []
+    for record in records:
+        if setting.items() <= record.items():
+            medians = {name: median(own) for name, own in record["seconds"].items()}
+            case = [record["graph"], str(record["k"])]
+            ratios.append([medians["total"] / medians[name] for name in (NARROW, WIDE)])
+            seconds = (medians[name] for name in ("total", NARROW, WIDE))
+            rows.append([*case, *map(ratio_text, seconds), *map(ratio_text, ratios[-1])])
+            stages.append([*case, *(f"{1000 * medians[name]:.2f}" for name in ("total", *STAGES))])
+    means = map(mean_text, zip(*ratios, strict=True))
+    rows.append(["geometric mean", "", "", "", "", *means])
+    about = f"preset {options.preset}, {options.threads} threads"
+    headers = ["graph", "k", "jetpy", NARROW, WIDE, "ratio", "ratio 64-bit"]
+    show(f"seconds, {about}; METIS k-way, 1 thread", headers, rows, markdown=options.markdown)
+    headers = ["graph", "k", "total", *STAGES]
+    show(f"milliseconds of stages, {about}", headers, stages, markdown=options.markdown)
 
+
+EXPERIMENT = Experiment(
+    name="timing",
+    doc=__doc__,
+    options={
+        "ks": Option((), f"by default {KS}, without 256", type=int),
+        "seeds": SEEDS,
+        "preset": "default",
+        "threads": 2,
+        "backend": "auto",
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", *FIELDS),
+    together=["k"],
+    min_n=250_000,
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

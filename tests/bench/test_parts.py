@@ -1,19 +1,19 @@
-"""`bench.large` and its measurements of memory, with a stand-in for the NVIDIA library."""
+"""`bench.parts` and its measurements of memory, with a stand-in for the NVIDIA library."""
 
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 import time
+from argparse import ArgumentTypeError
 from mmap import PAGESIZE, mmap
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import jetpy
-from bench import large, memory
+from bench import memory, parts
 
 BYTES = (5 << 30, 9 << 30, 7 << 30)
 
@@ -42,10 +42,7 @@ class Nvml:
 def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
     library = Nvml()
     runtime = SimpleNamespace(deviceGetPCIBusId=lambda device: f"0000:0{7 + device}:00.0")
-    pool = SimpleNamespace(total_bytes=lambda: 3 << 30)
-    cupy = SimpleNamespace(
-        cuda=SimpleNamespace(runtime=runtime), get_default_memory_pool=lambda: pool
-    )
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: library)
     monkeypatch.setitem(sys.modules, "cupy", cupy)  # type: ignore[arg-type]
     return library
@@ -81,47 +78,42 @@ def test_peak_of_the_process_is_that_since_the_reset() -> None:
     assert before + (1 << 23) < peak() < before + (1 << 25)
 
 
-@pytest.mark.usefixtures("compiled", "nvml")
-def test_memory_of_a_gpu_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    def partition() -> jetpy.Partition:
-        time.sleep(20 * memory.INTERVAL)
-        return jetpy.partition(jetpy.generators.grid(4, 2), 2, backend="cpu", threads=1)
-
-    assert large.print_memory(partition, on_gpu=True).cut == 2
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "peak memory in use on the GPU: 9.00 GiB, before the run 5.00 GiB",
-        "memory that CuPy's pool has reserved: 3.00 GiB",
-    ]
+@pytest.mark.usefixtures("nvml")
+def test_memory_that_a_call_adds() -> None:
+    result, peaks = parts.with_peaks(lambda: time.sleep(20 * memory.INTERVAL), on_gpu=True)
+    assert result is None
+    assert peaks["gpu_peak"] == 4 << 30
+    assert abs(peaks["peak"]) < 1 << 25
 
 
-@pytest.mark.usefixtures("compiled")
-def test_run_does_not_fail_where_memory_is_not_measured(
+def test_call_does_not_fail_where_memory_is_not_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing() -> None:
         raise FileNotFoundError("no such file")
 
-    monkeypatch.setattr(large, "reset_peak", missing)
-    graph = jetpy.generators.grid(3, 3)
-    large.print_memory(lambda: jetpy.partition(graph, 2, backend="cpu", threads=1), on_gpu=False)
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err == "the memory of the process is not measured: no such file\n"
+    monkeypatch.setattr(parts, "reset_peak", missing)
+    assert parts.with_peaks(lambda: 7, on_gpu=False) == (7, {"peak": None, "gpu_peak": None})
+    assert capsys.readouterr().err == "the memory of the process is not measured: no such file\n"
 
 
 @pytest.mark.usefixtures("compiled")
-def test_seconds_and_memory_are_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_graphs_of_arguments_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = "large 12 -k 4 --backend cpu --threads 1 --repeat 2"
-    monkeypatch.setattr(sys, "argv", words.split())
-    large.main()
-    lines = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(
-        r"peak memory of the process: [\d.]+ GiB, before the run [\d.]+ GiB", lines[1]
-    )
-    runs = [
-        re.match(r"(.*): cpu, cut (\d+), feasible True; .*total [\d.]+$", line) for line in lines
-    ]
-    assert [run[1] for run in runs if run] == ["first run", "run 1", "run 2"]
-    assert lines[-1].startswith("the recomputed cut and part weights are equal")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    words = "parts cube:6 ring:40:3 --ks 4 --repeat 2 --markdown --results"
+    monkeypatch.setattr(sys, "argv", [*words.split(), str(tmp_path)])
+    parts.EXPERIMENT.main()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    cuts = {row[0]: row[6:] for row in rows if row[0] in ("cube:6", "ring:40:3")}
+    assert cuts["ring:40:3"] == ["24", "yes", "0"]
+    assert cuts["cube:6"][1:] == ["yes", "0"]
+    [cube, _] = parts.EXPERIMENT.records(tmp_path)
+    assert (cube["n"], cube["m"], len(cube["seconds"])) == (216, 540, 2)
+
+
+def test_numbers_of_parts() -> None:
+    assert parts.parts_of(160_000) == [2, 16, 100, 1000, 10_000, 16_000, 80_000]
+    with pytest.raises(ArgumentTypeError, match="disc:9 is none of grid"):
+        parts.generated("disc:9")
