@@ -22,7 +22,6 @@ from bench.mappers import (
     GPU_IM_OPTIONS,
     METHODS,
     MULTISECTION,
-    Machine,
     Mapper,
     summary,
 )
@@ -33,6 +32,7 @@ from bench.papers.setting import Setting
 from bench.papers.stand_ins import FEM, ROAD, PaperGraph, described
 from jetpy import BackendError
 from jetpy.choices import Preset
+from jetpy.problem.machine import machine
 from jetpy.profiling.profile import Event, Kind, Profile
 from jetpy.study.tools import IMBALANCE, Job
 
@@ -99,13 +99,14 @@ def mapped(setting: Setting, name: str, case: Case) -> Mapped:
     def measure() -> Mapped:
         with tempfile.TemporaryDirectory() as folder:
             mapper, preset = MAPPERS[name]
-            graph = setting.graph(case.instance)
-            job = Job(graph, Path(folder), preset, setting.threads, IMBALANCE)
+            job = Job(
+                setting.graph(case.instance), Path(folder), preset, setting.threads, IMBALANCE
+            )
             try:
                 solve = mapper.prepare(job, setting.backend)
             except (ImportError, BackendError) as error:
                 raise Unavailable(str(error)) from error
-            found = summary(graph, solve, Machine(case.hierarchy, DISTANCE), range(setting.seeds))
+            found = summary(job, solve, machine(case.hierarchy, DISTANCE), range(setting.seeds))
         return Mapped(
             cost=fmean(found["costs"]),
             cut=fmean(found["cuts"]),
@@ -343,7 +344,7 @@ EXPERIMENTS = [
     Experiment(
         "mapping.fig2",
         "profile of J and speedup, with solvers on CPUs",
-        "KaHIP, Mt-KaHyPar, Scotch's gmap; SharedMap and IntMap cannot be had",
+        "KaHIP, Mt-KaHyPar, Scotch (pyscotch); SharedMap and IntMap cannot be had",
         600,
         fig2,
         lines,

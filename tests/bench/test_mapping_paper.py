@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import jetpy
-from bench.child import Unavailable
 from bench.instances import Instance
-from bench.mappers import AS_PUBLISHED, MULTISECTION, Machine, cost, summary
+from bench.mappers import AS_PUBLISHED, MULTISECTION, summary
 from bench.papers.experiment import NO_GRAPH
 from bench.papers.mapping import (
     PHASES,
@@ -25,6 +24,8 @@ from bench.papers.mapping import (
     speedup_rows,
 )
 from bench.papers.setting import Setting
+from jetpy.problem.machine import machine
+from jetpy.study.mappers import judge_mapping
 from jetpy.study.tools import Job
 
 GRID = Instance("grid60", "mesh", "generated", 900, partial(jetpy.generators.grid, 30, 30))
@@ -79,7 +80,7 @@ def test_mapped_averages_seeds() -> None:
 
 def _cost(own: Setting, seed: int) -> int:
     job = Job(own.graph(GRID), Path(), "default", own.threads)
-    run = AS_PUBLISHED["GPU-IM"].prepare(job, own.backend)(Machine("4:8:1", "1:10:100"), seed)
+    run = AS_PUBLISHED["GPU-IM"].prepare(job, own.backend)(machine("4:8:1", "1:10:100"), seed)
     assert run.cost is not None
     return run.cost
 
@@ -93,12 +94,13 @@ def test_jet_has_no_large_graph() -> None:
 
 def test_kahip_maps_along_the_hierarchy(tmp_path: Path) -> None:
     pytest.importorskip("kahip")
-    graph, machine = jetpy.generators.grid(30, 30), Machine("2:2:2", "1:10:100")
+    graph, target = jetpy.generators.grid(30, 30), machine("2:2:2", "1:10:100")
+    job = Job(graph, tmp_path, "default", 1)
     try:
-        solve = MULTISECTION["kahip-fast"].prepare(Job(graph, tmp_path, "default", 1), "cpu")
-    except Unavailable as error:
+        solve = MULTISECTION["kahip-fast"].prepare(job, "cpu")
+    except ImportError as error:
         pytest.skip(str(error))
-    found = summary(graph, solve, machine, [0])  # also checks the reported cost
+    found = summary(job, solve, target, [0])  # also checks the reported cost
     assert found["seconds"][0] > 0
-    scattered = np.arange(graph.n) % machine.k
-    assert found["costs"][0] < cost(graph, scattered, machine) / 4
+    scattered = np.arange(graph.n) % target.k
+    assert found["costs"][0] < judge_mapping(job, scattered, target).cost / 4
