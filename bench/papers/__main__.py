@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter
 
-from bench.instances import add_options, selected
+from bench.harness import Option, parser
+from bench.instances import selected
 from bench.papers.classes import QUICK
 from bench.papers.experiment import Experiment, Result, numbers, table, write_results
 from bench.papers.experiments import EXPERIMENTS
 from bench.papers.setting import Setting
 from bench.provenance import note_measurement
-from bench.tables import add_markdown_option, note, show
+from bench.tables import note, show
 from jetpy import BackendError
 from jetpy.device.backends import BACKENDS, check_backend
 from jetpy.engines.threads import available_threads
@@ -46,34 +47,26 @@ def setting_of(options: argparse.Namespace) -> Setting:
 
 
 def save(experiment: Experiment, results: list[Result], folder: Path) -> None:
-    """Write the CSV file and the figure of an experiment."""
+    """Write the CSV file of an experiment."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}.csv"
     write_results(path, results)
     note_measurement(path)
-    title = f"{experiment.name}: {experiment.title}"
-    experiment.draw(title, results).savefig(folder / f"{experiment.name}.svg")
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    found = argparse.ArgumentParser(prog="python -m bench.papers", description=__doc__)
-    found.add_argument("names", nargs="*", metavar="NAME", help="experiments, or `all`")
-    add_options(found)
-    found.add_argument(
-        "--quick", action="store_true", help="one run on small generated graphs: under a minute"
-    )
-    found.add_argument("--backend", choices=BACKENDS, default="cpu")
-    found.add_argument("--threads", type=int, default=available_threads())
-    found.add_argument("--seeds", type=int, default=5, help="number of runs of each case")
-    found.add_argument("--results", type=Path, default=Path("bench", "results", "papers"))
-    add_markdown_option(found)
-    return found
+OPTIONS = {
+    "names": Option((), "experiments, or `all`", metavar="NAME", is_positional=True),
+    "quick": Option(False, "one run on small generated graphs: under a minute"),
+    "backend": Option("cpu", choices=BACKENDS),
+    "threads": available_threads(),
+    "seeds": Option(5, "number of runs of each case"),
+    "results": Path("bench", "results", "papers"),
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
     """List the experiments, or run some and print and save their results."""
-    options = parser().parse_args(arguments)
+    options = parser("papers", __doc__, OPTIONS, graphs=True).parse_args(arguments)
     known = {experiment.name: experiment for experiment in EXPERIMENTS}
     if not options.names:
         list_experiments(EXPERIMENTS, markdown=options.markdown)

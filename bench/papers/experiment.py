@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bench.papers.setting import Setting
 
@@ -50,8 +50,6 @@ class Experiment:
         Approximate time of a run on the real graphs with 16 cores.
     measure : callable
         Measures all cells.
-    draw : callable
-        Draws the results (`bench.papers.drawing`).
     """
 
     name: str
@@ -59,7 +57,6 @@ class Experiment:
     needs: str
     minutes: float
     measure: Callable[[Setting], Values]
-    draw: Callable[[str, list[Result]], Any]
 
     def run(self, setting: Setting) -> list[Result]:
         """Measure all cells, and return each with the paper's number.
@@ -74,6 +71,13 @@ class Experiment:
         values, paper = self.measure(setting), numbers(self.name)
         cells = [*values, *(cell for cell in paper if cell not in values)]
         return [Result(*cell, paper.get(cell, ""), values[cell]) for cell in cells]
+
+
+def experiment(
+    name: str, title: str, needs: str, minutes: float
+) -> Callable[[Callable[[Setting], Values]], Experiment]:
+    """Make an experiment of the function that measures it; the arguments are its attributes."""
+    return lambda measure: Experiment(name, title, needs, minutes, measure)
 
 
 def numbers(name: str) -> dict[Cell, str]:

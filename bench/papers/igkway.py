@@ -18,8 +18,7 @@ import numpy as np
 
 import jetpy
 from bench.instances import Instance
-from bench.papers.drawing import bars, lines
-from bench.papers.experiment import Cell, Experiment, Values
+from bench.papers.experiment import Cell, Values, experiment
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import CIRCUIT, MESH, SOCIAL, PaperGraph, by_name, described
 from jetpy.choices import Preset
@@ -46,6 +45,9 @@ GRAPHS = by_name(
 )
 """The graphs of Table I, with its numbers of vertices and edges."""
 SPEEDUP, IMPROVEMENT = "speedup", "cut improvement"
+
+
+NEEDS = "graphs of Table I, or stand-ins; a GPU with --backend"
 
 
 class Full(NamedTuple):
@@ -183,6 +185,7 @@ def _mean(found: Iterable[Session], measure: Measure) -> float:
     return fmean(map(measure, found))
 
 
+@experiment("igkway.table1", "seconds of 100 iterations by kind, speedup and cut", NEEDS, 30)
 def table1(setting: Setting) -> Values:
     """Return seconds of modification and partitioning, and cuts, for k = 2 (Table I)."""
     values: dict[Cell, float | str] = {}
@@ -199,6 +202,7 @@ def table1(setting: Setting) -> Values:
     return values
 
 
+@experiment("igkway.fig6", "speedup and cut over 100 iterations", NEEDS, 2)
 def fig6(setting: Setting) -> Values:
     """Return speedup and cut improvement over the iterations, for usb and two k (Figure 6).
 
@@ -217,6 +221,7 @@ def fig6(setting: Setting) -> Values:
     return values
 
 
+@experiment("igkway.fig7", "speedup and cut over k", NEEDS, 75)
 def fig7(setting: Setting) -> Values:
     """Return speedup and cut improvement over k, for three circuits and a mesh (Figure 7)."""
     values: dict[Cell, float | str] = {}
@@ -233,6 +238,7 @@ def fig7(setting: Setting) -> Values:
     return values
 
 
+@experiment("igkway.fig8", "speedup and cut over modifiers", NEEDS, 5)
 def fig8(setting: Setting) -> Values:
     """Return speedup and cut improvement over the number of modifiers, for usb (Figure 8)."""
     values: dict[Cell, float | str] = {}
@@ -244,18 +250,4 @@ def fig8(setting: Setting) -> Values:
     return values
 
 
-NEEDS = "graphs of Table I, or stand-ins; a GPU with --backend"
-DRAW = partial(lines, panels=(SPEEDUP, IMPROVEMENT))
-EXPERIMENTS = [
-    Experiment(
-        "igkway.table1",
-        "seconds of 100 iterations by kind, speedup and cut",
-        NEEDS,
-        30,
-        table1,
-        partial(bars, only=SPEEDUP),
-    ),
-    Experiment("igkway.fig6", "speedup and cut over 100 iterations", NEEDS, 2, fig6, DRAW),
-    Experiment("igkway.fig7", "speedup and cut over k", NEEDS, 75, fig7, DRAW),
-    Experiment("igkway.fig8", "speedup and cut over modifiers", NEEDS, 5, fig8, DRAW),
-]
+EXPERIMENTS = [table1, fig6, fig7, fig8]

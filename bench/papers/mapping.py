@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean, geometric_mean
@@ -26,8 +25,7 @@ from bench.mappers import (
     summary,
 )
 from bench.mapping import HIERARCHIES
-from bench.papers.drawing import bars, lines
-from bench.papers.experiment import NO_GRAPH, PEER_MISSING, Cell, Experiment, Values
+from bench.papers.experiment import NO_GRAPH, PEER_MISSING, Cell, Values, experiment
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import FEM, ROAD, PaperGraph, described
 from jetpy import BackendError
@@ -56,6 +54,9 @@ FACTORS = (1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0)
 """Factors of a performance profile."""
 QUICK_GRAPHS = ("grid60", "road4k")
 CASES = "cases"
+
+
+NEEDS = "large graphs (--min-n); a GPU with --backend"
 
 
 class Case(NamedTuple):
@@ -168,12 +169,19 @@ def speedup_rows(found: Mapping[str, Found], over: str) -> Values:
     return values
 
 
+@experiment("mapping.fig1", "profile of J and speedup of GPU-HM(-ULTRA), GPU-IM", NEEDS, 60)
 def fig1(setting: Setting) -> Values:
     """Return the profile of costs and the speedups of the paper's methods (Figure 1)."""
     found = all_mapped(setting, (ULTRA, HM, IM), cases(setting))
     return {**quality_rows(found), **speedup_rows(found, ULTRA)}
 
 
+@experiment(
+    "mapping.fig2",
+    "profile of J and speedup, with solvers on CPUs",
+    "KaHIP, Mt-KaHyPar, Scotch (pyscotch); SharedMap and IntMap cannot be had",
+    600,
+)
 def fig2(setting: Setting) -> Values:
     """Return the profile of costs and speedups, compared with solvers on CPUs (Figure 2).
 
@@ -203,6 +211,7 @@ def fig2(setting: Setting) -> Values:
     return values
 
 
+@experiment("mapping.jet", "cost, cut and time of GPU-IM and Jet", NEEDS, 60)
 def jet(setting: Setting) -> Values:
     """Return costs, cuts and times of GPU-IM and of Jet, whose part p is on PE p (section 5.4)."""
     found = all_mapped(setting, (IM, JET, JET_ULTRA), cases(setting))
@@ -247,6 +256,7 @@ EXTREMES = {
 """The paper's smallest and largest graph; it gives numbers of edges, and the larger n, rounded."""
 
 
+@experiment("mapping.table2", "time of GPU-IM by phase", NEEDS, 10)
 def table2(setting: Setting) -> Values:
     """Return the time of GPU-IM by phase: shares for small and large graphs, and ms (Table 2).
 
@@ -332,22 +342,4 @@ def _contraction(events: Sequence[Event]) -> int:
     return max(ends) - min(starts) if starts else 0
 
 
-NEEDS = "large graphs (--min-n); a GPU with --backend"
-LOG_BARS = partial(bars, log=True)
-EXPERIMENTS = [
-    Experiment(
-        "mapping.fig1", "profile of J and speedup of GPU-HM(-ULTRA), GPU-IM", NEEDS, 60, fig1, lines
-    ),
-    Experiment(
-        "mapping.table2", "time of GPU-IM by phase", NEEDS, 10, table2, partial(bars, only="%")
-    ),
-    Experiment(
-        "mapping.fig2",
-        "profile of J and speedup, with solvers on CPUs",
-        "KaHIP, Mt-KaHyPar, Scotch (pyscotch); SharedMap and IntMap cannot be had",
-        600,
-        fig2,
-        lines,
-    ),
-    Experiment("mapping.jet", "cost, cut and time of GPU-IM and Jet", NEEDS, 60, jet, LOG_BARS),
-]
+EXPERIMENTS = [fig1, table2, fig2, jet]

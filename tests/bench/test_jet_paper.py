@@ -99,6 +99,6 @@ def test_crash_of_the_peer_leaves_out_its_graph(monkeypatch: pytest.MonkeyPatch)
         raise subprocess.CalledProcessError(-11, "Mt-KaHyPar")
 
     monkeypatch.setattr(kway_fm, "refine", refine)
-    values = table4(setting(grid(30)))
+    values = table4.measure(setting(grid(30)))
     assert values["All", OURS] == values["Artificial Mesh", OURS] == PEER_FAILED
     assert values[FAILED, GRAPHS] == "grid30"

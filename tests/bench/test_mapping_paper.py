@@ -86,7 +86,7 @@ def _cost(own: Setting, seed: int) -> int:
 
 
 def test_jet_has_no_large_graph() -> None:
-    values = jet(setting())
+    values = jet.measure(setting())
     row = "Jet's cost above GPU-IM's, mean %"
     assert values[row, "large"] == NO_GRAPH
     assert float(values[row, "all"]) > 0

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from bench.instances import Instance
-from bench.papers.drawing import bars, lines
-from bench.papers.experiment import NOT_MEASURED, PEER_MISSING, Cell, Experiment, Values
+from bench.papers.experiment import NOT_MEASURED, PEER_MISSING, Cell, Values, experiment
 from bench.papers.gkway.measures import (
     BENCHMARKS,
     MISSING,
@@ -43,6 +41,9 @@ SMALL = 400_000
 """Size below which section 5.5 sees "not much" difference in time."""
 
 
+NEEDS = "KaMinPar, pymetis; mt-metis and GKSG cannot be had; a GPU (--backend cuda) for its times"
+
+
 def speedup(setting: Setting, tool: str, instance: Instance, k: int) -> float:
     """Return the seconds of a peer over those of G-kway."""
     ours = seconds(setting, setting.jetpy, instance, k, preset=PRESET)
@@ -54,6 +55,9 @@ def improvement(setting: Setting, tool: str, instance: Instance, k: int) -> floa
     return cut(setting, tool, instance, k) / cut(setting, setting.jetpy, instance, k, preset=PRESET)
 
 
+@experiment(
+    "gkway.table3", "seconds and cuts of partitioners, k = 2 (conference: Table 1)", NEEDS, 10
+)
 def table3(setting: Setting) -> Values:
     """Return seconds, cuts, and their ratios to those of G-kway, for k = 2 (section 5.2)."""
     values: dict[Cell, float | str] = {}
@@ -110,6 +114,7 @@ def over_k(setting: Setting, compare: Compare) -> dict[Cell, float | str]:
     return values
 
 
+@experiment("gkway.fig9", "speedup of G-kway by number of parts (conference: Figure 4)", NEEDS, 20)
 def fig9(setting: Setting) -> Values:
     """Return speedups over the number of parts, and the share of cases above some (5.3)."""
     values = over_k(setting, speedup)
@@ -122,11 +127,23 @@ def fig9(setting: Setting) -> Values:
     return values
 
 
+@experiment(
+    "gkway.fig10",
+    "cuts of others over those of G-kway by number of parts (conference: Figure 5)",
+    NEEDS,
+    20,
+)
 def fig10(setting: Setting) -> Values:
     """Return cuts of other partitioners over those of G-kway, by number of parts (5.4)."""
     return over_k(setting, improvement)
 
 
+@experiment(
+    "gkway.fig11",
+    "speedup of G-kway by number of threads of the peer, k = 32",
+    f"{NEEDS}; many cores",
+    10,
+)
 def fig11(setting: Setting) -> Values:
     """Return speedups over a peer with 1 to 40 threads, for k = 32 (section 5.5).
 
@@ -170,6 +187,12 @@ def _speedup_over_threads(setting: Setting, instance: Instance, threads: int) ->
     return seconds(setting, PEERS[SCALABLE], instance, 32, threads=threads) / ours
 
 
+@experiment(
+    "gkway.fig12",
+    "speedup of G-kway by size of the circuit, k = 2 and 32",
+    f"{NEEDS}; 32 GB of memory",
+    40,
+)
 def fig12(setting: Setting) -> Values:
     """Return speedups over the size of a circuit, for k = 2 and 32 (section 5.5).
 
@@ -195,46 +218,5 @@ def fig12(setting: Setting) -> Values:
 
 RATIOS: dict[str, Compare] = {"speedup": speedup, "cut improvement": improvement}
 
-NEEDS = "KaMinPar, pymetis; mt-metis and GKSG cannot be had; a GPU (--backend cuda) for its times"
-EXPERIMENTS = [
-    Experiment(
-        "gkway.table3",
-        "seconds and cuts of partitioners, k = 2 (conference: Table 1)",
-        NEEDS,
-        10,
-        table3,
-        partial(bars, only=" over ", log=True),
-    ),
-    Experiment(
-        "gkway.fig9",
-        "speedup of G-kway by number of parts (conference: Figure 4)",
-        NEEDS,
-        20,
-        fig9,
-        lines,
-    ),
-    Experiment(
-        "gkway.fig10",
-        "cuts of others over those of G-kway by number of parts (conference: Figure 5)",
-        NEEDS,
-        20,
-        fig10,
-        lines,
-    ),
-    Experiment(
-        "gkway.fig11",
-        "speedup of G-kway by number of threads of the peer, k = 32",
-        f"{NEEDS}; many cores",
-        10,
-        fig11,
-        lines,
-    ),
-    Experiment(
-        "gkway.fig12",
-        "speedup of G-kway by size of the circuit, k = 2 and 32",
-        f"{NEEDS}; 32 GB of memory",
-        40,
-        fig12,
-        lines,
-    ),
-]
+
+EXPERIMENTS = [table3, fig9, fig10, fig11, fig12]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from functools import partial
 from statistics import mean
 
 from bench.instances import Instance
-from bench.papers.drawing import bars, lines
-from bench.papers.experiment import NOT_MEASURED, Cell, Experiment, Values
+from bench.papers.experiment import NOT_MEASURED, Cell, Values, experiment
 from bench.papers.gkway.captures import HostCalls, counted, one_by_one, without_loops
 from bench.papers.gkway.measures import BENCHMARKS, JOURNAL, mean_of, numbers_only
 from bench.papers.setting import Setting
@@ -33,6 +31,10 @@ ROUNDS = 5
 """Runs of each seed in Figure 14; the fastest counts, because other processes disturb the rest."""
 
 
+NEEDS = "any machine; CUDA graphs need a GPU (--backend cuda)"
+
+
+@experiment("gkway.table6", "largest number of refinement iterations", "any machine", 5)
 def table6(setting: Setting) -> Values:
     """Return the size of each graph, and the most refinement iterations of a run, for any k."""
     values: dict[Cell, float | str] = {}
@@ -48,6 +50,7 @@ def table6(setting: Setting) -> Values:
     return values
 
 
+@experiment("gkway.fig13", "share of the stages in the time", "any machine", 3)
 def fig13(setting: Setting) -> Values:
     """Return the share of each stage in the time."""
     values: dict[Cell, float | str] = {}
@@ -65,6 +68,12 @@ def fig13(setting: Setting) -> Values:
     return values
 
 
+@experiment(
+    "gkway.fig14",
+    "speedup of uncoarsening by captured launches, over launches one by one",
+    NEEDS,
+    10,
+)
 def fig14(setting: Setting) -> Values:
     """Return the seconds of uncoarsening with launches one by one over those with captured ones.
 
@@ -96,6 +105,12 @@ def _speedup_by_capture(setting: Setting, instance: Instance, k: int) -> float:
     return mean(plain) / mean(captured)
 
 
+@experiment(
+    "gkway.table7",
+    "calls of the host that create, instantiate and launch captured launches",
+    NEEDS,
+    5,
+)
 def table7(setting: Setting) -> Values:
     """Return the most calls of the host in a run, for any k, with and without loops in captures.
 
@@ -116,6 +131,7 @@ def table7(setting: Setting) -> Values:
     return values
 
 
+@experiment("gkway.fig15", "shares of these calls in their time", NEEDS, 3)
 def fig15(setting: Setting) -> Values:
     """Return the shares of the calls of the host in their time, for vga_lcd and all k (5.9).
 
@@ -151,32 +167,4 @@ def host_calls(
     return found
 
 
-NEEDS = "any machine; CUDA graphs need a GPU (--backend cuda)"
-EXPERIMENTS = [
-    Experiment(
-        "gkway.table6",
-        "largest number of refinement iterations",
-        "any machine",
-        5,
-        table6,
-        partial(bars, only="iterations", log=True),
-    ),
-    Experiment("gkway.fig13", "share of the stages in the time", "any machine", 3, fig13, bars),
-    Experiment(
-        "gkway.fig14",
-        "speedup of uncoarsening by captured launches, over launches one by one",
-        NEEDS,
-        10,
-        fig14,
-        lines,
-    ),
-    Experiment(
-        "gkway.table7",
-        "calls of the host that create, instantiate and launch captured launches",
-        NEEDS,
-        5,
-        table7,
-        partial(bars, only="launches", log=True),
-    ),
-    Experiment("gkway.fig15", "shares of these calls in their time", NEEDS, 3, fig15, bars),
-]
+EXPERIMENTS = [table6, fig13, fig14, table7, fig15]

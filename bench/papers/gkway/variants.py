@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import product
 from typing import Any
 
-from bench.papers.drawing import bars
-from bench.papers.experiment import Cell, Experiment, Values
+from bench.papers.experiment import Cell, Values, experiment
 from bench.papers.gkway.measures import (
     BENCHMARKS,
     JOURNAL,
@@ -46,6 +44,10 @@ IMBALANCES = {
 """Arguments of runs for each imbalance."""
 
 
+NEEDS = "any machine; no peers"
+
+
+@experiment("gkway.table4", "cuts with and without the score", NEEDS, 5)
 def table4(setting: Setting) -> Values:
     """Return cuts with and without the score, and the reduction by the score (section 5.6).
 
@@ -73,6 +75,7 @@ def _reduction(unscored: float | str, scored: float | str) -> float:
     return 100 * (unscored - scored) / scored
 
 
+@experiment("gkway.table5", "cuts and seconds by coarsening threshold", NEEDS, 10)
 def table5(setting: Setting) -> Values:
     """Return cuts and seconds for three coarsening thresholds (section 5.7).
 
@@ -81,6 +84,7 @@ def table5(setting: Setting) -> Values:
     return _by_variant(setting, THRESHOLDS)
 
 
+@experiment("gkway.table8", "cuts and seconds by imbalance", NEEDS, 5)
 def table8(setting: Setting) -> Values:
     """Return cuts and seconds for an imbalance of 3 % and of 30 % (section 5.11)."""
     return _by_variant(setting, IMBALANCES)
@@ -99,17 +103,4 @@ def _by_variant(setting: Setting, variants: Mapping[str, Mapping[str, Any]]) -> 
     return values
 
 
-NEEDS = "any machine; no peers"
-CUTS = partial(bars, only="cut", log=True)
-EXPERIMENTS = [
-    Experiment(
-        "gkway.table4",
-        "cuts with and without the score",
-        NEEDS,
-        5,
-        table4,
-        partial(bars, only="G-kway", log=True),
-    ),
-    Experiment("gkway.table5", "cuts and seconds by coarsening threshold", NEEDS, 10, table5, CUTS),
-    Experiment("gkway.table8", "cuts and seconds by imbalance", NEEDS, 5, table8, CUTS),
-]
+EXPERIMENTS = [table4, table5, table8]

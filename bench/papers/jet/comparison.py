@@ -8,8 +8,7 @@ from statistics import geometric_mean
 
 from bench.instances import Instance
 from bench.papers.classes import all_row, class_rows
-from bench.papers.drawing import bars, lines
-from bench.papers.experiment import PEER_MISSING, Cell, Experiment, Values
+from bench.papers.experiment import PEER_MISSING, Cell, Values, experiment
 from bench.papers.jet.partitioners import (
     CONFIGURATIONS,
     JET,
@@ -32,6 +31,9 @@ QUICK_GRAPHS = 1
 """Number of graphs for the six configurations in a quick run."""
 
 
+@experiment(
+    "jet.table1", "cuts of other partitioners over those of Jet, geometric means", NEEDS, 60
+)
 def table1(setting: Setting) -> Values:
     """Return the mean cuts of other partitioners over Jet's, by configuration (section 6.1.1)."""
     instances = few(setting)
@@ -45,6 +47,12 @@ def table1(setting: Setting) -> Values:
     return {**values, **{(CASES, name): len(instances) for name in CONFIGURATIONS}}
 
 
+@experiment(
+    "jet.fig1",
+    "share of cases with a cut within a factor of the smallest; where Jet's is smaller",
+    NEEDS,
+    60,
+)
 def figure1(setting: Setting) -> Values:
     """Return the performance profiles of cuts (section 6.1).
 
@@ -56,6 +64,12 @@ def figure1(setting: Setting) -> Values:
     return {**profiles(found, CUT_FACTORS), **wins(found, {"Jet's cut is smaller": 1})}
 
 
+@experiment(
+    "jet.fig2",
+    "cuts by class: over those of Jet, geometric means; share of cases with the smallest",
+    NEEDS,
+    60,
+)
 def figure2(setting: Setting) -> Values:
     """Return cuts by class: the means over Jet's, and the shares of the smallest (section 6.1.2).
 
@@ -75,6 +89,12 @@ def figure2(setting: Setting) -> Values:
     return class_rows(setting.instances, {**ratios, **shares})
 
 
+@experiment(
+    "jet.fig3",
+    "share of cases with a time within a factor of the shortest; where Jet is faster",
+    f"{NEEDS}; a GPU for jetpy, as in the paper",
+    60,
+)
 def figure3(setting: Setting) -> Values:
     """Return the performance profiles of time (section 6.2), as `figure1` those of cuts."""
     found = measured(setting, median_seconds, setting.instances, configurations(setting))
@@ -82,6 +102,12 @@ def figure3(setting: Setting) -> Values:
     return {**profiles(found, TIME_FACTORS), **wins(found, faster)}
 
 
+@experiment(
+    "jet.fig4",
+    "seconds by class and configuration, geometric means",
+    f"{NEEDS}; a GPU for jetpy, as in the paper",
+    60,
+)
 def figure4(setting: Setting) -> Values:
     """Return the mean seconds of partitioning by class and by configuration (section 6.2)."""
 
@@ -162,45 +188,4 @@ def _cut_ratio(
     return theirs / ours
 
 
-EXPERIMENTS = [
-    Experiment(
-        "jet.table1",
-        "cuts of other partitioners over those of Jet, geometric means",
-        NEEDS,
-        60,
-        table1,
-        bars,
-    ),
-    Experiment(
-        "jet.fig1",
-        "share of cases with a cut within a factor of the smallest; where Jet's is smaller",
-        NEEDS,
-        60,
-        figure1,
-        lines,
-    ),
-    Experiment(
-        "jet.fig2",
-        "cuts by class: over those of Jet, geometric means; share of cases with the smallest",
-        NEEDS,
-        60,
-        figure2,
-        bars,
-    ),
-    Experiment(
-        "jet.fig3",
-        "share of cases with a time within a factor of the shortest; where Jet is faster",
-        f"{NEEDS}; a GPU for jetpy, as in the paper",
-        60,
-        figure3,
-        lines,
-    ),
-    Experiment(
-        "jet.fig4",
-        "seconds by class and configuration, geometric means",
-        f"{NEEDS}; a GPU for jetpy, as in the paper",
-        60,
-        figure4,
-        bars,
-    ),
-]
+EXPERIMENTS = [table1, figure1, figure2, figure3, figure4]

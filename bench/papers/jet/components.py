@@ -9,8 +9,7 @@ from statistics import geometric_mean
 from bench.components import BASELINE, VARIANTS
 from bench.instances import Instance
 from bench.papers.classes import all_row, class_rows
-from bench.papers.drawing import bars
-from bench.papers.experiment import Cell, Experiment, Values
+from bench.papers.experiment import Cell, Values, experiment
 from bench.papers.jet.partitioners import CONFIGURATIONS, PRESET, Measure, configurations
 from bench.papers.setting import Run, Setting, median_cut, median_seconds
 
@@ -26,6 +25,12 @@ PHIS = {"0.99": "phi = 0.99", "0.999": "Jetlp", "0.9999": "phi = 0.9999"}
 DEFAULT_PHI = "0.999"
 
 
+@experiment(
+    "jet.table3",
+    "cut of synchronous label propagation over that of each variant of Jetlp, geometric means",
+    "no peers",
+    15,
+)
 def table3(setting: Setting) -> Values:
     """Return the cut of label propagation alone over that of each variant; above 1 is better."""
 
@@ -40,6 +45,9 @@ def table3(setting: Setting) -> Values:
     }
 
 
+@experiment(
+    "jet.phi", "uncoarsening time and cut with three tolerances, geometric means", "no peers", 10
+)
 def phi(setting: Setting) -> Values:
     """Return time of uncoarsening and cut with each phi, and their change from the default.
 
@@ -83,21 +91,4 @@ def _runs(setting: Setting, variant: str, instance: Instance, configuration: str
     )
 
 
-EXPERIMENTS = [
-    Experiment(
-        "jet.table3",
-        "cut of synchronous label propagation over that of each variant of Jetlp, geometric means",
-        "no peers",
-        15,
-        table3,
-        bars,
-    ),
-    Experiment(
-        "jet.phi",
-        "uncoarsening time and cut with three tolerances, geometric means",
-        "no peers",
-        10,
-        phi,
-        bars,
-    ),
-]
+EXPERIMENTS = [table3, phi]

@@ -19,8 +19,7 @@ from bench import kway_fm
 from bench.child import Unavailable, failures_noted
 from bench.instances import Instance
 from bench.papers.classes import GRAPHS, all_row, class_rows
-from bench.papers.drawing import bars
-from bench.papers.experiment import PEER_MISSING, Experiment, Values
+from bench.papers.experiment import PEER_MISSING, Values, experiment
 from bench.papers.jet.partitioners import PRESET
 from bench.papers.setting import Setting, or_missing
 from jetpy.choices import Backend
@@ -47,11 +46,23 @@ class Ratios(NamedTuple):
     seconds: float
 
 
+@experiment(
+    "jet.table4",
+    "cuts of other refinements over those of Jet on the same hierarchy, geometric means",
+    NEEDS,
+    10,
+)
 def table4(setting: Setting) -> Values:
     """Return the cuts of other refinements over Jet's (section 7.1)."""
     return _table(setting, "cut")
 
 
+@experiment(
+    "jet.table5",
+    "uncoarsening times of other refinements over those of Jet on the same hierarchy",
+    NEEDS,
+    10,
+)
 def table5(setting: Setting) -> Values:
     """Return the uncoarsening times of other refinements over Jet's (section 7.1.3)."""
     return _table(setting, "seconds")
@@ -137,21 +148,4 @@ def balanced_start(hierarchy: jetpy.Hierarchy, threads: int) -> tuple[int, npt.N
     return depth, found.parts
 
 
-EXPERIMENTS = [
-    Experiment(
-        "jet.table4",
-        "cuts of other refinements over those of Jet on the same hierarchy, geometric means",
-        NEEDS,
-        10,
-        table4,
-        bars,
-    ),
-    Experiment(
-        "jet.table5",
-        "uncoarsening times of other refinements over those of Jet on the same hierarchy",
-        NEEDS,
-        10,
-        table5,
-        bars,
-    ),
-]
+EXPERIMENTS = [table4, table5]

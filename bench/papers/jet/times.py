@@ -8,8 +8,7 @@ from statistics import geometric_mean, mean, median
 
 from bench.instances import Instance
 from bench.papers.classes import class_rows
-from bench.papers.drawing import bars
-from bench.papers.experiment import NOT_MEASURED, Experiment, Values
+from bench.papers.experiment import NOT_MEASURED, Values, experiment
 from bench.papers.jet.partitioners import CONFIGURATIONS, JET, PRESET, Measure, configurations, runs
 from bench.papers.setting import Run, Setting, median_seconds, or_missing
 
@@ -18,6 +17,12 @@ STAGES = {"Uncoarsen (%)": "refine", "Coarsen (%)": "coarsen", "InitPart (%)": "
 CPU, GPU = "jetpy/cpu", "jetpy/cuda"
 
 
+@experiment(
+    "jet.table2",
+    "time by stage (%) and mean time (s), by class; the paper's on an A100",
+    "a GPU, as in the paper",
+    5,
+)
 def table2(setting: Setting) -> Values:
     """Return the share of each stage in the time, and the mean seconds (section 6.2.1)."""
 
@@ -37,6 +42,12 @@ def table2(setting: Setting) -> Values:
     return class_rows(setting.instances, columns)
 
 
+@experiment(
+    "jet.table6",
+    "speedups of uncoarsening and of the finest level, by class; the paper's: A100, 32 cores",
+    "a GPU, several cores",
+    20,
+)
 def table6(setting: Setting) -> Values:
     """Return the speedups of uncoarsening: a GPU over all threads, these over one (section 7.2).
 
@@ -101,21 +112,4 @@ def _finest(found: Iterable[Run]) -> float:
     return median(run.levels[0].refine_seconds for run in found)
 
 
-EXPERIMENTS = [
-    Experiment(
-        "jet.table2",
-        "time by stage (%) and mean time (s), by class; the paper's on an A100",
-        "a GPU, as in the paper",
-        5,
-        table2,
-        bars,
-    ),
-    Experiment(
-        "jet.table6",
-        "speedups of uncoarsening and of the finest level, by class; the paper's: A100, 32 cores",
-        "a GPU, several cores",
-        20,
-        table6,
-        bars,
-    ),
-]
+EXPERIMENTS = [table2, table6]
