@@ -1,31 +1,21 @@
 """Parts and times of `jetpy.distributed`, compared with `jetpy.partition`.
 
-    python -m bench.distributed --graphs DIR cube:100 rmat:16:16 --processes 1 2 3 4 --threads 1 2
-
 The program partitions every graph (a file, a cube or an R-MAT graph) by `jetpy.partition`, and by
-`jetpy.distributed` with each number of processes, and compares the parts. It appends one record per
-case and number of processes and threads to the result file.
+`jetpy.distributed` with each number of processes, and compares the parts.
 
 Times are wall times of the call, of the slowest process. The column "ratio" is this time divided by
 the time of one process with the largest number of threads. "MPI" is the share of the time that the
 first process spends in MPI, including waiting. "calls" and "MB" are the number of its MPI calls and
 the data that it sends.
 
-With ``--backend cuda``, each process has a GPU, and a first run that is not timed warms up:
-
-    python -m bench.distributed cube:400 rmat:20:16 --backend cuda --processes 2 4 -k 64
-    python -m bench.distributed cube:1000 --backend cuda --processes 4 -k 64 --alone
-
-The columns "pool" and "other" are then the GiB of the memory pool of the process that needs most,
-and the GiB that CUDA and NCCL take on its GPU. ``--alone`` leaves out `jetpy.partition`, for graphs
+With ``--backend cuda``, each process has a GPU, and first runs that are not timed warm up. The
+columns "pool" and "other" are then the GiB of the memory pool of the process that needs most, and
+the GiB that CUDA and NCCL take on its GPU. ``--alone`` leaves out `jetpy.partition`, for graphs
 that are too large for it.
 
 With ``--ordering``, it orders the graphs by nested dissection instead, with each preset of
-``--presets``, and compares the permutations with those of `jetpy.nested_dissection`:
-
-    python -m bench.distributed cube:100 --ordering --presets fast --processes 1 2
-
-The times of orderings do not include the gathering of the matrix.
+``--presets``, and compares the permutations with those of `jetpy.nested_dissection`. The times of
+orderings do not include the gathering of the matrix.
 """
 
 from __future__ import annotations
@@ -34,20 +24,22 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
+from itertools import groupby, product
 from pathlib import Path
 from statistics import median
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 import jetpy
 import jetpy.distributed
-from bench.child import answers
-from bench.records import Record, add_results_option, append_record
+from bench.harness import Experiment, Option
+from bench.instances import Instance
+from bench.records import Record
 from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
@@ -55,20 +47,17 @@ from jetpy.distributed.communicator import MpiCommunicator
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.reading import read_block
 from jetpy.graph.csr import INT32_MAX, Graph
-from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "ratio", "MPI", "calls", "MB"]
 GPU_HEADERS = ["graph", "GPUs", "cut", "parts", "s", "ratio", "pool", "other", "one GPU's pool"]
 ON_CPU = "cpu"
-FILE = "distributed.jsonl"
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
 """The first two columns "calls" and "MB" belong to coarsening, the other two to refinement."""
 TIMED_METHODS = (
     *("allreduce", "gather", "allgather", "alltoallv", "alltoall", "allgather_objects"),
     "totals",
 )
-T = TypeVar("T")
 Level = tuple[int, str]
 """Global number of vertices, and stage."""
 
@@ -173,30 +162,6 @@ class GpuMemory:
         return cls(pool / 2**30, (total - free - pool) / 2**30)
 
 
-def threads_of(options: argparse.Namespace) -> int | None:
-    """Return the CPU threads of a process; on a GPU, jetpy chooses."""
-    return int(options.threads[0]) if options.backend == ON_CPU else None
-
-
-def timed_runs(
-    options: argparse.Namespace, wait: Callable[[], None], run: Callable[[], T]
-) -> tuple[T, list[float]]:
-    """Return the last result of a run and its wall seconds; on GPUs, a first run warms up."""
-    seconds = []
-    if options.backend != ON_CPU:
-        import cupy
-
-        run()
-        cupy.get_default_memory_pool().free_all_blocks()
-        run()
-    for _ in range(options.repeat):
-        wait()
-        started = time.perf_counter()
-        result = run()
-        seconds.append(time.perf_counter() - started)
-    return result, seconds
-
-
 def with_weights(comm: Any, block: Block) -> Block:
     """Return a block with weights that depend only on the global ids. Collective."""
     first = sum(
@@ -210,149 +175,129 @@ def with_weights(comm: Any, block: Block) -> Block:
     return replace(block, edge_weights=edge_weights, vertex_weights=vertex_weights)
 
 
-def cases(options: argparse.Namespace) -> Iterator[tuple[str, bool, int, str]]:
-    """Yield each graph, whether it is weighted, the number of parts and the preset.
-
-    The number of parts is 0 for an ordering.
-    """
-    if options.ordering:
-        yield from (
-            (spec, False, 0, preset) for spec in options.graph for preset in options.presets
-        )
-        return
-    for spec in options.graph:
-        for weights in (False, True) if options.weights else (False,):
-            for k in options.k:
-                for preset in options.presets:
-                    yield spec, weights, k, preset
+def instances(options: argparse.Namespace) -> list[Instance]:
+    """Return the graphs of the arguments, whose blocks the processes read or generate."""
+    return [
+        Instance(spec, "", "generated", 0, partial(whole_graph, spec, weights=False))
+        for spec in options.graph
+    ]
 
 
-def run_single_process(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Partition all cases by `jetpy.partition` and yield their results."""
-    shared: tuple[Any, ...] = ()
-    for spec, weights, k, preset in cases(options):
-        if shared[:2] != (spec, weights):
-            shared = spec, weights, whole_graph(spec, weights=weights)
-        run = partial(
-            jetpy.partition,
-            *(shared[2], k),
-            preset=preset,
-            backend=options.backend,
-            threads=threads_of(options),
-        )
-        result, seconds = timed_runs(options, lambda: None, run)
-        parts = checksum_of_parts(result.parts)
-        yield {
-            **describe(spec, weights, k, preset, result, parts, median(seconds)),
-            **asdict(GpuMemory.now(options.backend)),
-        }
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each kind of weights, number of parts and preset: first for one process without MPI."""
+    sizes = [*product(options.processes, options.threads)]
+    if not options.alone:
+        sizes.insert(0, (0, max(options.threads)))
+    for processes, threads in sizes:
+        fixed = {"processes": processes, "threads": threads, "backend": options.backend}
+        for weights, k, preset in kinds(options):
+            what = "ordering" if options.ordering else f"k = {k}"
+            name = f"{Path(instance.name).name}{' weighted' * weights}, {what}, {preset}"
+            yield {"case": name, "weights": weights, "k": k, "preset": preset, **fixed}
 
 
-def run_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Partition all cases by `jetpy.distributed`. Rank 0 yields the results. Collective."""
-    from mpi4py import MPI
-
-    world = MPI.COMM_WORLD
-    shared: tuple[Any, ...] = ()
-    for spec, weights, k, preset in cases(options):
-        if shared[:2] != (spec, weights):
-            shared = spec, weights, block_of(world, spec, weights=weights)
-        comms: list[Any] = []
-
-        def run(
-            block: Block = shared[2], k: int = k, preset: Any = preset, comms: list[Any] = comms
-        ) -> Any:
-            comms.append(TimedCommunicator(world) if options.backend == ON_CPU else world)
-            return jetpy.distributed.partition(
-                comms[-1],
-                block,
-                k,
-                preset=preset,
-                backend=options.backend,
-                threads=threads_of(options),
-                small=options.small,
-            )
-
-        result, own = timed_runs(options, world.barrier, run)
-        seconds = [max(times) for times in zip(*world.allgather(own), strict=True)]
-        memory = max(world.allgather(astuple(GpuMemory.now(options.backend))))
-        parts = "-"
-        if not options.alone:
-            everywhere = world.gather(result.parts)
-            parts = checksum_of_parts(np.concatenate(everywhere)) if everywhere else "-"
-        if world.rank == 0:
-            yield {
-                **describe(spec, weights, k, preset, result, parts, median(seconds)),
-                **asdict(GpuMemory(*memory)),
-                **traffic(result, comms[-1], seconds[-1]),
-            }
+def kinds(options: argparse.Namespace) -> Iterator[tuple[bool, int, str]]:
+    """Yield whether a graph has weights, the number of parts (0 for an ordering) and the preset."""
+    weights = (False, True) if options.weights and not options.ordering else (False,)
+    yield from product(weights, [0] if options.ordering else options.k, options.presets)
 
 
-def traffic(result: Any, comm: Any, seconds: float) -> dict[str, Any]:
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Solve the cases of a graph together with the other processes. Rank 0 yields the results."""
+    world = None
+    if cases[0]["processes"]:
+        from mpi4py import MPI
+
+        world = MPI.COMM_WORLD
+    for weights, own in groupby(cases, lambda case: case["weights"]):
+        make = whole_graph if world is None else partial(block_of, world)
+        graph = make(cases[0]["graph"], weights=weights)
+        for case in own:
+            found = solved(world, graph, case, settings)
+            if world is None or world.rank == 0:
+                yield found
+
+
+def solved(world: Any, graph: Any, case: Record, settings: Record) -> Record:
+    """Return the results of a case. Collective."""
+    on_cpu, comms = case["backend"] == ON_CPU, [world]
+
+    def run() -> Any:
+        if world is not None and on_cpu:
+            comms.append(TimedCommunicator(world))
+        return solve(comms[-1], graph, case, settings)
+
+    result, own = timed_runs(settings, on_cpu, world, run)
+    everyone = [own] if world is None else world.allgather(own)
+    seconds = [max(times) for times in zip(*everyone, strict=True)]
+    memory = GpuMemory.now(case["backend"])
+    if world is not None:
+        memory = GpuMemory(*max(world.allgather(astuple(memory))))
+    quality = {} if settings["ordering"] else {"cut": result.cut, "feasible": result.feasible}
+    return {
+        **quality,
+        "parts": digest(world, result, settings),
+        "seconds": median(seconds),
+        **asdict(memory),
+        **traffic(result, comms[-1], seconds[-1]),
+    }
+
+
+def solve(comm: Any, graph: Any, case: Record, settings: Record) -> Any:
+    """Partition or order a graph, or a block of one. Collective."""
+    threads = case["threads"] if case["backend"] == ON_CPU else None
+    how: Record = {"preset": case["preset"], "threads": threads}
+    if settings["ordering"]:
+        if comm is None:
+            return jetpy.nested_dissection((graph.indptr, graph.indices), **how)
+        return jetpy.distributed.nested_dissection(comm, graph, **how)
+    how["backend"] = case["backend"]
+    if comm is None:
+        return jetpy.partition(graph, case["k"], **how)
+    return jetpy.distributed.partition(comm, graph, case["k"], small=settings["small"], **how)
+
+
+def timed_runs(
+    settings: Record, on_cpu: bool, world: Any, run: Callable[[], Any]
+) -> tuple[Any, list[float]]:
+    """Return the last result of a run and its seconds; on GPUs, first runs warm up. Collective."""
+    seconds = []
+    if not on_cpu:
+        import cupy
+
+        run()
+        cupy.get_default_memory_pool().free_all_blocks()
+        run()
+    for _ in range(settings["repeat"]):
+        if world is not None:
+            world.barrier()
+        started = time.perf_counter()
+        result = run()
+        wall = time.perf_counter() - started
+        seconds.append(result.seconds if settings["ordering"] else wall)
+    return result, seconds
+
+
+def digest(world: Any, result: Any, settings: Record) -> str:
+    """Return the checksum of a permutation, or of the parts of all processes. Collective."""
+    if settings["ordering"]:
+        return checksum_of_parts(result.perm)
+    if settings["alone"]:
+        return "-"
+    everywhere = [result.parts] if world is None else world.gather(result.parts)
+    return checksum_of_parts(np.concatenate(everywhere)) if everywhere else "-"
+
+
+def traffic(result: Any, comm: Any, seconds: float) -> Record:
     """Return what a `TimedCommunicator` has counted; nothing for any other."""
     if not isinstance(comm, TimedCommunicator):
         return {}
-    return {
+    found = {
         "mpi_share": comm.seconds / seconds,
         "calls": comm.total.calls,
         "sent_bytes": comm.total.sent_bytes,
-        "levels": level_rows(result, comm),
     }
-
-
-def order_in_one_process(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Order all cases by `jetpy.nested_dissection` and yield the results."""
-    for spec, _, _, preset in cases(options):
-        block = block_of(None, spec, weights=False)
-        results = [
-            jetpy.nested_dissection(
-                (block.indptr, block.indices), preset=preset, threads=options.threads[0]
-            )
-            for _ in range(options.repeat)
-        ]
-        seconds = median(result.seconds for result in results)
-        yield describe_order(spec, preset, results[-1].perm, seconds)
-
-
-def order_distributed(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Order all cases by `jetpy.distributed`. Rank 0 yields the results. Collective."""
-    from mpi4py import MPI
-
-    world = MPI.COMM_WORLD
-    for spec, _, _, preset in cases(options):
-        block = block_of(world, spec, weights=False)
-        seconds = []
-        for _ in range(options.repeat):
-            comm = TimedCommunicator(world)
-            result = jetpy.distributed.nested_dissection(
-                comm, block, preset=preset, threads=options.threads[0]
-            )
-            seconds.append(max(world.allgather(result.seconds)))
-        if world.rank == 0:
-            yield {
-                **describe_order(spec, preset, result.perm, median(seconds)),
-                "mpi_share": comm.seconds / seconds[-1],
-                "calls": comm.total.calls,
-                "sent_bytes": comm.total.sent_bytes,
-            }
-
-
-def describe_order(spec: str, preset: str, perm: Any, seconds: float) -> dict[str, Any]:
-    """Return the name of a case and its results."""
-    return {
-        "case": f"{Path(spec).name}, ordering, {preset}",
-        "parts": checksum_of_parts(perm),
-        "seconds": seconds,
-    }
-
-
-RUNS = {
-    (False, False): run_single_process,
-    (False, True): run_distributed,
-    (True, False): order_in_one_process,
-    (True, True): order_distributed,
-}
-"""What a child runs, by whether it orders and whether MPI started it."""
+    return {**found, "levels": level_rows(result, comm)} if hasattr(result, "levels") else found
 
 
 def level_rows(result: Any, comm: TimedCommunicator) -> list[list[str]]:
@@ -376,100 +321,43 @@ def level_rows(result: Any, comm: TimedCommunicator) -> list[list[str]]:
     return rows
 
 
-def describe(
-    spec: str, weights: bool, k: int, preset: str, result: Any, parts: str, seconds: float
-) -> dict[str, Any]:
-    """Return the name of a case and its results."""
-    return {
-        "case": f"{Path(spec).name}{' weighted' * weights}, k = {k}, {preset}",
-        "cut": result.cut,
-        "feasible": result.feasible,
-        "parts": parts,
-        "seconds": seconds,
-    }
+def compared(records: Sequence[Record]) -> list[Record]:
+    """Return the records of several processes, compared with those of one, if there are any.
 
-
-def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return the results of `jetpy.distributed` on `size` processes.
-
-    With `size` 0, return the results of `jetpy.partition`.
+    Records of older versions are compared already.
     """
-    arguments = [*options.graph, "--child", size, "--threads", threads, "--repeat", options.repeat]
-    if options.small is not None:
-        arguments += ["--small", options.small]
-    arguments += ["--backend", options.backend, "--presets", *options.presets]
-    arguments += ["-k", *options.k, *["--weights"] * options.weights]
-    arguments += ["--ordering"] * options.ordering + ["--alone"] * options.alone
-    return list(answers("bench.distributed", *arguments, processes=size or None))
+    single = {r["case"]: r for r in records if not r["processes"]}
+    found = []
+    for record in records:
+        expected = single.get(record["case"])
+        if expected is not None and record["processes"]:
+            about = {"single_seconds": expected["seconds"], "single_pool": expected["pool"]}
+            found.append({**record, **about, "equal": record["parts"] == expected["parts"]})
+        elif record["processes"]:
+            found.append({"equal": False, **record})
+    return found
 
 
-def main() -> None:
-    """Measure all cases and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.distributed",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("graph", nargs="*", help="graph files, cube:SIDE or rmat:SCALE:EDGE_FACTOR")
-    parser.add_argument("--graphs", type=Path, metavar="DIR", help="also all graphs of a folder")
-    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 3, 4])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
-    parser.add_argument("-k", type=int, nargs="+", default=[2, 8, 64])
-    parser.add_argument("--presets", nargs="+", default=["default", "fast"])
-    parser.add_argument(
-        "--weights", action="store_true", help="also use random vertex and edge weights"
-    )
-    parser.add_argument("--backend", default="cpu")
-    parser.add_argument(
-        "--small",
-        type=int,
-        metavar="N",
-        help="gather levels of at most N vertices and directed edges; with a small N, small graphs "
-        "are also partitioned in pieces (default also gathers all levels on which it runs flows)",
-    )
-    parser.add_argument("--repeat", type=int, default=1, metavar="R", help="medians of R runs")
-    parser.add_argument("--ordering", action="store_true", help="order instead of partitioning")
-    parser.add_argument("--alone", action="store_true", help="without jetpy.partition")
-    parser.add_argument("--levels", action="store_true", help="also print a table of the levels")
-    add_results_option(parser)
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.graphs is not None:
-        options.graph += sorted(map(str, options.graphs.glob("*.graph*")))
-    if options.child is not None:
-        answer = answering()
-        for result in RUNS[options.ordering, options.child > 0](options):
-            answer(result)
-        return
-    single: dict[str, Any] = {}
-    if not options.alone:
-        single = {row["case"]: row for row in launch(0, max(options.threads), options)}
-    records = []
-    for size in options.processes:
-        for threads in options.threads:
-            for row in launch(size, threads, options):
-                records.append(record := compared(row, single, size, threads))
-                append_record(options.results / FILE, record)
-                if options.levels and not options.ordering:
-                    show(f"{row['case']}, {size} processes", LEVEL_HEADERS, row["levels"])
+def summarise(every: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print the table of the graphs of the arguments, and those of their levels."""
+    own = [
+        record
+        for record in every
+        if record.get("backend", options.backend) == options.backend
+        and (not options.graph or record.get("graph") in options.graph)
+    ]
+    records = compared(own)
+    for record in records if options.levels else ():
+        title = f"{record['case']}, {record['processes']} processes"
+        show(title, LEVEL_HEADERS, record.get("levels", []), markdown=options.markdown)
     if options.backend == ON_CPU:
         title = "Several processes compared with one process and the largest number of threads"
-        show(title, HEADERS, list(map(row_of, records)))
+        show(title, HEADERS, list(map(row_of, records)), markdown=options.markdown)
     else:
-        show("Several GPUs compared with one", GPU_HEADERS, list(map(gpu_row_of, records)))
+        title, rows = "Several GPUs compared with one", list(map(gpu_row_of, records))
+        show(title, GPU_HEADERS, rows, markdown=options.markdown)
     equal = sum(record["equal"] for record in records)
     print(f"\n{equal} of {len(records)} results are equal to those of one process")
-
-
-def compared(row: Record, single: Mapping[str, Record], size: int, threads: int) -> Record:
-    """Return the record of a result, compared with that of one process, if there is one."""
-    record = {**row, "processes": size, "threads": threads, "equal": False}
-    expected = single.get(row["case"])
-    if expected is not None:
-        record["equal"] = row["parts"] == expected["parts"]
-        record["single_seconds"] = expected["seconds"]
-        record["single_pool"] = expected.get("pool", 0.0)
-    return record
 
 
 def gpu_row_of(record: Record) -> list[str]:
@@ -504,5 +392,39 @@ def row_of(record: Record) -> list[str]:
     ]
 
 
+EXPERIMENT = Experiment(
+    name="distributed",
+    doc=__doc__,
+    options={
+        "graph": Option((), "graph files, cube:SIDE or rmat:SCALE:EDGE_FACTOR", is_positional=True),
+        "processes": Option((1, 2, 3, 4), "numbers of processes"),
+        "threads": Option((1,), "numbers of threads of each process"),
+        "k": (2, 8, 64),
+        "presets": ("default", "fast"),
+        "weights": Option(False, "also use random vertex and edge weights"),
+        "backend": "cpu",
+        "small": Option(
+            None,
+            "gather levels of at most N vertices and directed edges; with a small N, small graphs "
+            "are also partitioned in pieces (default also gathers all levels on which it runs "
+            "flows)",
+            type=int,
+            metavar="N",
+        ),
+        "repeat": Option(1, "medians of R runs", metavar="R"),
+        "ordering": Option(False, "order instead of partitioning"),
+        "alone": Option(False, "without jetpy.partition"),
+        "levels": Option(False, "also print a table of the levels"),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("case", "processes", "threads", "backend"),
+    together=["case", "weights", "k", "preset"],
+    select=instances,
+    has_graphs=False,
+    needs_arrays=False,
+)
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -276,7 +276,7 @@ class Experiment:
                 self.measure,
                 *(folder, cases, vars(options)),
                 threads=first.get("threads"),
-                processes=first.get("processes"),
+                processes=first.get("processes") or None,
             )
             for measured, case in zip(found, cases, strict=True):
                 record = {**about, **case, **measured}

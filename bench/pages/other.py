@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench import cudss, distributed_peers, incremental, mapping, mapping_peer
+from bench import cudss, distributed, distributed_peers, incremental, mapping, mapping_peer
 from bench.pages.table import Cells
 from bench.records import Record, read_records
 from bench.tables import mean_text, ratio_text
@@ -78,7 +78,10 @@ def of_changing_graphs(path: Path) -> Cells:
 
 def of_processes(path: Path) -> Cells:
     """Return a row per graph: time of two processes of one thread over that of two threads."""
-    found = {(r["case"], r["processes"], r["threads"]): r for r in read_records(path)}
+    found = {
+        (r["case"], r["processes"], r["threads"]): r
+        for r in distributed.compared(read_records(path))
+    }
     rows = []
     for graph, title in GRAPHS.items():
         records = (found[f"{graph}, k = 64, {preset}", 2, 1] for preset in PRESETS)
@@ -89,7 +92,7 @@ def of_processes(path: Path) -> Cells:
 def of_several_gpus(preset: str, path: Path) -> Cells:
     """Return a row per graph: seconds of one, two and four GPUs, and the GiB of their pools."""
     cases: dict[str, dict[int, Record]] = {}
-    for record in read_records(path):
+    for record in distributed.compared(read_records(path)):
         graph, _, own = record["case"].split(", ")
         if own == preset:
             cases.setdefault(graph, {})[record["processes"]] = record
@@ -112,7 +115,7 @@ def _row_of_gpus(graph: str, sizes: Mapping[int, Record]) -> list[str]:
 def of_orderings(path: Path) -> Cells:
     """Return a row per ordering: seconds of one process and of several, and MPI's share."""
     rows = []
-    for record in read_records(path):
+    for record in distributed.compared(read_records(path)):
         case, one, several = record["case"], record["single_seconds"], record["seconds"]
         size, share = str(record["processes"]), f"{record['mpi_share']:.2f}"
         rows.append([case, size, f"{one:.1f}", f"{several:.1f}", f"{several / one:.2f}", share])
@@ -126,7 +129,9 @@ def of_cudss(path: Path) -> Cells:
 
 def of_messages(graph: str, path: Path) -> Cells:
     """Return a row per level in pieces: the traffic of a process of two, with `fast`, k = 64."""
-    (*_, record) = (r for r in read_records(path) if r["case"] == f"{graph}, k = 64, fast")
+    (*_, record) = (
+        r for r in distributed.compared(read_records(path)) if r["case"] == f"{graph}, k = 64, fast"
+    )
     return Cells(LEVEL_HEADERS, record["levels"])
 
 
