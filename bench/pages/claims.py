@@ -127,7 +127,7 @@ def speedups_to_16_threads() -> Iterator[str]:
 
 
 def batches() -> list[Record]:
-    """Return the records of `bench.incremental`."""
+    """Return the records of graphs that change."""
     return read_records(STUDIES / "2026-11-epyc/incremental.jsonl")
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from bench import cudss, distributed, distributed_peers, incremental, mapping, mapping_peer
+from bench import cudss, distributed, distributed_peers, mapping_peer
 from bench.pages.table import Cells
 from bench.records import Record, read_records
 from bench.tables import mean_text, ratio_text
 
+BETTER = "better peer"
+"""In each case that mtkahypar and scotch have, the record with the lower cost."""
 MAPPING_PEERS = {
     "jetpy/hm-ultra": "`hm-ultra`",
     "mtkahypar": "Mt-KaHyPar",
     "scotch": "Scotch",
-    mapping.BETTER: "better of both",
+    BETTER: "better of both",
 }
 
 GRAPHS = {"cube:128": "cube of side 128", "rmat:18:16": "R-MAT graph of scale 18"}
@@ -33,6 +35,9 @@ GPU_HEADERS = [
     *("graph", "one GPU, s", "two, s", "two / one", "four, s", "four / one"),
     *("GiB: one", "two", "four"),
 ]
+CHANGING_HEADERS = [
+    *("modifiers", "ends", "cases", "speedup", "with > 500,000 vertices", "cut / full"),
+]
 PRESETS = ("default", "fast")
 PEERS = {"parmetis": "ParMETIS", "ptscotch": "PT-Scotch", "parhip": "ParHIP"}
 LEVEL_HEADERS = [
@@ -45,18 +50,31 @@ ORDERING_HEADERS = ["case", "processes", "one process, s", "several, s", "ratio"
 
 def of_mapping(path: Path) -> Cells:
     """Return a row per method: geometric means of cost and time over those of the columns."""
-    settings = argparse.Namespace(backend="auto", threads=1, distance="1:10:100")
-    cases = mapping.with_better(mapping.latest(read_records(path), settings))
+    cases: dict[str, dict[Any, Record]] = {}
+    for record in read_records(path):
+        cases.setdefault(record["method"], {})[record["graph"], record["hierarchy"]] = record
+    first, second = cases["mtkahypar"], cases["scotch"]
+    cases[BETTER] = {
+        case: min(first[case], second[case], key=lambda record: float(record["median_cost"]))
+        for case in first.keys() & second.keys()
+    }
     rows = []
     for method in ("im", "hm", "hm-ultra"):
-        row = [f"`{method}`"]
+        row, ours = [f"`{method}`"], cases.get(f"jetpy/{method}", {})
         for peer in MAPPING_PEERS:
-            pair = f"jetpy/{method}", peer
+            theirs = cases.get(peer, {})
             for quantity in ("median_cost", "median_seconds"):
-                row.append(mean_text(mapping.ratios(cases, pair, quantity).values()))
+                common = [case for case in ours if _has_costs(case, ours, theirs)]
+                ratios = (ours[case][quantity] / theirs[case][quantity] for case in common)
+                row.append(mean_text(ratios))
         rows.append(row)
     headers = [h for title in MAPPING_PEERS.values() for h in (f"{title}: cost", "time")]
     return Cells(["method", *headers], rows)
+
+
+def _has_costs(case: Any, *methods: Mapping[Any, Record]) -> bool:
+    """Return whether all methods have a case, with costs that are not 0."""
+    return all(case in own and own[case]["median_cost"] for own in methods)
 
 
 def of_mapping_on_gpu(path: Path) -> Cells:
@@ -72,8 +90,16 @@ def of_mapping_on_gpu(path: Path) -> Cells:
 
 def of_changing_graphs(path: Path) -> Cells:
     """Return a row per size of a batch: speed-up over, and cut divided by, a new partition's."""
-    rows = [[*group, *numbers] for group, numbers in incremental.means_by_batch(read_records(path))]
-    return Cells(incremental.MEAN_HEADERS, rows)
+    rows = []
+    records = read_records(path)
+    for modifiers, near in sorted({(r["modifiers"], r["near"]) for r in records}):
+        own = [r for r in records if (r["modifiers"], r["near"]) == (modifiers, near)]
+        speedups = [r["full_seconds"] / r["seconds"] for r in own]
+        large = [s for s, r in zip(speedups, own, strict=True) if r["n"] > 500_000]
+        cuts = [a / b for r in own for a, b in zip(r["cuts"], r["full_cuts"], strict=True) if b]
+        means = mean_text(speedups, 1), mean_text(large, 1), mean_text(cuts)
+        rows.append([str(modifiers), "near" if near else "anywhere", str(len(own)), *means])
+    return Cells(CHANGING_HEADERS, rows)
 
 
 def of_processes(path: Path) -> Cells:

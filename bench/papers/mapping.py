@@ -16,16 +16,15 @@ from typing import NamedTuple
 import jetpy
 from bench.child import Unavailable
 from bench.instances import Instance
-from bench.mappers import (
+from bench.papers.experiment import NO_GRAPH, PEER_MISSING, Cell, Values, experiment
+from bench.papers.mappers import (
     AS_PUBLISHED,
     GPU_IM_OPTIONS,
-    METHODS,
-    MULTISECTION,
-    Mapper,
+    PEERS,
+    Prepare,
+    by_partition,
     summary,
 )
-from bench.mapping import HIERARCHIES
-from bench.papers.experiment import NO_GRAPH, PEER_MISSING, Cell, Values, experiment
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import FEM, ROAD, PaperGraph, described
 from jetpy import BackendError
@@ -34,16 +33,13 @@ from jetpy.problem.machine import machine
 from jetpy.profiling.profile import Event, Kind, Profile
 from jetpy.study.tools import IMBALANCE, Job
 
+HIERARCHIES = [f"4:8:{nodes}" for nodes in range(1, 7)]
 DISTANCE = "1:10:100"
 ULTRA, HM, IM, JET, JET_ULTRA = "GPU-HM-ULTRA", "GPU-HM", "GPU-IM", "Jet", "Jet-ULTRA"
-MAPPERS: dict[str, tuple[Mapper, Preset]] = {
-    **{name: (mapper, "default") for name, mapper in AS_PUBLISHED.items()},
-    JET: (METHODS["jetpy/partition"], "jet"),
-    JET_ULTRA: (METHODS["jetpy/partition"], "jet-ultra"),
-    "KaHIP multisection, strong": (MULTISECTION["kahip-strong"], "default"),
-    "KaHIP multisection, fast": (MULTISECTION["kahip-fast"], "default"),
-    "Mt-KaHyPar": (METHODS["mtkahypar"], "default"),
-    "Scotch": (METHODS["scotch"], "default"),
+MAPPERS: dict[str, tuple[Prepare, Preset]] = {
+    **{name: (prepare, "default") for name, prepare in {**AS_PUBLISHED, **PEERS}.items()},
+    JET: (by_partition, "jet"),
+    JET_ULTRA: (by_partition, "jet-ultra"),
 }
 """Mapping methods, and the preset of those that partition only."""
 MISSING = ("SharedMap-S", "SharedMap-F", "IntMap-S", "IntMap-F")
@@ -99,12 +95,12 @@ def mapped(setting: Setting, name: str, case: Case) -> Mapped:
 
     def measure() -> Mapped:
         with tempfile.TemporaryDirectory() as folder:
-            mapper, preset = MAPPERS[name]
+            prepare, preset = MAPPERS[name]
             job = Job(
                 setting.graph(case.instance), Path(folder), preset, setting.threads, IMBALANCE
             )
             try:
-                solve = mapper.prepare(job, setting.backend)
+                solve = prepare(job, setting.backend)
             except (ImportError, BackendError) as error:
                 raise Unavailable(str(error)) from error
             found = summary(job, solve, machine(case.hierarchy, DISTANCE), range(setting.seeds))

@@ -10,8 +10,8 @@ import pytest
 
 import jetpy
 from bench.instances import Instance
-from bench.mappers import AS_PUBLISHED, MULTISECTION, summary
 from bench.papers.experiment import NO_GRAPH
+from bench.papers.mappers import AS_PUBLISHED, PEERS, summary
 from bench.papers.mapping import (
     PHASES,
     Case,
@@ -80,7 +80,7 @@ def test_mapped_averages_seeds() -> None:
 
 def _cost(own: Setting, seed: int) -> int:
     job = Job(own.graph(GRID), Path(), "default", own.threads)
-    run = AS_PUBLISHED["GPU-IM"].prepare(job, own.backend)(machine("4:8:1", "1:10:100"), seed)
+    run = AS_PUBLISHED["GPU-IM"](job, own.backend)(machine("4:8:1", "1:10:100"), seed)
     assert run.cost is not None
     return run.cost
 
@@ -97,7 +97,7 @@ def test_kahip_maps_along_the_hierarchy(tmp_path: Path) -> None:
     graph, target = jetpy.generators.grid(30, 30), machine("2:2:2", "1:10:100")
     job = Job(graph, tmp_path, "default", 1)
     try:
-        solve = MULTISECTION["kahip-fast"].prepare(job, "cpu")
+        solve = PEERS["KaHIP multisection, fast"](job, "cpu")
     except ImportError as error:
         pytest.skip(str(error))
     found = summary(job, solve, target, [0])  # also checks the reported cost

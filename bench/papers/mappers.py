@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -14,9 +12,8 @@ from bench.records import Record
 from jetpy import Options
 from jetpy.device.backends import check_backend
 from jetpy.problem.limits import limit_of_pes
-from jetpy.problem.machine import Machine, machine
+from jetpy.problem.machine import Machine
 from jetpy.study import mappers
-from jetpy.study.arrays import load_arrays
 from jetpy.study.mappers import MapOnto, MappingRun
 from jetpy.study.tools import Job
 
@@ -41,7 +38,8 @@ def _jetpy(method: Any, job: Job, backend: Any, options: Options | None = None) 
     return map_onto
 
 
-def _partition(job: Job, backend: Any) -> MapOnto:
+def by_partition(job: Job, backend: Any) -> MapOnto:
+    """Prepare `jetpy.partition`, with part p on PE p."""
     check_backend(backend, job.threads)
 
     def map_onto(target: Machine, seed: int) -> MappingRun:
@@ -63,32 +61,16 @@ def _other(prepare: Callable[[Job], MapOnto], job: Job, backend: str) -> MapOnto
     return prepare(job)
 
 
-@dataclass(frozen=True)
-class Mapper:
-    """A mapping method: its preparation with a back end, and whether it belongs to jetpy."""
+Prepare = Callable[[Job, str], MapOnto]
+"""Prepares a mapping method, with a back end of jetpy."""
 
-    prepare: Callable[[Job, str], MapOnto]
-    is_jetpy: bool
-
-
-METHODS = {
-    **{
-        f"jetpy/{method}": Mapper(partial(_jetpy, method), is_jetpy=True)
-        for method in ("im", "hm", "hm-ultra")
-    },
-    "jetpy/partition": Mapper(_partition, is_jetpy=True),
-    "mtkahypar": Mapper(partial(_other, mappers.prepare_mtkahypar), is_jetpy=False),
-    "scotch": Mapper(partial(_other, mappers.prepare_scotch), is_jetpy=False),
+PEERS: dict[str, Prepare] = {
+    "KaHIP multisection, strong": partial(_other, partial(mappers.prepare_kahip, "strong")),
+    "KaHIP multisection, fast": partial(_other, partial(mappers.prepare_kahip, "fast")),
+    "Mt-KaHyPar": partial(_other, mappers.prepare_mtkahypar),
+    "Scotch": partial(_other, mappers.prepare_scotch),
 }
-"""Mapping methods by name. Each module is imported only when its method is prepared."""
-
-MULTISECTION = {
-    f"kahip-{configuration}": Mapper(
-        partial(_other, partial(mappers.prepare_kahip, configuration)), is_jetpy=False
-    )
-    for configuration in ("fast", "strong")
-}
-"""KaHIP's hierarchical multisection in two of its configurations."""
+"""Other tools by name. Each module is imported only when its method is prepared."""
 
 GPU_IM_OPTIONS = {
     "coarsen.rating": "expansion",
@@ -99,8 +81,8 @@ GPU_IM_OPTIONS = {
     "cut_share": 1,
 }
 """Options of GPU-IM that differ from the preset `jet`."""
-AS_PUBLISHED = {
-    name: Mapper(partial(_jetpy, method, options=options), is_jetpy=True)
+AS_PUBLISHED: dict[str, Prepare] = {
+    name: partial(_jetpy, method, options=options)
     for name, method, options in (
         ("GPU-HM", "hm", jetpy.preset("jet")),
         ("GPU-HM-ULTRA", "hm", jetpy.preset("jet-ultra")),
@@ -141,15 +123,3 @@ def summary(job: Job, map_onto: MapOnto, target: Machine, seeds: Sequence[int]) 
         "seconds": seconds,
         "median_seconds": round(median(seconds), 6),
     }
-
-
-def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
-    """Map a graph by a method onto the machine of each case; jetpy has a run to warm up."""
-    mapper, threads = METHODS[cases[0]["method"]], settings["threads"]
-    machines = [machine(case["hierarchy"], case["distance"]) for case in cases]
-    job = Job(load_arrays(Path(folder)), Path(folder), "default", threads)
-    map_onto = mapper.prepare(job, settings["backend"])
-    if mapper.is_jetpy:
-        map_onto(machines[0], cases[0]["seeds"][0])
-    for case, target in zip(cases, machines, strict=True):
-        yield summary(job, map_onto, target, case["seeds"])
