@@ -12,28 +12,24 @@ from __future__ import annotations
 import argparse
 import csv
 import signal
-import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import count
+from collections.abc import Iterator, Sequence
+from itertools import count, product
 from math import ceil
 from pathlib import Path
 from statistics import geometric_mean
 from subprocess import CalledProcessError
-from typing import Any
 
 import jetpy
-from bench.child import CHILDREN, apart, ending_on_signals, failures_noted
-from bench.harness import Option, among, parser
-from bench.instances import Instance, selected
-from bench.records import Record, append_record, read_records
-from bench.tables import note, show
+from bench.child import apart
+from bench.harness import Experiment, Option, among
+from bench.instances import Instance
+from bench.records import Record
+from bench.tables import show
 from bench.tools import STRONGEST
-from jetpy.study.arrays import load_arrays, save_arrays
+from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import IMBALANCE, Job
 from jetpy.study.verdict import judge
 
-FILE = "deadline.jsonl"
 JETPY = "jetpy/max"
 TOOLS = (JETPY, *STRONGEST)
 
@@ -73,63 +69,32 @@ def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Recor
         yield {"cut": best, "runs": seed + 1, "seconds": spent}
 
 
-def solve(folder: str, tool: str, k: int, settings: Record) -> Iterator[Record]:
-    """Yield the best results of a tool on the graph in a folder."""
-    threads, imbalance, seconds = (settings[name] for name in ("threads", "imbalance", "allowed"))
-    job = Job(load_arrays(Path(folder)), Path(folder), "max", threads, imbalance)
-    if tool == JETPY:
-        yield best_of_jetpy(job, k, seconds)
+def solve(folder: str, case: Record) -> Iterator[Record]:
+    """Yield the best results of a case so far."""
+    job = Job(load_arrays(Path(folder)), Path(folder), "max", case["threads"], case["imbalance"])
+    if case["tool"] == JETPY:
+        yield best_of_jetpy(job, case["k"], case["allowed"])
     else:
-        yield from best_of_seeds(tool, job, k, seconds)
+        yield from best_of_seeds(case["tool"], job, case["k"], case["allowed"])
 
 
-def last_answer(*arguments: object, threads: int) -> Record:
-    """Run a child until it ends, or until its alarm kills it. Return its last result."""
-    last: Record = {"cut": None, "runs": 0, "seconds": None}
-    try:
-        for answer in apart(solve, *arguments, threads=threads):
-            last = answer
-    except CalledProcessError as error:
-        if error.returncode != -signal.SIGALRM:
-            raise
-    return last
-
-
-def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
-    """Measure the missing cases in `--jobs` processes at once."""
-    with (
-        ending_on_signals(),
-        tempfile.TemporaryDirectory() as folder,
-        ThreadPoolExecutor(options.jobs) as pool,
-    ):
-
-        def run(instance: Instance, k: int, tool: str) -> Record | None:
-            case = f"{instance.name} k={k}"
-            note(f"{case} {tool}")
-            settings = settings_of(options)
-            with failures_noted(tool, case):
-                arguments = Path(folder) / instance.name, tool, k, settings
-                found = last_answer(*arguments, threads=options.threads)
-                return {"graph": instance.name, "k": k, "tool": tool, **settings, **found}
-            return None
-
-        futures = []
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Solve each case in a process until it ends, or until its alarm kills it."""
+    for case in cases:
+        last: Record = {"cut": None, "runs": 0, "seconds": None}
         try:
-            for instance in selected(options):
-                save_arrays(Path(folder) / instance.name, instance.load())
-                futures += [
-                    pool.submit(run, instance, k, tool)
-                    for k in options.ks
-                    for tool in options.tools
-                    if (instance.name, k, tool, *settings_of(options).values()) not in done
-                ]
-            for future in as_completed(futures):
-                record = future.result()
-                if record is not None:
-                    yield record
-        except BaseException:
-            CHILDREN.give_up()
-            raise
+            for answer in apart(solve, folder, case, threads=case["threads"]):
+                last = answer
+        except CalledProcessError as error:
+            if error.returncode != -signal.SIGALRM:
+                raise
+        yield last
+
+
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each number of parts and tool."""
+    for k, tool in product(options.ks, options.tools):
+        yield {"k": k, "tool": tool, **settings_of(options)}
 
 
 def settings_of(options: argparse.Namespace) -> Record:
@@ -178,30 +143,28 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
     show(title, columns, rows, markdown=options.markdown)
 
 
-OPTIONS = {
-    "ks": (2, 16, 64),
-    "tools": among(TOOLS),
-    "seconds": Option(60.0, "time limit of each case"),
-    "threads": Option(1, "threads of each process"),
-    "imbalance": IMBALANCE,
-    "jobs": Option(1, "number of processes at once"),
-    "best_known": Option(
-        None, "best known cuts: columns graph, k, imbalance and best_cut", type=Path, metavar="CSV"
-    ),
-}
-
-
-def main() -> None:
-    """Measure the missing cases, then print the table of all results."""
-    options = parser("deadline", __doc__, OPTIONS, graphs=True, results=True).parse_args()
-    path = options.results / FILE
-    if options.graphs or options.generated:
-        keys = ("graph", "k", "tool", *settings_of(options))
-        done = {tuple(record[key] for key in keys) for record in read_records(path)}
-        for record in measure(options, done):
-            append_record(path, record)
-    summarise(read_records(path), options)
-
+EXPERIMENT = Experiment(
+    name="deadline",
+    doc=__doc__,
+    options={
+        "ks": (2, 16, 64),
+        "tools": among(TOOLS),
+        "seconds": Option(60.0, "time limit of each case"),
+        "threads": Option(1, "threads of each process"),
+        "imbalance": IMBALANCE,
+        "jobs": Option(1, "number of processes at once"),
+        "best_known": Option(
+            None,
+            "best known cuts: columns graph, k, imbalance and best_cut",
+            type=Path,
+            metavar="CSV",
+        ),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", "tool", "imbalance", "allowed", "threads"),
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench import instances
-from bench.child import apart, failures_noted
+from bench.child import CHILDREN, apart, ending_on_signals, failures_noted
 from bench.instances import Instance, selected
 from bench.records import Record, add_results_option, append_record, read_records
 from bench.tables import add_markdown_option, note
 from jetpy.study.arrays import save_arrays
 
+T = TypeVar("T")
 SEEDS = (0, 1, 2)
 HELP = {
     "backend": "jetpy's back end",
@@ -141,7 +144,7 @@ class Experiment:
     doc : str or None
         Description of the program.
     options : mapping
-        As for `parser`.
+        As for `parser`. An option `jobs` is the number of processes that run at once.
     cases : callable
         Returns the cases of a graph: what varies, as fields of a record. A field `threads` is also
         OMP_NUM_THREADS of the process; a field `processes` starts this number of them by mpiexec.
@@ -242,8 +245,8 @@ class Experiment:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 about = self._prepared(instance, folder)
-                for group in groups.values():
-                    failed += self._measure(group, about, folder, options, unavailable)
+                work = partial(self._measure, about, folder, options, unavailable)
+                failed += sum(in_turn(work, list(groups.values()), vars(options).get("jobs", 1)))
         return failed
 
     def _prepared(self, instance: Instance, folder: str) -> Record:
@@ -257,11 +260,11 @@ class Experiment:
 
     def _measure(
         self,
-        cases: Sequence[Record],
         about: Record,
         folder: str,
         options: argparse.Namespace,
         unavailable: set[str],
+        cases: Sequence[Record],
     ) -> bool:
         """Measure cases in a new process. Return whether it fails; add a tool that is missing."""
         first = cases[0]
@@ -287,6 +290,19 @@ class Experiment:
 
     def _case(self, record: Record) -> Any:
         return tuple(_hashable(record.get(name)) for name in self.key)
+
+
+def in_turn(work: Callable[[T], bool], items: Sequence[T], jobs: int) -> Iterator[bool]:
+    """Yield the results of work on items, on `jobs` of them at once."""
+    if jobs == 1:
+        yield from map(work, items)
+        return
+    with ending_on_signals(), ThreadPoolExecutor(jobs) as pool:
+        try:
+            yield from pool.map(work, items)
+        except BaseException:
+            CHILDREN.give_up()
+            raise
 
 
 def by_jetpy(record: Record) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from bench.provenance import note_measurement
@@ -13,6 +14,8 @@ from bench.provenance import note_measurement
 RESULTS = Path(__file__).parent / "results"
 
 Record = dict[str, Any]
+APPENDING = Lock()
+"""Threads of this process append one after the other."""
 
 
 def add_results_option(parser: argparse.ArgumentParser) -> None:
@@ -38,10 +41,11 @@ def append_record(path: Path, record: Record) -> None:
 
     Create the files and their folder if they do not exist.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    note_measurement(path)
-    with open(path, "a", encoding="utf-8") as stream:
-        stream.write(json.dumps(record) + "\n")
+    with APPENDING:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        note_measurement(path)
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record) + "\n")
 
 
 def by_tool(records: Iterable[Record], *case: str) -> dict[str, dict[Any, Record]]:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -128,3 +129,14 @@ def test_without_graphs_and_records_there_are_no_tables(
     monkeypatch.setattr(Experiment, "run", lambda self, options: 2)
     with pytest.raises(SystemExit, match="2 processes failed"):
         own.main()
+
+
+def test_several_processes_run_at_once() -> None:
+    both = Barrier(2, timeout=60)
+
+    def work(item: int) -> bool:
+        both.wait()
+        return item > 2
+
+    assert list(harness.in_turn(work, [1, 2, 3, 4], 2)) == [False, False, True, True]
+    assert list(harness.in_turn(lambda item: item > 2, [1, 3], 1)) == [False, True]
