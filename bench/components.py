@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import jetpy
 from bench.fingerprint import digest
 from bench.harness import SEEDS, Experiment, Option, among
-from bench.instances import Instance
 from bench.records import Record
 from bench.tables import mean_text, ratio_text, show
 from jetpy.study.arrays import load_arrays
@@ -48,13 +46,6 @@ PAPER = {
 FIELDS = "cut", "refine", "iterations"
 KEY = "backend", "graph", "k", "variant", "seed"
 """Fields that identify a case."""
-
-
-def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield each back end, number of parts, variant and seed."""
-    for backend in options.backends:
-        for k, variant, seed in product(options.ks, options.variants, options.seeds):
-            yield {"backend": backend, "k": k, "variant": variant, "seed": seed}
 
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
@@ -140,10 +131,9 @@ EXPERIMENT = Experiment(
         "backends": ("cpu",),
         "threads": Option(None, "number of CPU threads; by default all", type=int),
     },
-    cases=cases,
     measure=measure,
     show=summarise,
-    key=KEY,
+    vary={"backend": "backends", "k": "ks", "variant": "variants", "seed": "seeds"},
     together=["k", "variant", "seed"],
     tool="backend",
 )

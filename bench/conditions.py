@@ -72,27 +72,13 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
     found = comparisons.results(records)
     peers = [label for label in found if not is_jetpy(label)]
     for label in filter(is_jetpy, found):
-        show(
-            f"{label}: cut divided by the cut of …, geometric means",
-            ["condition", "cases", *peers, "best", "worst case"],
-            comparisons.cut_rows(label, peers, found),
-            markdown=options.markdown,
-        )
-        show(
-            comparisons.above_title(label, peers, found),
-            ["graph", "condition", "k", "best tool", "ratio"],
-            comparisons.above_rows(label, peers, found),
-            left=2,
-            markdown=options.markdown,
-        )
+        show_cuts(label, label, peers, found, options.markdown)
         show(
             f"{label}: time divided by the time of …, geometric means",
             ["condition", *peers],
             comparisons.time_rows(label, peers, found),
             markdown=options.markdown,
         )
-        skipped = comparisons.without_ratio(label, peers, found)
-        print(f"\nCases without a ratio: {len(skipped)}", *skipped, sep="\n  ")
     show(
         "largest cut of the seeds divided by the smallest, geometric means",
         ["class", *found],
@@ -105,6 +91,27 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
         comparisons.feasible_rows(found),
         markdown=options.markdown,
     )
+
+
+def show_cuts(
+    title: str, tool: str, peers: Sequence[str], found: comparisons.Results, markdown: bool
+) -> None:
+    """Print the cuts of a tool divided by those of others: means, and cases with large ratios."""
+    show(
+        f"{title}: cut divided by the cut of …, geometric means",
+        ["condition", "cases", *peers, "best", "worst case"],
+        comparisons.cut_rows(tool, peers, found),
+        markdown=markdown,
+    )
+    show(
+        comparisons.above_title(tool, peers, found),
+        ["graph", "condition", "k", "best tool", "ratio"],
+        comparisons.above_rows(tool, peers, found),
+        left=2,
+        markdown=markdown,
+    )
+    skipped = comparisons.without_ratio(tool, peers, found)
+    print(f"\nCases without a ratio: {len(skipped)}", *skipped, sep="\n  ")
 
 
 EXPERIMENT = Experiment(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
@@ -88,12 +87,6 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     for record in records_of(job, first["tool"], ks, first["seeds"]):
         if comm.rank == 0:
             yield record
-
-
-def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield each number of processes, tool and number of parts."""
-    for processes, tool, k in product(options.processes, options.tools, options.ks):
-        yield {"processes": processes, "tool": tool, "k": k, "seeds": options.seeds}
 
 
 def results(records: Sequence[Record]) -> Results:
@@ -219,10 +212,10 @@ EXPERIMENT = Experiment(
         "ks": (8, 64),
         "seeds": (0,),
     },
-    cases=cases,
     measure=measure,
     show=summarise,
-    key=("graph", "k", "processes", "tool", "seeds"),
+    vary={"processes": "processes", "tool": "tools", "k": "ks"},
+    same=["seeds"],
     together=["k"],
     select=graphs,
     has_graphs=False,

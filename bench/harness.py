@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,6 +62,7 @@ class Option:
         Whether its values need no flag.
     is_several : bool
         Whether it takes several values although the default is no tuple.
+    is_required : bool
     """
 
     default: Any = None
@@ -71,6 +73,7 @@ class Option:
     may_be_empty: bool = False
     is_positional: bool = False
     is_several: bool = False
+    is_required: bool = False
 
     def add(self, parser: argparse.ArgumentParser, name: str) -> None:
         """Add the option to a parser."""
@@ -80,6 +83,8 @@ class Option:
         if self.default is False:
             parser.add_argument(flag, action="store_true", **words)
             return
+        if self.is_required:
+            words["required"] = True
         example = self.default
         if self.is_several or isinstance(self.default, tuple | list):
             words["nargs"] = "*" if self.may_be_empty or self.default == () else "+"
@@ -145,17 +150,24 @@ class Experiment:
         Description of the program.
     options : mapping
         As for `parser`. An option `jobs` is the number of processes that run at once.
-    cases : callable
-        Returns the cases of a graph: what varies, as fields of a record. A field `threads` is also
-        OMP_NUM_THREADS of the process; a field `processes` starts this number of them by mpiexec.
     measure : callable
         Called in a new process as ``measure(folder, cases, settings)``, with the folder of the
         graph's arrays, and the options as a dictionary. Returns the further fields of each case, in
         their order. It is a function of a module.
     show : callable
         Prints the tables, given all records and the options.
+    vary : mapping
+        Fields of a case, and for each the option with its values. The cases of a graph are all
+        combinations.
+    same : sequence of str
+        Options that are fields of all cases.
+    cases : callable, optional
+        Returns the cases of a graph, if they are others than these combinations. A field `threads`
+        is also OMP_NUM_THREADS of the process; a field `processes` starts this number of them by
+        mpiexec.
     key : sequence of str
-        Fields that identify a case. It is not measured again if a record has the same values.
+        Fields that identify a case, by default the graph and those of `vary` and `same`. A case is
+        not measured again if a record has the same values.
     together : sequence of str
         Fields that vary within a process.
     tool : str
@@ -176,10 +188,12 @@ class Experiment:
     name: str
     doc: str | None
     options: Mapping[str, Any]
-    cases: Callable[[argparse.Namespace, Instance], Iterable[Record]]
     measure: Callable[..., Iterable[Record]]
     show: Callable[[list[Record], argparse.Namespace], None]
-    key: Sequence[str]
+    vary: Mapping[str, str] = field(default_factory=dict)
+    same: Sequence[str] = ()
+    cases: Callable[[argparse.Namespace, Instance], Iterable[Record]] | None = None
+    key: Sequence[str] = ()
     together: Sequence[str] = ()
     tool: str = "tool"
     file_of: Callable[[Record], str] = field(default=lambda record: "")
@@ -235,7 +249,8 @@ class Experiment:
         unavailable: set[str] = set()
         failed = 0
         for instance in self.select(options):
-            cases = ({"graph": instance.name, **case} for case in self.cases(options, instance))
+            own = (self.cases or self.combinations)(options, instance)
+            cases = ({"graph": instance.name, **case} for case in own)
             todo = [case for case in cases if self._case(case) not in done]
             groups: dict[Any, list[Record]] = {}
             for case in todo:
@@ -248,6 +263,17 @@ class Experiment:
                 work = partial(self._measure, about, folder, options, unavailable)
                 failed += sum(in_turn(work, list(groups.values()), vars(options).get("jobs", 1)))
         return failed
+
+    def combinations(self, options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+        """Yield all combinations of the options of `vary`, with those of `same`."""
+        fixed = {name: getattr(options, name) for name in self.same}
+        for values in product(*(getattr(options, name) for name in self.vary.values())):
+            yield {**dict(zip(self.vary, values, strict=True)), **fixed}
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """Fields that identify a case."""
+        return self.key or ("graph", *self.vary, *self.same)
 
     def _prepared(self, instance: Instance, folder: str) -> Record:
         """Write the arrays of a graph to a folder. Return the fields that describe it."""
@@ -271,7 +297,7 @@ class Experiment:
         tool = str(first.get(self.tool, self.name))
         if tool in unavailable:
             return False
-        named = (first[name] for name in self.key if name != self.tool)
+        named = (first[name] for name in self.fields if name != self.tool)
         title = " ".join(str(value) for value in named if not isinstance(value, tuple | list))
         note(f"{title} {tool}")
         with failures_noted(tool, title) as outcome:
@@ -289,7 +315,7 @@ class Experiment:
         return outcome.failed
 
     def _case(self, record: Record) -> Any:
-        return tuple(_hashable(record.get(name)) for name in self.key)
+        return tuple(_hashable(record.get(name)) for name in self.fields)
 
 
 def in_turn(work: Callable[[T], bool], items: Sequence[T], jobs: int) -> Iterator[bool]:

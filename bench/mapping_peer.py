@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import jetpy
 from bench.harness import Experiment, Option
-from bench.instances import Instance
 from bench.records import Record
 from bench.tables import show
 from jetpy.study.arrays import load_arrays
@@ -81,13 +80,6 @@ def run_jetpy(
         options=options,
     )
     return Run(found.partition.seconds["total"], found.cost)
-
-
-def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield each hierarchy."""
-    fixed = {name: getattr(options, name) for name in ("distance", "method", "backend")}
-    for hierarchy in options.hierarchies:
-        yield {"hierarchy": hierarchy, **fixed}
 
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
@@ -165,10 +157,10 @@ EXPERIMENT = Experiment(
         "backend": "cuda",
         "repeat": Option(5, "runs after a first one to warm up"),
     },
-    cases=cases,
     measure=measure,
     show=summarise,
-    key=("graph", "hierarchy", "distance", "method", "backend"),
+    vary={"hierarchy": "hierarchies"},
+    same=["distance", "method", "backend"],
     together=["hierarchy"],
 )
 

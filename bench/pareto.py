@@ -5,13 +5,13 @@ The program reads the results of `jetpy study`, prints a table and draws a figur
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, NamedTuple
 
-from bench.tables import add_markdown_option, note, show
+from bench.harness import Option, parser
+from bench.tables import note, show
 from jetpy.study.efficiency import Cell
 from jetpy.study.metrics import Values
 from jetpy.study.results import Results, read_results
@@ -118,16 +118,16 @@ def _short(label: str) -> str:
     return label.replace("/", " ")
 
 
+OPTIONS = {
+    "studies": Option((), "folders of jetpy study", type=Path, metavar="DIR", is_positional=True),
+    "platforms": Option((), "use only these platforms"),
+    "baseline": Option("metis", "application to divide by"),
+}
+
+
 def main() -> None:
     """Print a table and draw a panel for each platform."""
-    parser = argparse.ArgumentParser(prog="python -m bench.pareto", description=__doc__)
-    parser.add_argument(
-        "studies", nargs="+", type=Path, metavar="DIR", help="folders of jetpy study"
-    )
-    parser.add_argument("--platforms", nargs="+", help="use only these platforms")
-    parser.add_argument("--baseline", default="metis", help="application to divide by")
-    add_markdown_option(parser)
-    options = parser.parse_args()
+    options = parser("pareto", __doc__, OPTIONS).parse_args()
     panels = []
     for results in map(read_results, options.studies):
         for platform in results.platforms:

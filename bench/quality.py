@@ -7,17 +7,22 @@ that the file already contains.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import jetpy
-from bench import analyse
+from bench import comparisons, conditions
+from bench.comparisons import Results
 from bench.harness import SEEDS, Experiment, Option
 from bench.instances import KS, Instance
 from bench.records import Record
 from jetpy.study.arrays import load_arrays
+
+TOOLS = ("jet-sandia", "pymetis", "kaminpar", "mtkahypar")
+FILES = ("peers_cpu_real.csv", "peers_cpu_generated.csv")
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
@@ -45,15 +50,47 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
         }
 
 
+def with_reference(records: Iterable[Record], folder: Path) -> Results:
+    """Return jetpy's median cuts and those of other partitioners, by tool and case.
+
+    The condition of a case is the class of the graph. Only cases of the records count, and only the
+    last record of each. The C++ Jet has one thread.
+    """
+    ours = [
+        {
+            **record,
+            "tool": f"jetpy/{record['preset']}",
+            "condition": record["class"],
+            "cuts": [record["median_cut"]],
+            "balanced": [record["feasible"] == len(record["seeds"])],
+        }
+        for record in records
+    ]
+    cases = {(record["graph"], record["k"]): record["class"] for record in ours}
+    theirs = []
+    for name in FILES:
+        with open(folder / name, newline="", encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                case = row["graph"], int(row["k"])
+                is_threaded_jet = row["tool"] == "jet-sandia" and row["threads"] != "1"
+                if case in cases and row["tool"] in TOOLS and not is_threaded_jet:
+                    own = {"tool": row["tool"], "graph": case[0], "k": case[1]}
+                    cut = {"cuts": [float(row["median_cut"])], "balanced": [True]}
+                    theirs.append({**own, "condition": cases[case], **cut})
+    return comparisons.results([*ours, *theirs])
+
+
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
-    """Print the tables of each preset; of several records of a case, the last one counts."""
-    if options.reference is None:
-        return
-    cuts = analyse.read_reference(options.reference)
-    for preset in options.presets:
-        own = [record for record in records if record["preset"] == preset]
-        latest = {(record["graph"], record["k"]): record for record in own}
-        analyse.print_tables(list(latest.values()), cuts, preset, options.markdown)
+    """Print tables of each preset: for real graphs, generated graphs, and both together."""
+    groups = {"real": ["real"], "generated": ["generated"], "all": ["real", "generated"]}
+    for name, kinds in groups.items() if options.reference else ():
+        own = [record for record in records if record["kind"] in kinds]
+        found = with_reference(own, options.reference)
+        peers = [tool for tool in TOOLS if tool in found]
+        for preset in options.presets:
+            tool = f"jetpy/{preset}"
+            if tool in found:
+                conditions.show_cuts(f"{name} graphs, {tool}", tool, peers, found, options.markdown)
 
 
 EXPERIMENT = Experiment(
@@ -67,7 +104,7 @@ EXPERIMENT = Experiment(
         "backend": "auto",
         "reference": Option(
             None,
-            f"folder of the other partitioners' results: {' and '.join(analyse.FILES)}",
+            f"folder of the other partitioners' results: {' and '.join(FILES)}",
             type=Path,
             metavar="DIR",
         ),

@@ -7,7 +7,6 @@ prints this and exits with status 1.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import hashlib
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.formats import READERS, simple_graph
+from bench.harness import Option, parser
 from bench.tables import note
 from jetpy import Graph, generators, read_graph, write_graph
 
@@ -127,31 +127,30 @@ def make_missing(entries: list[Entry], clones: Path, folder: Path) -> Iterator[E
         yield entry
 
 
+OPTIONS = {
+    "clones": Option(
+        None,
+        "folder that contains a clone of each repository, named OWNER+NAME",
+        type=Path,
+        metavar="DIR",
+        is_required=True,
+    ),
+    "o": Option(None, "folder for the graphs", type=Path, metavar="DIR", is_required=True),
+    "list": Option(LIST, "by default bench/unseen.csv", metavar="CSV", type=Path),
+}
+
+
 def main() -> None:
     """Write the graphs and their manifest."""
-    parser = argparse.ArgumentParser(prog="python -m bench.unseen", description=__doc__)
-    parser.add_argument(
-        "--clones",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder that contains a clone of each repository, named OWNER+NAME",
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the graphs"
-    )
-    parser.add_argument(
-        "--list", type=Path, default=LIST, metavar="CSV", help="by default bench/unseen.csv"
-    )
-    options = parser.parse_args()
-    options.output.mkdir(parents=True, exist_ok=True)
+    options = parser("unseen", __doc__, OPTIONS).parse_args()
+    options.o.mkdir(parents=True, exist_ok=True)
     entries = read_list(options.list)
-    written = list(make_missing(entries, options.clones, options.output))
-    with open(options.output / "MANIFEST.csv", "w", newline="", encoding="utf-8") as stream:
+    written = list(make_missing(entries, options.clones, options.o))
+    with open(options.o / "MANIFEST.csv", "w", newline="", encoding="utf-8") as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(["name", "n", "m", "class"])
         rows.writerows([entry.name, entry.n, entry.m, entry.cls] for entry in written)
-    note(f"{options.output} contains {len(written)} of {len(entries)} graphs")
+    note(f"{options.o} contains {len(written)} of {len(entries)} graphs")
     if len(written) < len(entries):
         raise SystemExit(1)
 

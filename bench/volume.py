@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -24,7 +23,6 @@ import numpy.typing as npt
 import jetpy
 from bench.comparisons import median_of_feasible
 from bench.harness import SEEDS, Experiment, among
-from bench.instances import Instance
 from bench.records import Record, by_tool
 from bench.tables import mean_text, ratio_text, show
 from bench.tools import default_mtkahypar
@@ -144,20 +142,14 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
     show("balanced runs", ["tool", "balanced", "runs"], balanced, markdown=options.markdown)
 
 
-def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield each number of parts and tool."""
-    for k, tool in product(options.ks, options.tools):
-        yield {"k": k, "tool": tool, "seeds": options.seeds, "threads": 1}
-
-
 EXPERIMENT = Experiment(
     name="volume",
     doc=__doc__,
     options={"ks": (8, 64), "tools": among(TOOLS), "seeds": SEEDS},
-    cases=cases,
     measure=measure,
     show=summarise,
-    key=("graph", "k", "tool", "seeds"),
+    vary={"k": "ks", "tool": "tools"},
+    same=["seeds"],
 )
 
 if __name__ == "__main__":

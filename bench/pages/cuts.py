@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench import analyse
 from bench.comparisons import cut, ratios, results
 from bench.components import PAPER, VARIANTS
 from bench.components import ratios as component_ratios
 from bench.pages.table import Cells
+from bench.quality import with_reference
 from bench.records import read_records
 from bench.tables import mean_text, ratio_text
 
@@ -18,7 +18,7 @@ OTHERS = {
     "kaminpar": "KaMinPar",
     "mtkahypar": "Mt-KaHyPar (default)",
 }
-"""Names of the other tools of `bench.analyse`, in its order."""
+"""Names of the other tools of `bench.quality`."""
 CONDITIONS = {
     "plain": "unit weights",
     "vertex": "vertex weights 1 to 100",
@@ -51,18 +51,15 @@ def preset_of(path: Path) -> str:
 def by_preset(*paths: Path) -> Cells:
     """Return a row per preset: geometric means of its cuts divided by those of other tools.
 
-    The last two paths are files of the reference of `bench.analyse`, the others are files of
-    `bench.quality`.
+    The last two paths are files of the reference of `bench.quality`, the others are its own.
     """
-    reference = analyse.read_reference(paths[-1].parent)
     rows = []
     for path in paths[:-2]:
-        *_, (_, cases, *_) = analyse.mean_rows(records := read_records(path), reference)
-        means = (
-            mean_text(ratio for ratio, _, _ in analyse.ratios(records, reference, tool))
-            for tool in OTHERS
-        )
-        rows.append([f"`{preset_of(path)}`", cases, *means])
+        found = with_reference(read_records(path), paths[-1].parent)
+        preset = preset_of(path)
+        own = [ratios(found[f"jetpy/{preset}"], found[tool], cut) for tool in OTHERS]
+        cases = str(max(map(len, own)))
+        rows.append([f"`{preset}`", cases, *(mean_text(each.values()) for each in own)])
     return Cells(["preset", "cases", *OTHERS.values()], rows)
 
 
