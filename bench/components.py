@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import jetpy
-from bench.fingerprint import digest
+from bench.determinism import digest
 from bench.harness import SEEDS, Experiment, Option, among
 from bench.records import Record
 from bench.tables import mean_text, ratio_text, show

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from bench import fingerprint, harness
+import numpy as np
+
+import jetpy
 from bench.child import apart, failures_noted
-from bench.fingerprint import WEIGHTS, cases
-from bench.harness import Option, among
+from bench.harness import Option, among, parser
 from bench.instances import Instance, selected
 from bench.tables import note, show
 from jetpy.choices import OrderingPreset
-from jetpy.study.arrays import save_arrays
+from jetpy.device.backends import get_backend
+from jetpy.study.arrays import checksum_of_parts, load_arrays, save_arrays
+from jetpy.study.modifiers import random_batch
 
 RUNS = (
     "cpu:1",
@@ -33,6 +38,115 @@ RUNS = (
     "kokkos-cuda",
     "cuda",
 )
+MAX_WEIGHT = 9
+ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)
+"""Run the kernels of the bucket list on the back end instead of the host."""
+
+Parts = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+Engine = dict[str, Any]
+"""Keyword arguments backend, threads and seed."""
+
+
+def digest(parts: Parts) -> str:
+    """Return the first 12 hexadecimal digits of the SHA-256 of parts, labels or an ordering."""
+    return checksum_of_parts(parts)[:12]
+
+
+def random_weights(graph: jetpy.Graph) -> jetpy.Graph:
+    """Give vertices and edges pseudo-random weights in 1..9, which are the same in every run.
+
+    The weight of an edge is computed from random keys of its endpoints, so that both directions
+    have the same weight.
+    """
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, MAX_WEIGHT + 1, graph.n, np.int32)
+    key = rng.integers(0, 1 << 30, graph.n, np.int32)
+    edge_keys = np.repeat(key, graph.degrees) ^ key[graph.indices]
+    return replace(graph, vertex_weights=weights, edge_weights=1 + edge_keys % np.int32(MAX_WEIGHT))
+
+
+WEIGHTS = {"unit": lambda graph: graph, "random": random_weights}
+"""Functions that assign the weights; unit keeps the weights of the graph."""
+
+
+def partition(k: int, preset: str, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the parts of a graph."""
+    return jetpy.partition(graph, k, preset=preset, **engine).parts
+
+
+def mapping(hierarchy: str, method: str, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the PE of each vertex."""
+    distances = [10**level for level in range(len(hierarchy.split(":")))]
+    return jetpy.map_processes(graph, hierarchy, distances, method=method, **engine).pe
+
+
+def updates(k: int, modifiers: int, batches: int, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the parts and the cut after each batch of modifiers, concatenated."""
+    rng, found = np.random.default_rng(0), []
+    live = jetpy.IncrementalPartitioner(graph, k, options=ON_BACK_END, **engine)
+    for batch in range(batches):
+        near, ids = batch % 2 == 1, live.vertices
+        live.update(random_batch(rng, live.graph, ids, len(live.partition), modifiers, near))
+        found += [live.partition, np.array([live.cut], np.int32)]
+    return np.concatenate(found)
+
+
+def ordering(preset: OrderingPreset, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the permutation, and the parents and starts of the separator tree, concatenated."""
+    found = jetpy.nested_dissection(graph, preset=preset, **engine)
+    assert found.tree is not None
+    return np.concatenate([found.perm, found.tree.parents, found.tree.starts])
+
+
+def separator(preset: OrderingPreset, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the labels of the vertices."""
+    return jetpy.vertex_separator(graph, preset=preset, **engine).labels
+
+
+Row = tuple[str, str, str, str]
+"""Graph, weights and case."""
+Case = tuple[str, str]
+"""Number of parts, hierarchy, ``ordering`` or ``separator``; preset, batch size or method."""
+
+
+def cases(
+    options: argparse.Namespace, weights: str
+) -> dict[Case, Callable[[jetpy.Graph, Engine], Parts]]:
+    """Return the function that solves each case of a graph with these weights.
+
+    Orderings do not depend on weights, so only the first weights have them.
+    """
+    orderings = options.orderings if weights == options.weights[0] else []
+    return {
+        **{
+            (k, preset): partial(partition, int(k), preset)
+            for k, preset in product(options.ks, options.presets)
+        },
+        **{
+            (k, f"{b} modifiers"): partial(updates, int(k), int(b), options.batches)
+            for k, b in product(options.ks, options.modifiers)
+        },
+        **{
+            (hierarchy, method): partial(mapping, hierarchy, method)
+            for hierarchy, method in product(options.hierarchies, options.methods)
+        },
+        **{("ordering", preset): partial(ordering, preset) for preset in orderings},
+        **{("separator", preset): partial(separator, preset) for preset in options.separators},
+    }
+
+
+def hashes(folder: str, backend: str, threads: int, settings: Engine) -> Iterator[Engine]:
+    """Yield one hash for each graph of a folder, weights and case."""
+    get_backend(backend, threads)
+    options = argparse.Namespace(**settings)
+    engine = {"seed": options.seed, "threads": threads, "backend": backend}
+    for path in sorted(Path(folder).iterdir()):
+        loaded = load_arrays(path)
+        for weights in options.weights:
+            graph = WEIGHTS[weights](loaded)
+            for case, solve in cases(options, weights).items():
+                yield {"case": (path.name, weights, *case), "hash": digest(solve(graph, engine))}
+
 
 OPTIONS = {
     "ks": Option(("2", "8", "64"), may_be_empty=True),
@@ -53,13 +167,11 @@ OPTIONS = {
         metavar="BACKEND[:THREADS]",
     ),
 }
-Case = tuple[str, str, str, str]
-"""Graph, weights, and a case of `bench.fingerprint`."""
 
 
-def hashes(
+def all_hashes(
     instances: Sequence[Instance], options: argparse.Namespace
-) -> Iterator[tuple[str, dict[Case, str]]]:
+) -> Iterator[tuple[str, dict[Row, str]]]:
     """Yield each run with its hashes. Each run is a new process.
 
     If a run fails, yield the hashes that it returned before. Runs on back ends that are not
@@ -71,11 +183,11 @@ def hashes(
         for run in options.runs:
             note(run)
             backend, _, threads = run.partition(":")
-            found: dict[Case, str] = {}
+            found: dict[Row, str] = {}
             with failures_noted(backend, run) as outcome:
                 count = int(threads or 1)
                 arguments = folder, backend, count, vars(options)
-                for answer in apart(fingerprint.hashes, *arguments, threads=count):
+                for answer in apart(hashes, *arguments, threads=count):
                     graph, weights, parameter, setting = answer["case"]
                     found[graph, weights, parameter, setting] = answer["hash"]
             if not outcome.unavailable:
@@ -84,9 +196,9 @@ def hashes(
 
 def main() -> None:
     """Print a table of hashes. Exit with status 1 if hashes differ or are missing."""
-    options = harness.parser("determinism", __doc__, OPTIONS, graphs=True).parse_args()
+    options = parser("determinism", __doc__, OPTIONS, graphs=True).parse_args()
     instances = selected(options)
-    runs = list(hashes(instances, options))
+    runs = list(all_hashes(instances, options))
     if len(runs) < 2:
         raise SystemExit(f"{len(runs)} runs are available; a comparison needs at least two")
     names = [instance.name for instance in instances]

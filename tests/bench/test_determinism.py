@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import jetpy
-from bench import determinism, fingerprint
-from bench.fingerprint import WEIGHTS, cases, digest
+from bench import determinism
+from bench.determinism import WEIGHTS, cases, digest
 from jetpy.study.arrays import save_arrays
 
 GRID = jetpy.generators.grid(30, 40)
@@ -82,6 +82,6 @@ def test_child_answers_with_a_hash_for_each_graph_and_case(tmp_path: Path) -> No
     options = {**vars(OPTIONS), "seed": 1, "ks": ["3"], "weights": ["unit"]}
     found = {
         tuple(own["case"][2:]): own["hash"]
-        for own in fingerprint.hashes(str(tmp_path), "cpu", 1, options)
+        for own in determinism.hashes(str(tmp_path), "cpu", 1, options)
     }
     assert found == hashes("unit", 1)
