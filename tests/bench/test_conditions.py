@@ -1,19 +1,12 @@
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
-from bench import comparisons, conditions, harness
+from bench import comparisons
 from bench.alterations import CONDITIONS, K
-from bench.child import apart
 from bench.comparisons import Record, results
-from jetpy import Graph, as_graph, generators, write_graph
+from jetpy import Graph, as_graph, generators
 
 OWN, PEER, OTHER = "jetpy/cpu/default/2", "pymetis/k-way/1", "kaminpar/default/2"
 
@@ -134,40 +127,3 @@ def test_rows_of_times_spreads_and_feasible_runs() -> None:
         ["edge", "3/3", "3/3", "0/3"],
         ["all", "9/9", "8/9", "3/6"],
     ]
-
-
-def _quick(
-    measure: Callable[..., Any], folder: str, cases: list[Record], *settings: Any, **how: Any
-) -> Iterator[Record]:
-    """Run all tools but jetpy, which would compile its kernels."""
-    if not cases[0]["tool"].startswith("jetpy/"):
-        yield from apart(measure, folder, cases, *settings, **how)
-        return
-    for _ in cases:
-        yield {"cuts": [9] * 3, "balanced": [True] * 3, "seconds": [1.0] * 3}
-
-
-def test_recorded_runs_are_not_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_graph(tmp_path / "small.npz", generators.grid(20, 20))
-    (tmp_path / "MANIFEST.csv").write_text('name,n,m,class\nsmall,400,760,"mesh (made up)"\n')
-    words = "conditions --ks 2 --threads 1 --tools jetpy/cpu pymetis --conditions plain both"
-    folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", words.split() + folders)
-    monkeypatch.setattr(harness, "apart", _quick)
-    conditions.EXPERIMENT.main()
-    own, peers = (tmp_path / name for name in ("conditions-jetpy.jsonl", "conditions.jsonl"))
-    lines = [json.loads(line) for line in own.read_text().splitlines()]
-    assert [(line["condition"], line["k"], len(line["cuts"])) for line in lines] == [
-        ("plain", 2, 3),
-        ("both", 16, 3),
-    ]
-    assert {line["class"] for line in lines} == {"mesh"}
-    assert all(json.loads(line)["tool"] == PEER for line in peers.read_text().splitlines())
-    before = peers.read_text()
-    own.unlink()
-    capsys.readouterr()
-    conditions.EXPERIMENT.main()
-    assert peers.read_text() == before
-    assert "jetpy/cpu/default/1: cut divided by the cut of" in capsys.readouterr().out

@@ -143,9 +143,3 @@ def test_unknown_graphs_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit, match="--groups known unseen lacks c"):
         cores.EXPERIMENT.main()
-
-
-def test_tables_need_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["cores", "--results", str(tmp_path)])
-    with pytest.raises(SystemExit, match="no results"):
-        cores.EXPERIMENT.main()

@@ -6,7 +6,6 @@ import argparse
 import sys
 from ctypes import c_int32, string_at
 from enum import Enum, auto
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -16,10 +15,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
 import jetpy
-from bench import harness
+from bench import cudss
 from bench.child import Unavailable
-from bench.cudss import CASES, EXPERIMENT, Case, measured, poisson, rows_of
-from bench.records import Record
+from bench.cudss import CASES, Case, measured, poisson, rows_of
 
 ReorderingAlg = Enum("ReorderingAlg", "DEFAULT NONE NESTED_DISSECTION")
 
@@ -144,39 +142,33 @@ def test_library_that_does_not_load_is_unavailable(
     assert solvers == []
 
 
-def test_missing_cases_are_measured(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = []
-
-    def fake(measure: Any, folder: str, cases: list[Record], *_: Any, **how: Any) -> Any:
-        [case] = cases
-        index = [(own.ordering, own.levels) for own in CASES].index(
-            (case["ordering"], case["levels"])
-        )
-        asked.append(index)
-        seconds = dict.fromkeys(("planning_seconds", "factorization_seconds"), 1.234)
-        about = {"ordering_seconds": None, "largest_part": 12_345 if index else None}
-        costs = {"solution_seconds": 0.0123, "entries": 9.2e8, "residual": 2.5e-15}
-        if index == 3:
-            raise Unavailable("there is none")
-        yield {**about, **seconds, **costs}
-
-    monkeypatch.delenv("CUDSS_THREADING_LIB", raising=False)
-    monkeypatch.setattr(harness, "apart", fake)
-    options = argparse.Namespace(side=5, threads=2, backend="cpu", results=tmp_path)
-    EXPERIMENT.run(options)
-    assert asked == [0, 1, 2, 3]
-    assert "cudss is left out: there is none" in capsys.readouterr().err
-    EXPERIMENT.run(options)
-    assert asked == [0, 1, 2, 3, 3]
-    rows = rows_of(EXPERIMENT.records(tmp_path)[::-1])
+def test_rows_have_the_order_of_the_cases() -> None:
+    seconds = dict.fromkeys(("planning_seconds", "factorization_seconds"), 1.234)
+    costs = {**seconds, "solution_seconds": 0.0123, "entries": 9.2e8, "residual": 2.5e-15}
+    records = [
+        {
+            "ordering": case.ordering,
+            "levels": case.levels,
+            "ordering_seconds": None,
+            "largest_part": None if case.levels is None else 12_345,
+            **costs,
+        }
+        for case in CASES[2::-1]
+    ]
     end = ["1.23", "1.23", "0.012", "920", "2e-15"]
-    assert rows == [
+    assert rows_of(records) == [
         ["cuDSS's own", "", "", "", *end],
-        ["default, only its permutation", "", "12,345", "", *end],
+        ["default, only its permutation", "", "", "", *end],
         ["default", "10", "12,345", "", *end],
     ]
-    monkeypatch.setattr(harness, "apart", lambda *_, **__: iter([{}]))
-    EXPERIMENT.run(argparse.Namespace(**{**vars(options), "side": 6}))
-    assert len(EXPERIMENT.records(tmp_path)) == len(rows) + len(CASES)
+
+
+def test_cases_have_the_setting_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDSS_THREADING_LIB", raising=False)
+    options = argparse.Namespace(side=5, threads=2, backend="cpu")
+    [cube] = cudss.cube(options)
+    found = list(cudss.cases(options, cube))
+    assert [(own["ordering"], own["levels"]) for own in found] == [
+        (case.ordering, case.levels) for case in CASES
+    ]
+    assert {(own["side"], own["threading_library"]) for own in found} == {(5, False)}

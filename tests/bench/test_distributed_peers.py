@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
 from ctypes import CDLL
 from pathlib import Path
 
@@ -13,7 +11,6 @@ import pytest
 
 import jetpy
 from bench import distributed_peers as peers
-from bench import harness
 from bench.child import Unavailable
 from bench.distributed_peers import Record, job_of, mean_rows, records_of, results
 from bench.distributed_tools import TOOLS, Job
@@ -108,37 +105,6 @@ def test_library_in_the_nearest_folder_is_loaded(
     job = job_of(None, "cube:2", [tmp_path])
     Job.load(job, "liba.so", "libb.so")
     assert loaded == [str(tmp_path / "usr/lib/liba.so"), "libb.so"]
-
-
-def test_recorded_runs_are_not_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[tuple[str, int, list[int]]] = []
-
-    def quick(
-        measure: object, folder: str, cases: list[Record], *_: object, processes: int, threads: None
-    ) -> Iterator[Record]:
-        tool = cases[0]["tool"]
-        asked.append((tool, processes, [case["k"] for case in cases]))
-        if tool == "parmetis":
-            raise Unavailable("no such library")
-        for case in cases:
-            yield record(tool, processes, 7, 1.0, graph=case["graph"], k=case["k"])
-
-    monkeypatch.setattr(harness, "apart", quick)
-    words = "peers cube:9 --tools jetpy/fast parmetis --processes 1 2 --ks 8"
-    monkeypatch.setattr(sys, "argv", [*words.split(), "--results", str(tmp_path)])
-    peers.EXPERIMENT.main()
-    assert "parmetis is left out: no such library" in capsys.readouterr().err
-    lines = (tmp_path / "distributed_peers.jsonl").read_text().splitlines()
-    assert [json.loads(line)["processes"] for line in lines] == [1, 2]
-    asked.clear()
-    monkeypatch.setattr(sys, "argv", [*sys.argv, "--ks", "8", "64"])
-    peers.EXPERIMENT.main()
-    own = [(size, ks) for tool, size, ks in asked if tool == FAST]
-    assert len(asked) == len(own) + 1
-    assert own == [(1, [64]), (2, [64])]
-    assert "equal" in capsys.readouterr().out
 
 
 @pytest.mark.slow
