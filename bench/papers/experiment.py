@@ -42,8 +42,6 @@ class Experiment:
     ----------
     name : str
         Abbreviation of the paper, and of the table or figure: ``jet.table1``.
-    title : str
-        What it shows, with the unit.
     needs : str
         Graphs, machine and peers; peers that cannot be had.
     minutes : float
@@ -53,10 +51,15 @@ class Experiment:
     """
 
     name: str
-    title: str
     needs: str
     minutes: float
     measure: Callable[[Setting], Values]
+
+    @property
+    def title(self) -> str:
+        """What it shows: the first sentence about its measurement."""
+        first, _, _ = (self.measure.__doc__ or "").partition("\n")
+        return first.removeprefix("Return ").removesuffix(".")
 
     def run(self, setting: Setting) -> list[Result]:
         """Measure all cells, and return each with the paper's number.
@@ -74,10 +77,10 @@ class Experiment:
 
 
 def experiment(
-    name: str, title: str, needs: str, minutes: float
+    name: str, needs: str, minutes: float
 ) -> Callable[[Callable[[Setting], Values]], Experiment]:
     """Make an experiment of the function that measures it; the arguments are its attributes."""
-    return lambda measure: Experiment(name, title, needs, minutes, measure)
+    return lambda measure: Experiment(name, needs, minutes, measure)
 
 
 def numbers(name: str) -> dict[Cell, str]:

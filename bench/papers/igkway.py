@@ -185,7 +185,7 @@ def _mean(found: Iterable[Session], measure: Measure) -> float:
     return fmean(map(measure, found))
 
 
-@experiment("igkway.table1", "seconds of 100 iterations by kind, speedup and cut", NEEDS, 30)
+@experiment("igkway.table1", NEEDS, 30)
 def table1(setting: Setting) -> Values:
     """Return seconds of modification and partitioning, and cuts, for k = 2 (Table I)."""
     values: dict[Cell, float | str] = {}
@@ -202,7 +202,7 @@ def table1(setting: Setting) -> Values:
     return values
 
 
-@experiment("igkway.fig6", "speedup and cut over 100 iterations", NEEDS, 2)
+@experiment("igkway.fig6", NEEDS, 2)
 def fig6(setting: Setting) -> Values:
     """Return speedup and cut improvement over the iterations, for usb and two k (Figure 6).
 
@@ -221,7 +221,7 @@ def fig6(setting: Setting) -> Values:
     return values
 
 
-@experiment("igkway.fig7", "speedup and cut over k", NEEDS, 75)
+@experiment("igkway.fig7", NEEDS, 75)
 def fig7(setting: Setting) -> Values:
     """Return speedup and cut improvement over k, for three circuits and a mesh (Figure 7)."""
     values: dict[Cell, float | str] = {}
@@ -238,7 +238,7 @@ def fig7(setting: Setting) -> Values:
     return values
 
 
-@experiment("igkway.fig8", "speedup and cut over modifiers", NEEDS, 5)
+@experiment("igkway.fig8", NEEDS, 5)
 def fig8(setting: Setting) -> Values:
     """Return speedup and cut improvement over the number of modifiers, for usb (Figure 8)."""
     values: dict[Cell, float | str] = {}

@@ -165,7 +165,7 @@ def speedup_rows(found: Mapping[str, Found], over: str) -> Values:
     return values
 
 
-@experiment("mapping.fig1", "profile of J and speedup of GPU-HM(-ULTRA), GPU-IM", NEEDS, 60)
+@experiment("mapping.fig1", NEEDS, 60)
 def fig1(setting: Setting) -> Values:
     """Return the profile of costs and the speedups of the paper's methods (Figure 1)."""
     found = all_mapped(setting, (ULTRA, HM, IM), cases(setting))
@@ -173,10 +173,7 @@ def fig1(setting: Setting) -> Values:
 
 
 @experiment(
-    "mapping.fig2",
-    "profile of J and speedup, with solvers on CPUs",
-    "KaHIP, Mt-KaHyPar, Scotch (pyscotch); SharedMap and IntMap cannot be had",
-    600,
+    "mapping.fig2", "KaHIP, Mt-KaHyPar, Scotch (pyscotch); SharedMap and IntMap cannot be had", 600
 )
 def fig2(setting: Setting) -> Values:
     """Return the profile of costs and speedups, compared with solvers on CPUs (Figure 2).
@@ -207,7 +204,7 @@ def fig2(setting: Setting) -> Values:
     return values
 
 
-@experiment("mapping.jet", "cost, cut and time of GPU-IM and Jet", NEEDS, 60)
+@experiment("mapping.jet", NEEDS, 60)
 def jet(setting: Setting) -> Values:
     """Return costs, cuts and times of GPU-IM and of Jet, whose part p is on PE p (section 5.4)."""
     found = all_mapped(setting, (IM, JET, JET_ULTRA), cases(setting))
@@ -252,7 +249,7 @@ EXTREMES = {
 """The paper's smallest and largest graph; it gives numbers of edges, and the larger n, rounded."""
 
 
-@experiment("mapping.table2", "time of GPU-IM by phase", NEEDS, 10)
+@experiment("mapping.table2", NEEDS, 10)
 def table2(setting: Setting) -> Values:
     """Return the time of GPU-IM by phase: shares for small and large graphs, and ms (Table 2).
 

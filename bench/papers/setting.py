@@ -15,7 +15,7 @@ from bench.instances import Instance
 from bench.tables import note
 from bench.tools import TOOLS
 from jetpy import BackendError, Graph, Level, Partition, partition
-from jetpy.choices import Backend, Preset
+from jetpy.choices import Backend
 from jetpy.study.tools import IMBALANCE, Job, Seconds
 from jetpy.study.verdict import judge
 
@@ -109,16 +109,9 @@ class Setting:
             is_first = tool not in self._used
             seeds = [0] * is_first + list(range(self.seeds))  # a tool's first run loads its code
             if tool.startswith(JETPY):
-                found = self._runs_of_jetpy(
-                    seeds,
-                    instance,
-                    k,
-                    preset=preset,
-                    imbalance=imbalance,
-                    threads=count,
-                    options=options,
-                    backend=cast("Backend", tool.removeprefix(JETPY)),
-                )
+                how: dict[str, Any] = {"preset": preset, "options": options, "threads": count}
+                how |= {"imbalance": imbalance, "backend": tool.removeprefix(JETPY)}
+                found = (self._run(instance, k, seed, how) for seed in seeds)
             else:
                 found = self._runs_of_peer(tool, seeds, instance, k, imbalance, count)
             try:
@@ -131,36 +124,14 @@ class Setting:
         key = (tool, instance.name, k, preset, imbalance, count, *sorted(options.items()))
         return self.keep(key, measure)
 
-    def partition(
-        self,
-        instance: Instance,
-        k: int,
-        seed: int,
-        *,
-        preset: str,
-        imbalance: float = IMBALANCE,
-        threads: int | None = None,
-        options: Mapping[str, Any] = NO_CHANGES,
-        backend: Backend | None = None,
-    ) -> Partition:
-        """Partition a graph with jetpy; the result is not kept for other experiments."""
-        return partition(
-            self.graph(instance),
-            k,
-            imbalance=imbalance,
-            seed=seed,
-            preset=cast("Preset", preset),
-            options=options,
-            backend=backend or self.backend,
-            threads=threads or self.threads,
-        )
+    def partition(self, instance: Instance, k: int, seed: int, **how: Any) -> Partition:
+        """Partition a graph with jetpy, `how` as for `jetpy.partition`; the result is not kept."""
+        chosen = {"backend": self.backend, "threads": self.threads, **how}
+        return partition(self.graph(instance), k, seed=seed, **chosen)
 
-    def _runs_of_jetpy(
-        self, seeds: Iterable[int], instance: Instance, k: int, **how: Any
-    ) -> Iterator[Run]:
-        for seed in seeds:
-            found = self.partition(instance, k, seed, **how)
-            yield Run(found.cut, found.feasible, found.seconds, found.levels)
+    def _run(self, instance: Instance, k: int, seed: int, how: Mapping[str, Any]) -> Run:
+        found = self.partition(instance, k, seed, **how)
+        return Run(found.cut, found.feasible, found.seconds, found.levels)
 
     def _runs_of_peer(
         self,

@@ -55,9 +55,7 @@ def improvement(setting: Setting, tool: str, instance: Instance, k: int) -> floa
     return cut(setting, tool, instance, k) / cut(setting, setting.jetpy, instance, k, preset=PRESET)
 
 
-@experiment(
-    "gkway.table3", "seconds and cuts of partitioners, k = 2 (conference: Table 1)", NEEDS, 10
-)
+@experiment("gkway.table3", NEEDS, 10)
 def table3(setting: Setting) -> Values:
     """Return seconds, cuts, and their ratios to those of G-kway, for k = 2 (section 5.2)."""
     values: dict[Cell, float | str] = {}
@@ -114,7 +112,7 @@ def over_k(setting: Setting, compare: Compare) -> dict[Cell, float | str]:
     return values
 
 
-@experiment("gkway.fig9", "speedup of G-kway by number of parts (conference: Figure 4)", NEEDS, 20)
+@experiment("gkway.fig9", NEEDS, 20)
 def fig9(setting: Setting) -> Values:
     """Return speedups over the number of parts, and the share of cases above some (5.3)."""
     values = over_k(setting, speedup)
@@ -127,23 +125,13 @@ def fig9(setting: Setting) -> Values:
     return values
 
 
-@experiment(
-    "gkway.fig10",
-    "cuts of others over those of G-kway by number of parts (conference: Figure 5)",
-    NEEDS,
-    20,
-)
+@experiment("gkway.fig10", NEEDS, 20)
 def fig10(setting: Setting) -> Values:
     """Return cuts of other partitioners over those of G-kway, by number of parts (5.4)."""
     return over_k(setting, improvement)
 
 
-@experiment(
-    "gkway.fig11",
-    "speedup of G-kway by number of threads of the peer, k = 32",
-    f"{NEEDS}; many cores",
-    10,
-)
+@experiment("gkway.fig11", f"{NEEDS}; many cores", 10)
 def fig11(setting: Setting) -> Values:
     """Return speedups over a peer with 1 to 40 threads, for k = 32 (section 5.5).
 
@@ -187,12 +175,7 @@ def _speedup_over_threads(setting: Setting, instance: Instance, threads: int) ->
     return seconds(setting, PEERS[SCALABLE], instance, 32, threads=threads) / ours
 
 
-@experiment(
-    "gkway.fig12",
-    "speedup of G-kway by size of the circuit, k = 2 and 32",
-    f"{NEEDS}; 32 GB of memory",
-    40,
-)
+@experiment("gkway.fig12", f"{NEEDS}; 32 GB of memory", 40)
 def fig12(setting: Setting) -> Values:
     """Return speedups over the size of a circuit, for k = 2 and 32 (section 5.5).
 

@@ -34,7 +34,7 @@ ROUNDS = 5
 NEEDS = "any machine; CUDA graphs need a GPU (--backend cuda)"
 
 
-@experiment("gkway.table6", "largest number of refinement iterations", "any machine", 5)
+@experiment("gkway.table6", "any machine", 5)
 def table6(setting: Setting) -> Values:
     """Return the size of each graph, and the most refinement iterations of a run, for any k."""
     values: dict[Cell, float | str] = {}
@@ -50,7 +50,7 @@ def table6(setting: Setting) -> Values:
     return values
 
 
-@experiment("gkway.fig13", "share of the stages in the time", "any machine", 3)
+@experiment("gkway.fig13", "any machine", 3)
 def fig13(setting: Setting) -> Values:
     """Return the share of each stage in the time."""
     values: dict[Cell, float | str] = {}
@@ -68,12 +68,7 @@ def fig13(setting: Setting) -> Values:
     return values
 
 
-@experiment(
-    "gkway.fig14",
-    "speedup of uncoarsening by captured launches, over launches one by one",
-    NEEDS,
-    10,
-)
+@experiment("gkway.fig14", NEEDS, 10)
 def fig14(setting: Setting) -> Values:
     """Return the seconds of uncoarsening with launches one by one over those with captured ones.
 
@@ -105,12 +100,7 @@ def _speedup_by_capture(setting: Setting, instance: Instance, k: int) -> float:
     return mean(plain) / mean(captured)
 
 
-@experiment(
-    "gkway.table7",
-    "calls of the host that create, instantiate and launch captured launches",
-    NEEDS,
-    5,
-)
+@experiment("gkway.table7", NEEDS, 5)
 def table7(setting: Setting) -> Values:
     """Return the most calls of the host in a run, for any k, with and without loops in captures.
 
@@ -131,7 +121,7 @@ def table7(setting: Setting) -> Values:
     return values
 
 
-@experiment("gkway.fig15", "shares of these calls in their time", NEEDS, 3)
+@experiment("gkway.fig15", NEEDS, 3)
 def fig15(setting: Setting) -> Values:
     """Return the shares of the calls of the host in their time, for vga_lcd and all k (5.9).
 

@@ -47,7 +47,7 @@ IMBALANCES = {
 NEEDS = "any machine; no peers"
 
 
-@experiment("gkway.table4", "cuts with and without the score", NEEDS, 5)
+@experiment("gkway.table4", NEEDS, 5)
 def table4(setting: Setting) -> Values:
     """Return cuts with and without the score, and the reduction by the score (section 5.6).
 
@@ -75,7 +75,7 @@ def _reduction(unscored: float | str, scored: float | str) -> float:
     return 100 * (unscored - scored) / scored
 
 
-@experiment("gkway.table5", "cuts and seconds by coarsening threshold", NEEDS, 10)
+@experiment("gkway.table5", NEEDS, 10)
 def table5(setting: Setting) -> Values:
     """Return cuts and seconds for three coarsening thresholds (section 5.7).
 
@@ -84,7 +84,7 @@ def table5(setting: Setting) -> Values:
     return _by_variant(setting, THRESHOLDS)
 
 
-@experiment("gkway.table8", "cuts and seconds by imbalance", NEEDS, 5)
+@experiment("gkway.table8", NEEDS, 5)
 def table8(setting: Setting) -> Values:
     """Return cuts and seconds for an imbalance of 3 % and of 30 % (section 5.11)."""
     return _by_variant(setting, IMBALANCES)

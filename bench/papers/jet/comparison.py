@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from statistics import geometric_mean
 
 from bench.instances import Instance
 from bench.papers.classes import all_row, class_rows
@@ -15,10 +14,9 @@ from bench.papers.jet.partitioners import (
     NEEDS,
     OTHERS,
     Case,
-    Measure,
     configurations,
+    mean,
     measured,
-    runs,
 )
 from bench.papers.setting import Setting, median_cut, median_seconds, or_missing
 from jetpy.study.metrics import efficiencies, factors
@@ -31,9 +29,7 @@ QUICK_GRAPHS = 1
 """Number of graphs for the six configurations in a quick run."""
 
 
-@experiment(
-    "jet.table1", "cuts of other partitioners over those of Jet, geometric means", NEEDS, 60
-)
+@experiment("jet.table1", NEEDS, 60)
 def table1(setting: Setting) -> Values:
     """Return the mean cuts of other partitioners over Jet's, by configuration (section 6.1.1)."""
     instances = few(setting)
@@ -47,12 +43,7 @@ def table1(setting: Setting) -> Values:
     return {**values, **{(CASES, name): len(instances) for name in CONFIGURATIONS}}
 
 
-@experiment(
-    "jet.fig1",
-    "share of cases with a cut within a factor of the smallest; where Jet's is smaller",
-    NEEDS,
-    60,
-)
+@experiment("jet.fig1", NEEDS, 60)
 def figure1(setting: Setting) -> Values:
     """Return the performance profiles of cuts (section 6.1).
 
@@ -64,12 +55,7 @@ def figure1(setting: Setting) -> Values:
     return {**profiles(found, CUT_FACTORS), **wins(found, {"Jet's cut is smaller": 1})}
 
 
-@experiment(
-    "jet.fig2",
-    "cuts by class: over those of Jet, geometric means; share of cases with the smallest",
-    NEEDS,
-    60,
-)
+@experiment("jet.fig2", NEEDS, 60)
 def figure2(setting: Setting) -> Values:
     """Return cuts by class: the means over Jet's, and the shares of the smallest (section 6.1.2).
 
@@ -89,12 +75,7 @@ def figure2(setting: Setting) -> Values:
     return class_rows(setting.instances, {**ratios, **shares})
 
 
-@experiment(
-    "jet.fig3",
-    "share of cases with a time within a factor of the shortest; where Jet is faster",
-    f"{NEEDS}; a GPU for jetpy, as in the paper",
-    60,
-)
+@experiment("jet.fig3", f"{NEEDS}; a GPU for jetpy, as in the paper", 60)
 def figure3(setting: Setting) -> Values:
     """Return the performance profiles of time (section 6.2), as `figure1` those of cuts."""
     found = measured(setting, median_seconds, setting.instances, configurations(setting))
@@ -102,24 +83,20 @@ def figure3(setting: Setting) -> Values:
     return {**profiles(found, TIME_FACTORS), **wins(found, faster)}
 
 
-@experiment(
-    "jet.fig4",
-    "seconds by class and configuration, geometric means",
-    f"{NEEDS}; a GPU for jetpy, as in the paper",
-    60,
-)
+@experiment("jet.fig4", f"{NEEDS}; a GPU for jetpy, as in the paper", 60)
 def figure4(setting: Setting) -> Values:
     """Return the mean seconds of partitioning by class and by configuration (section 6.2)."""
 
-    def mean(name: str, chosen: Iterable[str], instances: list[Instance]) -> float | str:
-        seconds = partial(_mean, setting, median_seconds, name, instances, chosen)
-        return or_missing(seconds, PEER_MISSING)
+    def seconds(name: str, chosen: Iterable[str], instances: list[Instance]) -> float | str:
+        return or_missing(
+            partial(mean, setting, median_seconds, instances, chosen, name), PEER_MISSING
+        )
 
     names = (JET, *OTHERS)
-    columns = {name: partial(mean, name, configurations(setting)) for name in names}
+    columns = {name: partial(seconds, name, configurations(setting)) for name in names}
     values = dict(class_rows(setting.instances, columns))
     for configuration in CONFIGURATIONS:
-        own = {name: partial(mean, name, [configuration]) for name in names}
+        own = {name: partial(seconds, name, [configuration]) for name in names}
         values |= all_row(configuration, few(setting), own)
     return values
 
@@ -165,26 +142,11 @@ def wins(
     return values
 
 
-def _mean(
-    setting: Setting,
-    measure: Measure,
-    name: str,
-    instances: Iterable[Instance],
-    chosen: Iterable[str],
-) -> float:
-    """Return the geometric mean of a partitioner's cuts or seconds over all cases."""
-    return geometric_mean(
-        measure(runs(setting, name, instance, configuration))
-        for instance in instances
-        for configuration in chosen
-    )
-
-
 def _cut_ratio(
     setting: Setting, name: str, instances: Iterable[Instance], chosen: Iterable[str]
 ) -> float:
     """Return the geometric mean of a partitioner's median cuts over that of Jet's."""
-    theirs, ours = (_mean(setting, median_cut, each, instances, chosen) for each in (name, JET))
+    theirs, ours = (mean(setting, median_cut, instances, chosen, each) for each in (name, JET))
     return theirs / ours
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from statistics import geometric_mean
 
 from bench.components import BASELINE, VARIANTS
 from bench.instances import Instance
 from bench.papers.classes import all_row, class_rows
 from bench.papers.experiment import Cell, Values, experiment
-from bench.papers.jet.partitioners import CONFIGURATIONS, PRESET, Measure, configurations
+from bench.papers.jet.partitioners import Measure, configurations, mean
 from bench.papers.setting import Run, Setting, median_cut, median_seconds
 
 COLUMNS = {
@@ -25,12 +24,7 @@ PHIS = {"0.99": "phi = 0.99", "0.999": "Jetlp", "0.9999": "phi = 0.9999"}
 DEFAULT_PHI = "0.999"
 
 
-@experiment(
-    "jet.table3",
-    "cut of synchronous label propagation over that of each variant of Jetlp, geometric means",
-    "no peers",
-    15,
-)
+@experiment("jet.table3", "no peers", 15)
 def table3(setting: Setting) -> Values:
     """Return the cut of label propagation alone over that of each variant; above 1 is better."""
 
@@ -45,9 +39,7 @@ def table3(setting: Setting) -> Values:
     }
 
 
-@experiment(
-    "jet.phi", "uncoarsening time and cut with three tolerances, geometric means", "no peers", 10
-)
+@experiment("jet.phi", "no peers", 10)
 def phi(setting: Setting) -> Values:
     """Return time of uncoarsening and cut with each phi, and their change from the default.
 
@@ -76,19 +68,8 @@ def _uncoarsening(found: Iterable[Run]) -> float:
 
 def _mean(setting: Setting, measure: Measure, variant: str, instances: list[Instance]) -> float:
     """Return the geometric mean of a variant's cuts or seconds over all cases."""
-    return geometric_mean(
-        measure(_runs(setting, variant, instance, configuration))
-        for instance in instances
-        for configuration in configurations(setting)
-    )
-
-
-def _runs(setting: Setting, variant: str, instance: Instance, configuration: str) -> list[Run]:
-    k, imbalance = CONFIGURATIONS[configuration]
-    changes = VARIANTS[variant]
-    return setting.runs(
-        setting.jetpy, instance, k, preset=PRESET, imbalance=imbalance, options=changes
-    )
+    names = configurations(setting)
+    return mean(setting, measure, instances, names, options=VARIANTS[variant])
 
 
 EXPERIMENTS = [table3, phi]

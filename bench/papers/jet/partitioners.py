@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import product
+from statistics import geometric_mean
+from typing import Any
 
 from bench.child import Unavailable
 from bench.instances import Instance
@@ -41,8 +44,10 @@ def configurations(setting: Setting) -> list[str]:
     return list(CONFIGURATIONS)[: 1 if setting.quick else None]
 
 
-def runs(setting: Setting, name: str, instance: Instance, configuration: str) -> list[Run]:
-    """Return the runs of Jet or another partitioner in one case.
+def runs(
+    setting: Setting, name: str, instance: Instance, configuration: str, **how: Any
+) -> list[Run]:
+    """Return the runs of Jet or another partitioner in one case; `how` as for `Setting.runs`.
 
     Raises
     ------
@@ -51,7 +56,7 @@ def runs(setting: Setting, name: str, instance: Instance, configuration: str) ->
     """
     k, imbalance = CONFIGURATIONS[configuration]
     if name == JET:
-        return setting.runs(setting.jetpy, instance, k, preset=PRESET, imbalance=imbalance)
+        return setting.runs(setting.jetpy, instance, k, preset=PRESET, imbalance=imbalance, **how)
     if name in MISSING:
         raise Unavailable(f"{name} has no package")
     return setting.runs(PEERS[name], instance, k, imbalance=imbalance)
@@ -77,3 +82,21 @@ def measured(
         with suppress(Unavailable):
             found[partitioner] = numbers(partitioner)
     return found
+
+
+def mean(
+    setting: Setting,
+    measure: Measure,
+    instances: Iterable[Instance],
+    names: Iterable[str],
+    partitioner: str = JET,
+    **how: Any,
+) -> float:
+    """Return the geometric mean of cuts or seconds over all graphs and configurations.
+
+    `how` is for `runs`, which raises `Unavailable` if the partitioner is not installed.
+    """
+    return geometric_mean(
+        measure(runs(setting, partitioner, instance, name, **how))
+        for instance, name in product(instances, names)
+    )

@@ -46,23 +46,13 @@ class Ratios(NamedTuple):
     seconds: float
 
 
-@experiment(
-    "jet.table4",
-    "cuts of other refinements over those of Jet on the same hierarchy, geometric means",
-    NEEDS,
-    10,
-)
+@experiment("jet.table4", NEEDS, 10)
 def table4(setting: Setting) -> Values:
     """Return the cuts of other refinements over Jet's (section 7.1)."""
     return _table(setting, "cut")
 
 
-@experiment(
-    "jet.table5",
-    "uncoarsening times of other refinements over those of Jet on the same hierarchy",
-    NEEDS,
-    10,
-)
+@experiment("jet.table5", NEEDS, 10)
 def table5(setting: Setting) -> Values:
     """Return the uncoarsening times of other refinements over Jet's (section 7.1.3)."""
     return _table(setting, "seconds")

@@ -17,12 +17,7 @@ STAGES = {"Uncoarsen (%)": "refine", "Coarsen (%)": "coarsen", "InitPart (%)": "
 CPU, GPU = "jetpy/cpu", "jetpy/cuda"
 
 
-@experiment(
-    "jet.table2",
-    "time by stage (%) and mean time (s), by class; the paper's on an A100",
-    "a GPU, as in the paper",
-    5,
-)
+@experiment("jet.table2", "a GPU, as in the paper", 5)
 def table2(setting: Setting) -> Values:
     """Return the share of each stage in the time, and the mean seconds (section 6.2.1)."""
 
@@ -42,12 +37,7 @@ def table2(setting: Setting) -> Values:
     return class_rows(setting.instances, columns)
 
 
-@experiment(
-    "jet.table6",
-    "speedups of uncoarsening and of the finest level, by class; the paper's: A100, 32 cores",
-    "a GPU, several cores",
-    20,
-)
+@experiment("jet.table6", "a GPU, several cores", 20)
 def table6(setting: Setting) -> Values:
     """Return the speedups of uncoarsening: a GPU over all threads, these over one (section 7.2).
 
