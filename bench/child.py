@@ -12,12 +12,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from bench.tables import note
 from jetpy import BackendError
 from jetpy.engines.child_processes import ChildProcesses
+from jetpy.study.answers import answering
 
 ROOT = Path(__file__).parents[1]
 OPEN_MPI = {
@@ -120,7 +122,7 @@ def apart(
     """
     module = function.__globals__["__spec__"].name  # of a program, not "__main__"
     call = json.dumps([module, function.__name__, arguments], default=os.fspath)
-    return answers("bench.call", call, threads=threads, processes=processes)
+    return answers("bench.child", call, threads=threads, processes=processes)
 
 
 def only(found: Iterator[Any]) -> Any:
@@ -154,3 +156,17 @@ def unavailability_answered(answer: Callable[[Any], None]) -> Iterator[None]:
     except (ImportError, Unavailable, BackendError) as error:
         answer({"unavailable": str(error)})
         raise SystemExit(0) from error
+
+
+def main() -> None:
+    """Call the function that the only argument names, and answer with its results."""
+    answer = answering()
+    module, name, arguments = json.loads(sys.argv[1])
+    with unavailability_answered(answer):
+        found = getattr(import_module(module), name)(*arguments)
+        for result in [found] if isinstance(found, dict) else found:
+            answer(result)
+
+
+if __name__ == "__main__":
+    import_module("bench.child").main()  # with the exceptions that functions raise, not copies

@@ -88,7 +88,7 @@ def ratios(records: Iterable[Record], variant: str, field: str) -> list[float]:
 
 
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
-    """Print the cuts and times by variant and class, and whether the back ends are equal."""
+    """Print a table of cuts and times by variant for each back end."""
     for backend in sorted({record["backend"] for record in records}):
         own = [record for record in records if record["backend"] == backend]
         variants = [name for name in VARIANTS if any(r["variant"] == name for r in own)]
@@ -104,21 +104,6 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
         title = f"{backend}: {BASELINE} / variant"
         headers = ["variant", "cut (paper)", "cut", "refinement time", "iterations", "infeasible"]
         show(title, headers, rows, markdown=options.markdown)
-        groups = {c: [r for r in own if r["class"] == c] for c in sorted({r["class"] for r in own})}
-        rows = [
-            [c, *(mean_text(ratios(group, variant, "cut")) for variant in variants[1:])]
-            for c, group in groups.items()
-        ]
-        show(f"{backend}: cut by class", ["class", *variants[1:]], rows, markdown=options.markdown)
-    parts: dict[tuple[Any, ...], set[str]] = {}
-    backends: dict[tuple[Any, ...], set[str]] = {}
-    for record in records:
-        case = _case(record)[1:]
-        parts.setdefault(case, set()).add(record["parts"])
-        backends.setdefault(case, set()).add(record["backend"])
-    shared = [case for case, names in backends.items() if len(names) > 1]
-    equal = sum(len(parts[case]) == 1 for case in shared)
-    print(f"{equal} of {len(shared)} cases that ran on several back ends have equal parts")
 
 
 EXPERIMENT = Experiment(
