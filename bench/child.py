@@ -19,6 +19,7 @@ from typing import Any
 from bench.tables import note
 from jetpy import BackendError
 from jetpy.engines.child_processes import ChildProcesses
+from jetpy.errors import OutOfMemoryError
 from jetpy.study.answers import answering
 
 ROOT = Path(__file__).parents[1]
@@ -149,10 +150,13 @@ def failures_noted(tool: str, case: str) -> Iterator[Outcome]:
 def unavailability_answered(answer: Callable[[Any], None]) -> Iterator[None]:
     """If a tool is not available in the block, answer that and exit this child process.
 
-    The block raises ImportError, `Unavailable` or `BackendError` if the tool is not available.
+    The block raises ImportError, `Unavailable` or `BackendError` if the tool is not available. A
+    GPU with too little memory for one graph is still available for others.
     """
     try:
         yield
+    except OutOfMemoryError:
+        raise
     except (ImportError, Unavailable, BackendError) as error:
         answer({"unavailable": str(error)})
         raise SystemExit(0) from error

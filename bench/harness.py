@@ -34,7 +34,7 @@ HELP = {
     "preset": "jetpy's preset",
     "presets": "jetpy's presets",
     "repeat": "number of runs",
-    "rounds": "number of rounds, each of which runs everything in turn",
+    "rounds": "number of rounds; each runs everything in turn",
     "seeds": "seeds, one run for each",
     "threads": "number of CPU threads",
     "tools": "what to compare",
@@ -277,7 +277,7 @@ class Experiment:
 
     def _prepared(self, instance: Instance, folder: str) -> Record:
         """Write the arrays of a graph to a folder. Return the fields that describe it."""
-        about = {"graph": instance.name, "class": instance.cls, "kind": instance.kind}
+        about: Record = {"graph": instance.name, "class": instance.cls, "kind": instance.kind}
         if self.needs_arrays:
             graph = instance.load()
             save_arrays(Path(folder), graph)

@@ -88,8 +88,10 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     Raises
     ------
     SystemExit
-        If the graph has weights.
+        If the graph has weights, or the program is not given.
     """
+    if settings["program"] is None:
+        raise SystemExit("--program is needed")
     graph, file = load_arrays(Path(folder)), Path(folder, "graph.graph")
     if (graph.edge_weights > 1).any() or (graph.vertex_weights > 1).any():
         raise SystemExit("the graph has weights")

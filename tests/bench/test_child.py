@@ -6,13 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from subprocess import PIPE, CalledProcessError
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
-from bench.child import ROOT, Unavailable, answers, failures_noted, only
+from bench.child import ROOT, Unavailable, answers, apart, failures_noted, only
 
 ANSWERS = 'print("noise"); print(\'\\x1b[?1034h{"a": 1}\', flush=True);'
 SLEEPS = """
@@ -55,6 +57,7 @@ def test_unavailable_tool_raises_unavailable(folder: Path) -> None:
     [
         ("raise SystemExit(3)", False, "grid k=2: tool failed with exit status 3"),
         ("with child: raise ImportError('not here')", True, "tool is left out: not here"),
+        ("with child: raise OutOfMemoryError", False, "tool failed with exit status 1"),
     ],
 )
 def test_failure_of_a_child_is_recorded(
@@ -62,6 +65,7 @@ def test_failure_of_a_child_is_recorded(
 ) -> None:
     (folder / "measurement.py").write_text(
         "from bench.child import unavailability_answered\n"
+        "from jetpy.errors import OutOfMemoryError\n"
         "from jetpy.study.answers import answering\n"
         f"child = unavailability_answered(answering())\n{code}\n"
     )
@@ -87,3 +91,29 @@ def test_interrupting_a_benchmark_ends_its_children(name: str, waits: str, folde
     while child.exists():
         assert monotonic() < latest
         sleep(0.01)
+
+
+def test_functions_are_called_in_new_processes(folder: Path) -> None:
+    (folder / "measurement.py").write_text(
+        "from bench.child import Unavailable\n"
+        "def several(path, counts):\n"
+        "    for count in counts:\n"
+        "        if count < 0: raise Unavailable('none below 0')\n"
+        "        yield {'path': path, 'count': count}\n"
+        "def one(): return {'a': 1}\n"
+    )
+    module = import_module_from(folder / "measurement.py")
+    found = apart(module.several, Path("/tmp"), (2, 3, -1))
+    assert [next(found), next(found)] == [{"path": "/tmp", "count": count} for count in (2, 3)]
+    with pytest.raises(Unavailable, match="none below 0"):
+        next(found)
+    assert only(apart(module.one)) == {"a": 1}
+
+
+def import_module_from(path: Path) -> Any:
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
