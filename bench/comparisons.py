@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from bench.records import Record, by_tool
-from bench.tables import mean_text
+from bench.tables import extreme_text, mean_text
 
 Case = tuple[str, str, int]
 """Graph, condition and number of parts."""
@@ -58,10 +58,9 @@ def ratios(
     return found
 
 
-def extreme_text(choose: Callable[..., Case | None], values: Mapping[Case, float]) -> str:
-    """Format the value that `choose`, min or max, selects, and its case; without any, a dash."""
-    case = choose(sorted(values), key=values.__getitem__, default=None)
-    return f"{values[case]:.3f} {case[0]} k={case[2]}" if case else "-"
+def case_text(case: Case) -> str:
+    """Return the graph and the number of parts of a case."""
+    return f"{case[0]} k={case[2]}"
 
 
 def lowest(peers: Sequence[str], found: Results) -> dict[Case, tuple[float, str]]:
@@ -94,7 +93,7 @@ def cut_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]]
     for condition, cases in _by_condition(found[tool]):
         means = [mean_text(_select(values, cases).values()) for values in (*to_peers, to_best)]
         rows.append(
-            [condition, str(len(cases)), *means, extreme_text(max, _select(to_best, cases))]
+            [condition, str(len(cases)), *means, extreme_text(_select(to_best, cases), case_text)]
         )
     return rows
 

@@ -14,7 +14,7 @@ from bench import comparisons
 from bench.alterations import CONDITIONS
 from bench.harness import SEEDS, Experiment, Option, among, by_jetpy
 from bench.instances import Instance
-from bench.records import Record
+from bench.records import Record, is_jetpy
 from bench.tables import show
 from bench.tools import TOOLS, summary
 from jetpy.study.arrays import load_arrays
@@ -60,11 +60,6 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     solve(first["k"], first["seeds"][0])
     for case in cases:
         yield {"n": graph.n, "m": graph.m, **summary(job, solve, case["k"], case["seeds"])}
-
-
-def is_jetpy(tool: str) -> bool:
-    """Return whether a tool is jetpy with one of its back ends."""
-    return tool.startswith("jetpy/")
 
 
 def summarise(records: list[Record], options: argparse.Namespace) -> None:

@@ -13,14 +13,13 @@ from pathlib import Path
 from bench import conditions
 from bench.harness import SEEDS, Experiment, Option, among
 from bench.instances import Instance, present
-from bench.records import Record
+from bench.records import Record, is_jetpy
 from bench.speedups import (
     GROUPS,
     METIS,
     by_threads,
     draw,
     infeasible,
-    is_jetpy,
     ratio_rows,
     speedup_rows,
 )

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
 from typing import Any
 
 import jetpy.distributed
-from bench.distributed import block_of, whole_graph
+from bench.distributed import block_of, instances
 from bench.distributed_tools import TOOLS, Job
 from bench.harness import LIBRARIES, Experiment, Option, among
-from bench.instances import Instance
 from bench.records import Record, by_tool
 from bench.tables import ratio_text, show
 from jetpy.device.backends import get_backend
@@ -182,14 +180,6 @@ def generated(text: str) -> str:
     return text
 
 
-def graphs(options: argparse.Namespace) -> list[Instance]:
-    """Return the graphs, whose blocks the processes generate."""
-    return [
-        Instance(spec, "", "generated", 0, partial(whole_graph, spec, weights=False))
-        for spec in options.graph
-    ]
-
-
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     """Print a table for each tool, and the means."""
     found = results(records)
@@ -217,7 +207,7 @@ EXPERIMENT = Experiment(
     vary={"processes": "processes", "tool": "tools", "k": "ks"},
     same=["seeds"],
     together=["k"],
-    select=graphs,
+    select=instances,
     has_graphs=False,
     needs_arrays=False,
 )

@@ -28,7 +28,7 @@ from bench.gpu_cases import HALVES, REAL, SETS, Case, select_cases
 from bench.harness import Experiment, Option, among
 from bench.instances import Instance, present
 from bench.records import Record
-from bench.tables import mean_text, note, ratio_text, show
+from bench.tables import extreme_text, mean_text, note, ratio_text, show
 from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
 from jetpy.device.device_graph import upload
 from jetpy.engines.threads import available_threads
@@ -292,12 +292,8 @@ def _grouped(results: Sequence[Result], name: Any, every: str) -> Iterator[tuple
 
 def _worst(results: Iterable[Result], number: int) -> str:
     """Return the largest of one kind of ratio and its case."""
-    known = [
-        (ratio, str(result.case))
-        for result in results
-        if (ratio := result.ratios[number]) is not None
-    ]
-    return "{:.3f} {}".format(*max(known)) if known else ratio_text(None)
+    found = {str(own.case): own.ratios[number] for own in results}
+    return extreme_text({case: ratio for case, ratio in found.items() if ratio is not None})
 
 
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:

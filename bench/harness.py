@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from bench import instances
 from bench.child import CHILDREN, apart, ending_on_signals, failures_noted
 from bench.instances import Instance, selected
-from bench.records import Record, add_results_option, append_record, read_records
+from bench.records import Record, add_results_option, append_record, is_jetpy, read_records
 from bench.tables import add_markdown_option, note
 from jetpy.study.arrays import save_arrays
 
@@ -333,7 +333,7 @@ def in_turn(work: Callable[[T], bool], items: Sequence[T], jobs: int) -> Iterato
 
 def by_jetpy(record: Record) -> str:
     """Return the suffix of the file of jetpy's records, which are outdated when jetpy changes."""
-    return "jetpy" if record["tool"].startswith("jetpy/") else ""
+    return "jetpy" if is_jetpy(record["tool"]) else ""
 
 
 def _hashable(value: Any) -> Any:

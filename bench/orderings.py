@@ -18,8 +18,8 @@ from bench.harness import Experiment, Option, by_jetpy
 from bench.instances import Instance, selected
 from bench.matrices import HALVES, RECIPES, half_of
 from bench.ordering_tools import AMD, BASELINE, MT_METIS, OPTIONS, TOOLS, Job, job_of
-from bench.records import Record, by_tool
-from bench.tables import mean_text, ratio_text, show
+from bench.records import Record, by_tool, is_jetpy
+from bench.tables import extreme_text, mean_text, ratio_text, show
 
 MEASURES = ("fill", "operations", "height", "critical_path")
 MANY = 100_000
@@ -80,11 +80,6 @@ def engine_of(tool: str, threads: int, backend: str) -> Record:
     return {"threads": threads if tool == MT_METIS else 1, "backend": "cpu"}
 
 
-def is_jetpy(tool: str) -> bool:
-    """Return whether a tool is one of jetpy's."""
-    return tool.startswith("jetpy/")
-
-
 def by_matrix(records: Iterable[Record], threads: int, backend: str = "cpu") -> Results:
     """Return the last record of each tool and matrix, in the order of `TOOLS`.
 
@@ -128,12 +123,6 @@ def time_ratios(records: Mapping[str, Record], least: int = 0) -> dict[str, floa
     }
 
 
-def worst_text(values: Mapping[str, float]) -> str:
-    """Format the largest ratio and the name of its matrix; without any, return a dash."""
-    name = max(sorted(values), key=values.__getitem__, default=None)
-    return "-" if name is None else f"{values[name]:.3f} {name}"
-
-
 def mean_rows(found: Results) -> list[list[str]]:
     """Return a row for each tool: geometric means over METIS, and the worst matrices."""
     rows = []
@@ -143,8 +132,8 @@ def mean_rows(found: Results) -> list[list[str]]:
         rows.append(
             [
                 *(tool, str(len(fill)), mean_text(fill.values()), mean_text(operations.values())),
-                *(worst_text(operations), mean_text(height.values()), mean_text(path.values())),
-                *(worst_text(path), mean_text(time_ratios(records).values())),
+                *(extreme_text(operations), mean_text(height.values()), mean_text(path.values())),
+                *(extreme_text(path), mean_text(time_ratios(records).values())),
                 mean_text(time_ratios(records, MANY).values()),
             ]
         )
@@ -159,7 +148,7 @@ def better_rows(found: Results) -> list[list[str]]:
         if is_jetpy(tool):
             fill, operations = (ratios(records, peers, measure) for measure in MEASURES[:2])
             means = mean_text(fill.values()), mean_text(operations.values())
-            rows.append([tool, str(len(fill)), *means, worst_text(operations)])
+            rows.append([tool, str(len(fill)), *means, extreme_text(operations)])
     return rows
 
 

@@ -54,3 +54,8 @@ def by_tool(records: Iterable[Record], *case: str) -> dict[str, dict[Any, Record
     for record in records:
         found.setdefault(record["tool"], {})[tuple(record[key] for key in case)] = record
     return found
+
+
+def is_jetpy(tool: str) -> bool:
+    """Return whether a tool is jetpy, with one of its back ends, presets or methods."""
+    return tool.startswith("jetpy/")

@@ -24,7 +24,7 @@ from bench.harness import LIBRARIES, Experiment, Option
 from bench.instances import Instance
 from bench.libraries import load_libraries, pointer
 from bench.records import Record, by_tool
-from bench.tables import mean_text, show
+from bench.tables import extreme_text, mean_text, show
 from jetpy.choices import OrderingPreset
 from jetpy.study.arrays import load_arrays
 
@@ -129,8 +129,7 @@ def mean_rows(records: Sequence[Record], imbalance: float, threads: int) -> list
         times = [_mean(own[name], "seconds") / _mean(base[name], "seconds") for name in names]
         limits = {name: (1 + imbalance) * -(-own[name]["n"] // 2) for name in own}
         over = sum(side > limits[name] for name in own for side in own[name]["heavier"])
-        worst = max(weights, key=weights.__getitem__, default=None)
-        text = "-" if worst is None else f"{weights[worst]:.3f} {worst[0]}"
+        text = extreme_text(weights, lambda name: str(name[0]))
         rows.append(
             [tool, f"{len(names)}", mean_text(weights.values()), text, f"{over}", mean_text(times)]
         )

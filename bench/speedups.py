@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 
-from bench.comparisons import Case, cut, extreme_text, median_of_feasible, ratios, results, seconds
+from bench.comparisons import Case, case_text, cut, median_of_feasible, ratios, results, seconds
 from bench.pareto import set_log_ticks
-from bench.records import Record
-from bench.tables import mean_text
+from bench.records import Record, is_jetpy
+from bench.tables import extreme_text, mean_text
 from bench.tools import TOOLS
 from jetpy.multilevel.outcome import STAGES
 
@@ -42,11 +42,6 @@ def by_threads(records: Iterable[Record]) -> Runs:
     return {name: dict(sorted(runs.items())) for name, runs in found.items()}
 
 
-def is_jetpy(name: str) -> bool:
-    """Return whether a tool is jetpy with one of its presets."""
-    return name.startswith("jetpy/")
-
-
 def in_group(values: Mapping[Case, float], group: str) -> dict[Case, float]:
     """Return the values of the cases in a group."""
     return {case: v for case, v in values.items() if group == ALL or case[0] in GROUPS[group]}
@@ -73,7 +68,7 @@ def ratio_rows(names: Iterable[str], peer: str, found: Runs) -> list[list[str]]:
             for group, times in by_group(ratios(ours, theirs, seconds)):
                 row = [name, str(threads), group, str(len(times))]
                 for values in (times, in_group(cuts, group)):
-                    row += [mean_text(values.values()), extreme_text(max, values)]
+                    row += [mean_text(values.values()), extreme_text(values, case_text)]
                 rows.append(row)
     return rows
 
@@ -95,7 +90,7 @@ def speedup_rows(found: Runs) -> list[list[str]]:
         for stage, field in fields.items():
             values = ratios(runs[1], runs[most], partial(median_of_feasible, field=field))
             for group, own in by_group(values):
-                means = [mean_text(own.values(), 2), extreme_text(min, own)]
+                means = [mean_text(own.values(), 2), extreme_text(own, case_text, min)]
                 rows.append([name, stage, group, str(most), str(len(own)), *means])
     return rows
 

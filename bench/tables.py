@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import geometric_mean
+from typing import TypeVar
 
 from jetpy.cli.tables import columns, stdout_console
+
+T = TypeVar("T")
 
 
 def add_markdown_option(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +50,16 @@ def mean_text(ratios: Iterable[float | None], digits: int = 3) -> str:
     """Format the geometric mean of the ratios that are not None; without any, return a dash."""
     known = [ratio for ratio in ratios if ratio is not None]
     return ratio_text(geometric_mean(known) if known else None, digits)
+
+
+def extreme_text(
+    values: Mapping[T, float],
+    name: Callable[[T], str] = str,
+    choose: Callable[..., T | None] = max,
+) -> str:
+    """Format the value that `choose`, min or max, selects, and its case; without any, a dash."""
+    case = choose(sorted(values), key=values.__getitem__, default=None)  # type: ignore[type-var]
+    return "-" if case is None else f"{values[case]:.3f} {name(case)}"
 
 
 def note(text: str) -> None:

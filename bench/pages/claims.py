@@ -12,8 +12,8 @@ from bench.pages.sentences import Sentence
 from bench.pages.table import STUDIES, Cells
 from bench.pages.tables import CORES, MESSAGES, ORDERINGS, TABLES
 from bench.pages.times import KAMINPAR
-from bench.records import Record, read_records
-from bench.speedups import METIS, Runs, by_threads, in_group, is_jetpy
+from bench.records import Record, is_jetpy, read_records
+from bench.speedups import METIS, Runs, by_threads, in_group
 
 PERFORMANCE, CHOOSING = "docs/performance.md", "docs/choosing.md"
 XEON, EPYC = CORES

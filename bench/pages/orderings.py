@@ -8,9 +8,9 @@ from typing import get_args
 
 from bench.matrices import HALVES
 from bench.ordering_tools import AMD, BASELINE, MT_METIS
-from bench.orderings import Results, better_rows, by_matrix, is_jetpy, mean_rows
+from bench.orderings import Results, better_rows, by_matrix, mean_rows
 from bench.pages.table import Cells
-from bench.records import Record, read_records
+from bench.records import Record, is_jetpy, read_records
 from jetpy.choices import OrderingPreset
 
 MILLION = 1_000_000

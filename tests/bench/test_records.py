@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.records import append_record, by_tool, read_records
-from bench.tables import mean_text
+from bench.tables import extreme_text, mean_text
 
 
 def test_appended_records_are_read(tmp_path: Path) -> None:
@@ -28,3 +28,10 @@ def test_means_leave_out_missing_ratios() -> None:
     assert mean_text([2.0, None, 8.0]) == "4.000"
     assert mean_text([2.0, 8.0], 1) == "4.0"
     assert mean_text([None]) == "-"
+
+
+def test_extreme_values_are_named() -> None:
+    values = {"b": 2.0, "a": 2.0, "c": 1.0}
+    assert extreme_text(values) == "2.000 a"
+    assert extreme_text(values, str.upper, min) == "1.000 C"
+    assert extreme_text({}) == "-"

@@ -31,7 +31,7 @@ def test_rows_of_means() -> None:
         record("other", "jetpy/fast", [90, 90], [60, 60]),
     ]
     assert mean_rows(records, 0.2, 1) == [
-        [BASELINE, "2", "1.000", "1.000 uk", "1", "1.000"],
+        [BASELINE, "2", "1.000", "1.000 add20", "1", "1.000"],
         ["jetpy/fast", "2", "2.000", "4.000 add20", "2", "0.500"],
     ]
     assert mean_rows(records[2:], 0.5, 1) == [["jetpy/fast", "0", "-", "-", "0", "-"]]
