@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from statistics import median
-from time import perf_counter
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from jetpy.device.backends import BACKENDS
 from jetpy.multilevel.outcome import STAGES
@@ -25,33 +21,6 @@ from jetpy.study.tools import (
 )
 from jetpy.study.verdict import judge
 
-
-def _pymetis(job: Job) -> Solve:
-    import pymetis
-
-    indptr, indices, edge_weights, vertex_weights = (
-        getattr(job.graph, name).astype(np.int64)
-        for name in ("indptr", "indices", "edge_weights", "vertex_weights")
-    )
-    adjacency = pymetis.CSRAdjacency(indptr, indices)
-    ufactor = max(1, round(1000 * job.imbalance))  # METIS accepts no smaller value
-
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
-        options = pymetis.Options(ufactor=ufactor, seed=seed)
-        start = perf_counter()
-        parts = pymetis.part_graph(
-            k,
-            adjacency,
-            vweights=vertex_weights,
-            eweights=edge_weights,
-            options=options,
-            recursive=False,
-        ).vertex_part
-        return parts, {"total": perf_counter() - start}
-
-    return solve
-
-
 TOOLS = {
     **{
         f"jetpy/{backend}": Tool(
@@ -59,8 +28,8 @@ TOOLS = {
         )
         for backend in reversed(BACKENDS)
     },
-    "pymetis": Tool(_pymetis, threaded=False, preset="k-way"),
-    **{name: PEERS[name] for name in ("kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")},
+    "pymetis": PEERS["metis"],
+    **{name: peer for name, peer in PEERS.items() if name != "metis"},
 }
 """Tools by name. Each module is imported only when its tool is prepared."""
 
