@@ -19,6 +19,9 @@ NOT_MEASURED = "not measured here"
 """Stand for a value: the peer is not available; no selected graph has the class or name; the
 machine, the back end or jetpy cannot give it."""
 
+WITHOUT_PACKAGE = ("GKSG", "mt-metis", "SharedMap", "IntMap")
+"""Partitioners of the papers on G-kway and mapping that cannot be had."""
+
 Cell = tuple[str, str]
 """Row and column of a table."""
 Values = Mapping[Cell, float | str]
@@ -64,14 +67,18 @@ class Experiment:
     def run(self, setting: Setting) -> list[Result]:
         """Measure all cells, and return each with the paper's number.
 
-        Cells have the order in which they are measured.
+        Cells have the order in which they are measured. They lack those of partitioners that cannot
+        be had.
 
         Raises
         ------
         KeyError
-            If the experiment does not give one of the paper's cells.
+            If the experiment does not give another one of the paper's cells.
         """
-        values, paper = self.measure(setting), numbers(self.name)
+        values, paper = dict(self.measure(setting)), numbers(self.name)
+        for cell in paper:
+            if any(name in text for name in WITHOUT_PACKAGE for text in cell):
+                values.setdefault(cell, PEER_MISSING)
         cells = [*values, *(cell for cell in paper if cell not in values)]
         return [Result(*cell, paper.get(cell, ""), values[cell]) for cell in cells]
 

@@ -42,8 +42,6 @@ MAPPERS: dict[str, tuple[Prepare, Preset]] = {
     JET_ULTRA: (by_partition, "jet-ultra"),
 }
 """Mapping methods, and the preset of those that partition only."""
-MISSING = ("SharedMap-S", "SharedMap-F", "IntMap-S", "IntMap-F")
-"""The paper's solvers without a package."""
 LARGE_N = 1_000_000
 """Graphs with at least this number of vertices are large."""
 FACTORS = (1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0)
@@ -189,18 +187,7 @@ def fig2(setting: Setting) -> Values:
     if strong in found:
         values |= speedup_rows(found, strong)
     for row in dict.fromkeys(row for row, _ in values):
-        values |= {(row, name): PEER_MISSING for name in MISSING}
         values |= {(row, name): PEER_MISSING for name in names if name not in found}
-    missing_rows = {
-        "speedup over SharedMap-S, geometric mean": (ULTRA, IM, *MISSING[1:]),
-        "speedup over SharedMap-S, highest": (ULTRA, IM),
-        f"cost of {ULTRA} is lower, %": ("IntMap-S",),
-        f"{ULTRA} is faster, %": ("IntMap-S",),
-        f"{ULTRA}'s speedup over it, large graphs, mean": ("IntMap-S",),
-        f"{IM}'s speedup over it, mean": ("SharedMap-F", "IntMap-F"),
-        f"{IM}'s speedup over it, highest": ("SharedMap-F", "IntMap-F"),
-    }
-    values |= {(row, name): PEER_MISSING for row, own in missing_rows.items() for name in own}
     return values
 
 
@@ -230,7 +217,6 @@ def jet(setting: Setting) -> Values:
             (f"{speedup}, highest", column): max(ratios, default=NO_GRAPH),
             (CASES, column): len(own),
         }
-    values[f"{JET}'s cost above SharedMap-S's, mean %", "all"] = PEER_MISSING
     return values
 
 

@@ -8,7 +8,6 @@ from bench.instances import Instance
 from bench.papers.experiment import NOT_MEASURED, PEER_MISSING, Cell, Values, experiment
 from bench.papers.gkway.measures import (
     BENCHMARKS,
-    MISSING,
     PEERS,
     PRESET,
     cut,
@@ -61,9 +60,6 @@ def table3(setting: Setting) -> Values:
     values: dict[Cell, float | str] = {}
     for row, graph in BENCHMARKS.items():
         instance = graph.find(setting)
-        for peer in MISSING:
-            values |= {(row, f"{peer}, {what}"): PEER_MISSING for what in ("s", "cut")}
-            values |= {(row, f"{what} over {peer}"): PEER_MISSING for what in RATIOS}
         for name, tool, preset in _tools(setting):
             case = setting, tool, instance, 2
             values[row, f"{name}, s"] = number(seconds, *case, preset=preset)
@@ -76,7 +72,7 @@ def table3(setting: Setting) -> Values:
                 values[row, f"{what} over {name}"] = number(compare, setting, tool, instance, 2)
         values[row, "graph"] = described(setting, instance)
     counts: dict[str, int] = {}
-    for name in (*MISSING, *PEERS):
+    for name in PEERS:
         for what in RATIOS:
             own = [values[row, f"{what} over {name}"] for row in BENCHMARKS]
             values["Average", f"{what} over {name}"] = mean_of(own, PEER_MISSING)
@@ -103,8 +99,6 @@ def over_k(setting: Setting, compare: Compare) -> dict[Cell, float | str]:
     for name in SELECTED:
         instance = BENCHMARKS[name].find(setting)
         for k in KS:
-            for peer in MISSING:
-                values[str(k), f"{name}, over {peer}"] = PEER_MISSING
             for peer, tool in PEERS.items():
                 ratio = number(compare, setting, tool, instance, k)
                 values[str(k), f"{name}, over {peer}"] = ratio
@@ -116,7 +110,7 @@ def over_k(setting: Setting, compare: Compare) -> dict[Cell, float | str]:
 def fig9(setting: Setting) -> Values:
     """Return speedups over the number of parts, and the share of cases above some (5.3)."""
     values = over_k(setting, speedup)
-    for peer in (*MISSING, *PEERS):
+    for peer in PEERS:
         of_peer = [v for (_, column), v in values.items() if column.endswith(f"over {peer}")]
         known = numbers_only(of_peer)
         for least in SHARES:
@@ -142,21 +136,18 @@ def fig11(setting: Setting) -> Values:
     for threads in ALL_THREADS:
         row = str(threads)
         for name, instance in graphs.items():
-            values[row, f"{name}, over mt-metis"] = PEER_MISSING
             values[row, f"{name}, over {SCALABLE}"] = (
                 number(_speedup_over_threads, setting, instance, threads)
                 if threads <= setting.threads
                 else NOT_MEASURED
             )
-        values[row, "all, over mt-metis"] = PEER_MISSING
         values[row, f"all, over {SCALABLE}"] = mean_of(
             values[row, f"{name}, over {SCALABLE}"] for name in graphs
         )
-    for peer in ("mt-metis", SCALABLE):
-        column = f"all, over {peer}"
-        values["seconds with 40 threads over 32", column] = _quotient(
-            values["40", column], values["32", column]
-        )
+    column = f"all, over {SCALABLE}"
+    values["seconds with 40 threads over 32", column] = _quotient(
+        values["40", column], values["32", column]
+    )
     for name, instance in graphs.items():
         values["graph", f"{name}, over {SCALABLE}"] = described(setting, instance)
     return values
@@ -187,15 +178,13 @@ def fig12(setting: Setting) -> Values:
     for n in sizes:
         circuit = PaperGraph("usb", CIRCUIT, n, n * usb.m // usb.n).generated(n)
         for k in (2, 32):
-            values[str(n), f"k = {k}, over mt-metis"] = PEER_MISSING
             ratio = number(speedup, setting, PEERS[SCALABLE], circuit, k)
             values[str(n), f"k = {k}, over {SCALABLE}"] = ratio
         values[str(n), "graph"] = described(setting, circuit)
     for k in (2, 32):
-        for peer, missing in (("mt-metis", PEER_MISSING), (SCALABLE, NOT_MEASURED)):
-            column = f"k = {k}, over {peer}"
-            small = [values[str(n), column] for n in sizes if n < SMALL]
-            values[f"mean below {SMALL}", column] = mean_of(small, missing)
+        column = f"k = {k}, over {SCALABLE}"
+        small = [values[str(n), column] for n in sizes if n < SMALL]
+        values[f"mean below {SMALL}", column] = mean_of(small, NOT_MEASURED)
     return values
 
 

@@ -18,8 +18,6 @@ PRESET, JOURNAL = "gkway", "gkway-journal"
 """Coarsening ends at |V| / (20 log2 k) vertices (sections 5.1 to 5.6), or at 160 k (from 5.8)."""
 PEERS = {"METIS": "pymetis", "KaMinPar": "kaminpar"}
 """Partitioners that replace the paper's, by name; METIS has one thread."""
-MISSING = ("GKSG", "mt-metis")
-"""The paper's partitioners: no program of GKSG exists, and mt-metis has no package."""
 
 BENCHMARKS = by_name(
     PaperGraph("pci_bridge", CIRCUIT, 12_394_539, 15_809_551),
