@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench import comparisons
 from bench.alterations import CONDITIONS
@@ -55,11 +56,12 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     first = cases[0]
     tool, preset, threads = first["tool"].rsplit("/", 2)
     graph = CONDITIONS[first["condition"]].apply(load_arrays(Path(folder)), first["graph"])
-    job = Job(graph, Path(folder), preset, int(threads), first["imbalance"])
-    solve = TOOLS[tool].prepare(job)
-    solve(first["k"], first["seeds"][0])
-    for case in cases:
-        yield {"n": graph.n, "m": graph.m, **summary(job, solve, case["k"], case["seeds"])}
+    with TemporaryDirectory() as own:  # the folder's files are of the unchanged graph
+        job = Job(graph, Path(own), preset, int(threads), first["imbalance"])
+        solve = TOOLS[tool].prepare(job)
+        solve(first["k"], first["seeds"][0])
+        for case in cases:
+            yield {"n": graph.n, "m": graph.m, **summary(job, solve, case["k"], case["seeds"])}
 
 
 def summarise(records: list[Record], options: argparse.Namespace) -> None:

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from bench import comparisons
+from bench import comparisons, conditions
 from bench.alterations import CONDITIONS, K
 from bench.comparisons import Record, results
-from jetpy import Graph, as_graph, generators
+from jetpy import Graph, as_graph, generators, read_graph
+from jetpy.study.arrays import save_arrays
+from jetpy.study.tools import Job, Solve, Tool
 
 OWN, PEER, OTHER = "jetpy/cpu/default/2", "pymetis/k-way/1", "kaminpar/default/2"
 
@@ -127,3 +131,25 @@ def test_rows_of_times_spreads_and_feasible_runs() -> None:
         ["edge", "3/3", "3/3", "0/3"],
         ["all", "9/9", "8/9", "3/6"],
     ]
+
+
+def test_tools_get_a_file_of_the_graph_under_each_condition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of all conditions share the folder of the graph."""
+    totals: list[int] = []
+
+    def prepare(job: Job) -> Solve:
+        totals.append(read_graph(job.metis_file()).total_vertex_weight)
+        return lambda k, seed: (np.arange(job.graph.n) % k, {"total": 1.0})
+
+    graph = generators.grid(6, 6)
+    save_arrays(tmp_path, graph)
+    monkeypatch.setitem(conditions.TOOLS, "kaminpar", Tool(prepare, threaded=True))
+    case = {"graph": "grid", "tool": "kaminpar/default/2", "imbalance": 0.03, "k": 2, "seeds": [0]}
+    for name in ("plain", "vertex"):
+        [found] = conditions.measure(str(tmp_path), [{**case, "condition": name}], {})
+        assert found["n"] == 36
+    assert totals[0] == 36
+    assert totals[1] == CONDITIONS["vertex"].apply(graph, "grid").total_vertex_weight
+    assert totals[1] > 36
