@@ -20,8 +20,9 @@ WIDTH = 100
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """Return the Markdown pages of the documentation."""
-    return [root / "README.md", *sorted((root / "docs").rglob("[!_]*.md"))]
+    """Return the Markdown pages of the documentation, and the one on experiments of the papers."""
+    others = [root / "README.md", root / "bench" / "papers" / "README.md"]
+    return [*others, *sorted((root / "docs").rglob("[!_]*.md"))]
 
 
 def names(text: str) -> list[str]:

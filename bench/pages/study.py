@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -175,21 +176,24 @@ def by_bandwidth(*kernels: Path) -> Cells:
 
 
 def overview(cores: Path, performance: Path) -> Cells:
-    """Return time and cut over METIS's on one thread, KaMinPar's and Mt-KaHyPar's.
+    """Return time and cut over METIS's on one thread and KaMinPar's.
 
-    The first rows are of `bench.cores`, without Mt-KaHyPar; the last two of a study.
+    The first rows are of `bench.cores`, the last two of a study with a GPU. KaMinPar runs on its
+    host.
     """
     runs, found = by_threads(read_records(cores)), read_results(performance.parent)
     rows = []
     for count in (1, 16):
         for preset in reversed(PRESETS):
-            metis, kaminpar = (cores_cells(runs, preset, count, peer) for peer in (METIS, KAMINPAR))
-            place = count_text(count, "thread")
-            rows.append(["large", f"`{preset}`", place, *metis, *kaminpar, "", ""])
-    for platform, place in (("h200 cpu-16", "16 threads"), ("h200 gpu", "one H200")):
-        peers = ("metis", "kaminpar", "mtkahypar")
-        values = [text for peer in peers for text in peer_cells(found, platform, peer)]
-        rows.append(["three", "`default`", place, *values])
-    tools = (f"{name}: time" for name in ("METIS", "KaMinPar", "Mt-KaHyPar"))
-    headers = ["graphs", "preset", "jetpy runs on", *(h for tool in tools for h in (tool, "cut"))]
+            tools = [cores_cells(runs, preset, count, peer) for peer in (METIS, KAMINPAR)]
+            rows.append(["12", f"`{preset}`", count_text(count, "thread"), *chain(*tools)])
+    gpu, host = "20553809 gpu", "20553809 cpu-16"
+    for preset in reversed(PRESETS):
+        values = [
+            _text(mean_ratio(known, f"jetpy/{preset}", gpu, peer, host))
+            for peer in ("metis", "kaminpar")
+            for known in (found.seconds, found.cuts)
+        ]
+        rows.append(["6", f"`{preset}`", "one H100", *values])
+    headers = ["graphs", "preset", "jetpy runs on", "METIS: time", "cut", "KaMinPar: time", "cut"]
     return Cells(headers, rows)

@@ -31,7 +31,7 @@ PAPERS = (
 MESH_PRESETS = ("gkway", "fast", "default", "ultra", "max")
 
 TABLES: Mapping[str, Table] = {
-    "overview": Table(study.overview, (CORES[0], STUDY), left=3),
+    "overview": Table(study.overview, (CORES[0], "2026-11-h100-study/performance.csv"), left=3),
     "cuts": Table(
         cuts.by_preset,
         (*(f"2026-11-epyc/quality-{name}.jsonl" for name in ("fast", "default", "ultra")), *PEERS),
@@ -85,8 +85,6 @@ TABLES: Mapping[str, Table] = {
 OTHER_NUMBERS: Mapping[str, str] = {
     "| case | largest gathered level, vertices and directed edges together |": "limits",
     "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
-    "| compared | cases | equal |": "counts of equal partitions, by bench.determinism",
-    "| graphs | processes | equal |": "counts of equal partitions, by bench.distributed",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
     "| preset | tries | of small nodes | growings | passes | levels refined | flows "

@@ -1,6 +1,7 @@
 """The multilevel driver: coarsen, partition the coarsest graph, project and refine.
 
-Only this module knows the order of the stages of a run (Jet, Algorithm 2.1).
+This is the order of the stages for large graphs (Jet, Algorithm 2.1). `small_graphs.py` runs
+those of small ones, and `given_hierarchy.py` refines on levels of the caller.
 """
 
 from __future__ import annotations
