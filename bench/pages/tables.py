@@ -87,7 +87,7 @@ OTHER_NUMBERS: Mapping[str, str] = {
     "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",
-    "| preset | tries | of small nodes | growings | passes | levels refined | flows "
+    "| preset | tries | up to 2,000 vertices | growings | passes | levels refined | flows "
     "| flow band | weight of a leaf, at most | choice by subtree |": "options",
 }
 """Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""
