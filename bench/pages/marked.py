@@ -20,9 +20,9 @@ WIDTH = 100
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """Return the Markdown pages of the documentation, and the one on experiments of the papers."""
-    others = [root / "README.md", root / "bench" / "papers" / "README.md"]
-    return [*others, *sorted((root / "docs").rglob("[!_]*.md"))]
+    """Return the Markdown pages of the documentation, and those with tables next to the programs."""
+    others = (root / "bench" / folder / "README.md" for folder in ("papers", "studies"))
+    return [root / "README.md", *others, *sorted((root / "docs").rglob("[!_]*.md"))]
 
 
 def names(text: str) -> list[str]:
