@@ -20,7 +20,7 @@ WIDTH = 100
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """Return the Markdown pages of the documentation, and those with tables next to the programs."""
+    """Return the pages of the documentation, and those with tables next to the programs."""
     others = (root / "bench" / folder / "README.md" for folder in ("papers", "studies"))
     return [root / "README.md", *others, *sorted((root / "docs").rglob("[!_]*.md"))]
 
