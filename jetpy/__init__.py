@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         OutOfMemoryError,
     )
     from jetpy.evaluation.evaluate import evaluate
+    from jetpy.evaluation.levels import Level, LevelTable
     from jetpy.graph import generators
     from jetpy.graph.convert.tables import from_edges
     from jetpy.graph.csr import Graph
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from jetpy.io.graphs import as_graph, read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
-    from jetpy.multilevel.outcome import Level, LevelTable
     from jetpy.ordering.minimum_degree import minimum_degree
     from jetpy.ordering.nested_dissection import nested_dissection
     from jetpy.ordering.ordering import Ordering
@@ -127,6 +127,7 @@ _HOMES = {
         "OutOfMemoryError",
     ),
     "evaluation.evaluate": ("evaluate",),
+    "evaluation.levels": ("Level", "LevelTable"),
     "graph.convert.tables": ("from_edges",),
     "graph.csr": ("Graph",),
     "graph.levels": ("GraphLevel",),
@@ -135,7 +136,6 @@ _HOMES = {
     "io.graphs": ("as_graph", "read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
-    "multilevel.outcome": ("Level", "LevelTable"),
     "ordering.minimum_degree": ("minimum_degree",),
     "ordering.nested_dissection": ("nested_dissection",),
     "ordering.ordering": ("Ordering",),

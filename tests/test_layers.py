@@ -1,13 +1,13 @@
 """Modules import only lower layers; ``python -m tests.test_layers`` prints figures.
 
-Imports inside functions count, imports only for type checkers do not.
+Imports inside functions and for type checkers count, too.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -22,9 +22,9 @@ LAYERS = """
     engines graph workloads
     device problem progress
     coarsening io refinement
-    evaluation initial meshes profiling
-    multilevel pages
-    constraints incremental mapping ordering result
+    evaluation initial meshes pages profiling
+    multilevel result
+    constraints incremental mapping ordering
     distributed
     api
     __init__ study
@@ -52,11 +52,10 @@ KNOW_KERNELS = {
 
 
 class Import(NamedTuple):
-    """An import of one module by another, possibly only for type checkers."""
+    """An import of one module by another."""
 
     module: str
     imported: str
-    for_types: bool
 
 
 def ranks(layers: str) -> dict[str, int]:
@@ -86,24 +85,20 @@ def folder_of(module: str) -> str:
 @cache
 def imports() -> frozenset[Import]:
     return frozenset(
-        Import(module, imported, for_types)
+        Import(module, imported)
         for module, file in modules().items()
-        for name, for_types in _imported(ast.parse(file.read_bytes()), for_types=False)
+        for name in _imported(ast.parse(file.read_bytes()))
         if (imported := _module_of(name)) != module
     )
 
 
-def _imported(tree: ast.AST, *, for_types: bool) -> Iterator[tuple[str, bool]]:
-    for node in ast.iter_child_nodes(tree):
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module=str(module), names=names) if module.startswith("jetpy"):
-                yield from ((f"{module}.{name.name}", for_types) for name in names)
+                yield from (f"{module}.{name.name}" for name in names)
             case ast.Import(names=names):
-                yield from ((n.name, for_types) for n in names if n.name.startswith("jetpy"))
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-                yield from _imported(node, for_types=True)
-            case _:
-                yield from _imported(node, for_types=for_types)
+                yield from (name.name for name in names if name.name.startswith("jetpy"))
 
 
 def _module_of(name: str) -> str:
@@ -124,7 +119,7 @@ def violations() -> list[Import]:
     )
 
 
-def import_cycle(edges: Iterator[tuple[str, str]]) -> list[str]:
+def import_cycle(edges: Iterable[tuple[str, str]]) -> list[str]:
     """Return a cycle of imports, if there is one."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for module, imported in edges:
@@ -141,7 +136,7 @@ def max_depth() -> int:
     """Return the length of the longest chain of imports between folders."""
     below: dict[str, set[str]] = {}
     for one in imports():
-        if not one.for_types and folder_of(one.module) != "__init__":
+        if folder_of(one.module) != "__init__":
             below.setdefault(folder_of(one.module), set()).add(folder_of(one.imported))
 
     @cache
@@ -156,11 +151,11 @@ def test_every_folder_has_a_layer() -> None:
 
 
 def test_imports_follow_the_layers() -> None:
-    assert [one for one in violations() if not one.for_types] == []
+    assert violations() == []
 
 
 def test_modules_have_no_import_cycle() -> None:
-    assert import_cycle((one.module, one.imported) for one in imports() if not one.for_types) == []
+    assert import_cycle(imports()) == []
 
 
 @pytest.mark.parametrize("name", ALLOWED)
@@ -192,23 +187,15 @@ def test_modules_of_kernels_have_unique_names() -> None:
 
 
 def test_import_cycle_is_found() -> None:
-    assert set(import_cycle(iter([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))) == {
-        "a",
-        "b",
-        "c",
-    }
+    edges = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]
+    assert set(import_cycle(edges)) == {"a", "b", "c"}
 
 
 if __name__ == "__main__":
-    against = violations()
-    arrows = {
-        (folder_of(one.module), folder_of(one.imported)) for one in imports() if not one.for_types
-    }
+    arrows = {(folder_of(one.module), folder_of(one.imported)) for one in imports()}
     print(f"folders                  {len(ranks(LAYERS))}")
     print(f"longest chain            {max_depth()}")
     print(f"loose modules             {len([*(ROOT / 'jetpy').glob('*.py')])}")
     print(f"imports between folders  {sum(one != other for one, other in arrows)}")
-    print(f"imports against the order {sum(not one.for_types for one in against)}")
-    print(f"for type checkers alone   {sum(one.for_types for one in against)}")
-    found = import_cycle((one.module, one.imported) for one in imports() if not one.for_types)
-    print(f"cycle                    {' -> '.join(found) or 'none'}")
+    print(f"imports against the order {len(violations())}")
+    print(f"cycle                    {' -> '.join(import_cycle(imports())) or 'none'}")

@@ -12,10 +12,11 @@ from jetpy.api.request import Request
 from jetpy.device.backends import CPU, device_of, is_for_cpu, lease
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Array, Backend
+from jetpy.evaluation.levels import LevelTable
 from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
 from jetpy.multilevel.execution import Cost, execute
-from jetpy.multilevel.outcome import LevelTable, cpu_threads
+from jetpy.multilevel.outcome import cpu_threads
 from jetpy.multilevel.small_graphs import solve_many_small
 from jetpy.problem.options import ONCE, Effort
 from jetpy.progress import Progress, ProgressOption

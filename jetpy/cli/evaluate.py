@@ -190,7 +190,8 @@ def _evaluate_ordering(
 
 def _print_structure(graph: Graph, result: Symbolic) -> None:
     from jetpy.cli.tables import facts, stdout_console
-    from jetpy.evaluation.rows import matrix_text, symbolic_rows
+    from jetpy.evaluation.rows import matrix_text
+    from jetpy.ordering.symbolic import symbolic_rows
 
     rows = [("matrix", matrix_text(graph)), *symbolic_rows(graph, result)]
     stdout_console().print(facts(rows))
@@ -198,15 +199,8 @@ def _print_structure(graph: Graph, result: Symbolic) -> None:
 
 def _print(graph: Graph, result: Evaluation) -> None:
     from jetpy.cli.tables import columns, facts, stdout_console
-    from jetpy.evaluation.rows import (
-        MAX_PARTS,
-        PART_HEADERS,
-        cost_rows,
-        cut_text,
-        evaluation_rows,
-        graph_text,
-        part_rows,
-    )
+    from jetpy.evaluation.evaluate import MAX_PARTS, PART_HEADERS, evaluation_rows, part_rows
+    from jetpy.evaluation.rows import cost_rows, cut_text, graph_text
 
     console = stdout_console()
     costs: list[tuple[str, str]] = []

@@ -11,9 +11,9 @@ import jetpy
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
     from jetpy.evaluation.evaluate import Evaluation
+    from jetpy.evaluation.levels import Level
     from jetpy.graph.csr import Graph
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.multilevel.outcome import Level
     from jetpy.ordering.ordering import Ordering
     from jetpy.ordering.symbolic import Symbolic
     from jetpy.problem.machine import Machine

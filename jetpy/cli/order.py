@@ -224,7 +224,7 @@ def _conclude(
         return
 
     from jetpy.cli.tables import columns, facts, kernels, stdout_console, steps
-    from jetpy.evaluation.rows import ordering_rows
+    from jetpy.ordering.ordering import ordering_rows
 
     console = stdout_console()
     run = "preset {preset}, tries {tries}, leaf size {leaf_size}, seed {seed}".format(**asked)

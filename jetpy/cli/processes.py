@@ -190,7 +190,7 @@ def _tell(
     if quiet or json_file == STDOUT:
         return
     from jetpy.cli.tables import facts, stdout_console, times
-    from jetpy.evaluation.rows import together_rows
+    from jetpy.distributed.api import summary_rows
 
-    rows = together_rows(result, split_name(graph)[0]), times(result, read_seconds)
+    rows = summary_rows(result, split_name(graph)[0]), times(result, read_seconds)
     stdout_console().print(facts([row for group in rows for row in group]))

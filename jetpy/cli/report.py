@@ -38,7 +38,7 @@ from jetpy.progress import Bars, progress_bars
 
 if TYPE_CHECKING:
     from jetpy.graph.csr import Graph, IntArray
-    from jetpy.pages.subject import Subject
+    from jetpy.result.subject import Subject
 
 OF_A_RUN = {
     **{name: name for name in ("objective", "connected", "preset", "backend", "threads", "device")},
@@ -174,9 +174,9 @@ def report_command(
     from jetpy.device.backends import check_backend
     from jetpy.evaluation import metis_baseline
     from jetpy.io.atomic import atomic_write
-    from jetpy.pages.partition_page import partition_page
     from jetpy.problem.presets import choose
     from jetpy.problem.problem import RunOptions
+    from jetpy.result.page import partition_page
 
     # refuse wrong numbers before reading
     RunOptions(k or 1, imbalance, large_imbalance, seed, preset, None, None)
@@ -250,7 +250,7 @@ def _completed(
 def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Subject:
     """Partition twice, because a run with a profile takes longer."""
     from jetpy.api.partitioning import partition
-    from jetpy.pages.subject import Subject
+    from jetpy.result.subject import Subject
 
     bars.busy("Preparing")
     with standard_output_kept():
@@ -262,10 +262,10 @@ def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Sub
 
 
 def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, source: str) -> Subject:
-    from jetpy.pages.subject import Subject
     from jetpy.problem.metrics import checked_parts
     from jetpy.problem.presets import preset
     from jetpy.problem.problem import make_problem
+    from jetpy.result.subject import Subject
 
     ids = checked_parts(graph, parts, k)
     count = k or int(ids.max(initial=0)) + 1

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jetpy.evaluation.rows import (
-    LEVEL_HEADERS,
-    level_rows,
-    mapping_rows,
-    partition_rows,
-    seconds_row,
-)
+from jetpy.evaluation.levels import LEVEL_HEADERS, level_rows
+from jetpy.evaluation.rows import seconds_row
 from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
+from jetpy.result.mapping import Mapping, mapping_rows
+from jetpy.result.partition import Partition, partition_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +21,6 @@ if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.profiling.profile import Profile, Step
-    from jetpy.result.mapping import Mapping
-    from jetpy.result.partition import Partition
 
 
 MAX_KERNELS = 12
@@ -135,7 +130,7 @@ def times(
     """Return rows with the time of a run, and of reading and compiling."""
     kernels = "compile" if partition.compiled else "load kernels"
     return [
-        seconds_row(partition),
+        seconds_row(partition.seconds),
         ("setup", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
     ]
 

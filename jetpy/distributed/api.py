@@ -26,9 +26,11 @@ from jetpy.distributed.writing import write_parts
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import BackendError, GraphError, OptionError
+from jetpy.evaluation.levels import LevelTable
+from jetpy.evaluation.rows import Rows, balance_rows, engine_text
 from jetpy.graph.csr import INT32_MAX
 from jetpy.multilevel.execution import execute
-from jetpy.multilevel.outcome import LevelTable, cpu_threads
+from jetpy.multilevel.outcome import cpu_threads
 from jetpy.problem.problem import Problem, RunOptions
 from jetpy.progress import Progress, ProgressOption
 
@@ -111,11 +113,6 @@ class DistributedPartition:
         return bool((self.part_weights <= self.limits).all())
 
     @property
-    def lower_limits(self) -> npt.NDArray[np.int64]:
-        """Minimum weight of each part, int64, shape (k,), which is 0 in several processes."""
-        return np.zeros(self.k, np.int64)
-
-    @property
     def limit(self) -> int:
         """Maximum of `limits`."""
         return int(self.limits.max())
@@ -135,6 +132,26 @@ class DistributedPartition:
         A ``.npy`` file is an array of int32; any other file is text, one line per vertex.
         """
         write_parts(self._comm, path, self.parts, self.first, self.n)
+
+
+def summary_rows(result: DistributedPartition, name: str) -> Rows:
+    """Describe a run of several processes, in the format of `partition_rows`."""
+    run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
+    engine = engine_text(result.backend, result.threads, result.gpu)
+    weights, limits = result.part_weights, result.limits
+    means = {
+        "nccl": ", communicating through NCCL",
+        "mpi": ", communicating through MPI",
+        "none": "",
+    }
+    return [
+        ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
+        ("run", f"{run}, each with {engine}"),
+        ("processes", f"{result.processes}{means[result.transport]}"),
+        ("cut", f"{result.cut:,}"),
+        *balance_rows(weights, limits, np.zeros_like(limits), result.imbalance, "part"),
+        ("empty parts", f"{result.empty_parts:,}"),
+    ]
 
 
 def partition(

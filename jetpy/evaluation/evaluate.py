@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 from jetpy.evaluation.communication import communication
 from jetpy.evaluation.mapping_cost import communication_cost, cost_by_level
+from jetpy.evaluation.notebook import collapsed_html, facts_html
+from jetpy.evaluation.rows import Rows
 from jetpy.graph.csr import IntArray
 from jetpy.io.graphs import as_graph
 from jetpy.lazy import cached_property
@@ -20,6 +22,14 @@ from jetpy.problem.multiconstraint import loads
 
 if TYPE_CHECKING:
     from jetpy.problem.machine import Levels, Machine
+
+MAX_PARTS = 32
+"""Maximum number of parts in a table; with more parts, there is none."""
+PART_HEADERS = (
+    *("part", "weight", "components", "volume"),
+    *("neighbours", "boundary", "isolated"),
+)
+"""Columns of `part_rows`."""
 
 
 @runtime_checkable
@@ -128,9 +138,11 @@ class Evaluation:
         )
 
     def _repr_html_(self) -> str:
-        from jetpy.evaluation.notebook import evaluation_html
-
-        return evaluation_html(self)
+        rows = [("k", f"{self.k:,}"), ("cut", f"{self.cut:,}"), *evaluation_rows(self)]
+        facts = facts_html("Evaluation", rows)
+        if self.k > MAX_PARTS:
+            return facts
+        return facts + collapsed_html("parts", PART_HEADERS, part_rows(self))
 
 
 def evaluate(
@@ -226,3 +238,53 @@ def evaluate(
         cost=None if target is None else communication_cost(graph, ids, target),
         cost_by_level=None if target is None else cost_by_level(graph, ids, target),
     )
+
+
+def evaluation_rows(result: Evaluation) -> Rows:
+    """Describe the metrics of a partition, except k and cut."""
+    volumes = result.part_volumes
+    most = f"; part {volumes.argmax()} sends most, {volumes.max():,}" if volumes.any() else ""
+    return [
+        ("imbalance", f"{result.imbalance:.4f}"),
+        *_weight_rows(result.part_weights),
+        ("boundary vertices", f"{result.boundary_vertices:,}"),
+        ("communication volume", f"{result.communication_volume:,}{most}"),
+        ("neighbouring parts", _range(result.part_neighbours)),
+        ("empty parts", f"{result.empty_parts:,}"),
+        ("disconnected parts", f"{result.disconnected_parts:,}"),
+    ]
+
+
+def _weight_rows(weights: npt.NDArray[np.int64]) -> Rows:
+    """Describe weights of parts, (k,) or (k, c)."""
+    table = weights.reshape(len(weights), -1).T
+    averages = -(-table.sum(axis=1) // len(weights))
+    return [
+        (
+            "part weights" if weights.ndim == 1 else f"part weights, weight {j}",
+            f"{own.min():,} to {own.max():,}; the average is {average:,}",
+        )
+        for j, (own, average) in enumerate(zip(table, averages, strict=True))
+    ]
+
+
+def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
+    """Describe each part; `PART_HEADERS` names the columns."""
+    numbers = zip(
+        result.components,
+        result.part_volumes,
+        result.part_neighbours,
+        result.part_boundary_vertices,
+        result.part_isolated_vertices,
+        strict=True,
+    )
+    weights = result.part_weights.reshape(result.k, -1).tolist()
+    return [
+        (f"{p:,}", "; ".join(f"{weight:,}" for weight in own), *(f"{number:,}" for number in row))
+        for p, (own, row) in enumerate(zip(weights, numbers, strict=True))
+    ]
+
+
+def _range(numbers: npt.NDArray[np.int64]) -> str:
+    low, high = numbers.min(), numbers.max()
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"

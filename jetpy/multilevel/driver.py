@@ -17,6 +17,7 @@ import numpy.typing as npt
 from jetpy.device.device_graph import DeviceGraph, divide_weights, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.evaluation.levels import Level
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.hierarchy import (
     HierarchyLevel,
@@ -27,14 +28,7 @@ from jetpy.multilevel.hierarchy import (
 )
 from jetpy.multilevel.hierarchy_portfolio import add_hierarchies, partition_best
 from jetpy.multilevel.index_width import is_narrow, narrow_problem
-from jetpy.multilevel.outcome import (
-    Level,
-    Outcome,
-    Solution,
-    all_seconds,
-    level_report,
-    stage_seconds,
-)
+from jetpy.multilevel.outcome import Outcome, Solution, all_seconds, level_report, stage_seconds
 from jetpy.multilevel.overlay import overlay
 from jetpy.multilevel.small_graphs import small_level, solve_small
 from jetpy.multilevel.subgraphs import within_blocks

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.engines.base import Backend
-from jetpy.engines.stopwatch import Stopwatch
+from jetpy.evaluation.levels import Level
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.metrics import edge_cut
@@ -17,50 +17,6 @@ from jetpy.problem.problem import Problem
 from jetpy.refinement.jet import Refined
 
 STAGES = ("coarsen", "initial", "refine")
-
-
-@dataclass(frozen=True)
-class Level:
-    """One refined level of the multilevel hierarchy (0 is the input graph).
-
-    `cut_before` and `cut_after` are the total weight of cut undirected edges before and after
-    refinement on this level; `iterations` counts refinement iterations.
-    """
-
-    level: int
-    n: int
-    m: int
-    cut_before: int
-    cut_after: int
-    imbalance: float
-    iterations: int
-    coarsen_seconds: float
-    refine_seconds: float
-    coarsen_launches: int
-    refine_launches: int
-
-    def timed(self, watch: Stopwatch) -> Level:
-        """Return a copy with the time and launches of refinement from a stopwatch."""
-        return replace(self, refine_seconds=watch.seconds, refine_launches=watch.launches)
-
-
-class LevelTable(tuple[Level, ...]):
-    """The levels of a hierarchy, finest first; prints as a table with one row per level.
-
-    The columns are numbers of vertices and undirected edges, the weight of cut edges before and
-    after refinement, imbalance, refinement iterations, and seconds of coarsening and refinement.
-
-    Examples
-    --------
-    >>> LevelTable([Level(0, 9000, 17000, 253, 209, 0.0224, 40, 0.0, 0.011, 0, 792)])
-    level  vertices   edges  cut before  cut after  imbalance  iterations      s
-        0     9,000  17,000         253        209     0.0224          40  0.011
-    """
-
-    def __repr__(self) -> str:
-        from jetpy.evaluation.rows import LEVEL_HEADERS, level_rows, text_table
-
-        return text_table(LEVEL_HEADERS, level_rows(self)) if self else "no levels"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,12 @@ import numpy as np
 from jetpy.device.device_graph import carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.evaluation.levels import Level
 from jetpy.graph.csr import Graph
 from jetpy.initial.tasks import Batch, Found, Job, run_shared
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.index_width import is_narrow
-from jetpy.multilevel.outcome import Level, Outcome, Solution, level_report, stage_seconds
+from jetpy.multilevel.outcome import Outcome, Solution, level_report, stage_seconds
 from jetpy.problem.problem import EDGE_CUT, Problem, divided
 from jetpy.progress import Progress
 from jetpy.refinement.jet import Refined

@@ -11,14 +11,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.device.backends import CPU
-from jetpy.errors import OptionError
+from jetpy.errors import OptionError, count
+from jetpy.evaluation.rows import Rows, matrix_text
 from jetpy.graph.checks import whole_number
+from jetpy.graph.csr import Graph
 from jetpy.graph.ranges import ranges
 from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
 from jetpy.ordering.binary_tree import binary_tree
 from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph
+from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph, symbolic_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -235,3 +237,19 @@ class Ordering:
         if base not in (0, 1):
             raise OptionError(f"base must be 0 or 1, not {base}")
         write_permutation(path, self.perm, base=base)
+
+
+def ordering_rows(graph: Graph, ordering: Ordering, run: str) -> Rows:
+    """Describe an ordering of a matrix; `run` has its options."""
+    rows = [
+        ("matrix", matrix_text(graph)),
+        ("run", f"{run}, {ordering.backend}, {count(ordering.threads, 'thread')}"),
+        *symbolic_rows(graph, ordering.symbolic),
+    ]
+    tree = ordering.tree
+    if tree is not None:
+        leaves = int(tree.is_leaf.sum())
+        separators = count(len(tree) - leaves, "separator")
+        noun = "leaf" if leaves == 1 else "leaves"
+        rows.append(("tree", f"{separators}, {leaves:,} {noun}, depth {tree.depth}"))
+    return rows

@@ -13,6 +13,7 @@ from jetpy.device.backends import CPU, lease
 from jetpy.device.device_graph import upload, with_required_width
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import OptionError
+from jetpy.evaluation.rows import Rows
 from jetpy.graph.checks import flag
 from jetpy.graph.csr import Graph
 from jetpy.graph.validate import integer_array
@@ -60,6 +61,17 @@ class Symbolic:
             f"Symbolic(n = {len(self.parents)}, fill {self.fill}, operations "
             f"{self.operations:.4g}, height {self.height})"
         )
+
+
+def symbolic_rows(graph: Graph, structure: Symbolic) -> Rows:
+    """Describe the factor of a matrix whose rows are in some order."""
+    times = structure.fill / max(graph.n + graph.m, 1)
+    return [
+        ("fill", f"{structure.fill:,} ({times:.2f} times the lower triangle of the matrix)"),
+        ("operations", f"{structure.operations:.4g}"),
+        ("height", f"{structure.height:,}"),
+        ("critical path", f"{structure.critical_path:.4g} operations"),
+    ]
 
 
 def symbolic(

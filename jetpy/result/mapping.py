@@ -8,10 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.errors import count
 from jetpy.evaluation.mapping_cost import cost_by_level
+from jetpy.evaluation.notebook import facts_html
+from jetpy.evaluation.rows import (
+    Rows,
+    changes_text,
+    cost_rows,
+    cut_text,
+    graph_text,
+    seconds_row,
+)
 from jetpy.lazy import cached_property
 from jetpy.problem.machine import Machine
-from jetpy.result.partition import Partition
+from jetpy.problem.presets import mapping_options
+from jetpy.result.partition import Partition, balance_of, engine_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +98,19 @@ class Mapping:
         return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
 
     def _repr_html_(self) -> str:
-        from jetpy.evaluation.notebook import mapping_html
+        return facts_html("Mapping", [*mapping_rows(self), seconds_row(self.seconds)])
 
-        return mapping_html(self)
+
+def mapping_rows(mapping: Mapping) -> Rows:
+    """Describe a mapping run: graph, machine, options, cost and balance."""
+    partition, method = mapping.partition, mapping.method
+    changes = changes_text(partition.options, mapping_options(method))
+    return [
+        ("graph", graph_text(partition.graph)),
+        ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
+        ("run", f"{method}, seed {partition.seed}{changes}, {engine_of(partition)}"),
+        *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
+        ("cut", cut_text(mapping.cut, partition.graph)),
+        *balance_of(partition, "PE"),
+        ("empty PEs", f"{mapping.empty_pes:,}"),
+    ]

@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.errors import GraphError
+from jetpy.errors import GraphError, count
+from jetpy.evaluation.levels import LevelTable
+from jetpy.evaluation.notebook import facts_html
+from jetpy.evaluation.rows import (
+    Rows,
+    balance_rows,
+    changes_text,
+    cut_text,
+    engine_text,
+    graph_text,
+    seconds_row,
+)
 from jetpy.graph.by_part import VerticesByPart, sort_by_part
 from jetpy.graph.csr import Graph
 from jetpy.lazy import cached_property
-from jetpy.multilevel.outcome import LevelTable
 from jetpy.problem.metrics import (
     communication_volume,
     components_per_part,
     isolated_vertices,
     part_weights,
 )
+from jetpy.problem.presets import CUSTOM, preset
 from jetpy.result.subdomains import (
     Subgraph,
     check_halo,
@@ -306,9 +317,9 @@ class Partition:
         JetpyError
             If matplotlib is not installed; the extra `report` installs it.
         """
-        from jetpy.pages.plot import plot
+        from jetpy.result.plot import plot
 
-        return plot(self, coordinates)
+        return plot(self.graph, self.parts, self.k, coordinates)
 
     @cached_property
     def _members(self) -> VerticesByPart:
@@ -346,6 +357,44 @@ class Partition:
         return f"Partition(k={self.k}, cut={self.cut}, imbalance={self.imbalance:.4f}, {state})"
 
     def _repr_html_(self) -> str:
-        from jetpy.evaluation.notebook import partition_html
+        return facts_html("Partition", [*partition_rows(self), seconds_row(self.seconds)])
 
-        return partition_html(self)
+
+def partition_rows(partition: Partition) -> Rows:
+    """Describe a partitioning run: graph, options, cut and balance."""
+    graph = partition.graph
+    rows = [
+        ("graph", graph_text(graph)),
+        ("run", run_text(partition)),
+        ("cut", cut_text(partition.cut, graph)),
+    ]
+    if partition.objective == "volume":
+        rows.append(("communication volume", f"{partition.communication_volume:,}"))
+    rows += balance_of(partition, "part")
+    if partition.home is not None:
+        share = 100 * partition.moved_weight / max(graph.total_vertex_weight, 1)
+        weight = f"weight {partition.moved_weight:,} ({share:.1f} % of the total)"
+        rows.append(("moved vertices", f"{len(partition.moved):,}; {weight}"))
+    return rows
+
+
+def run_text(partition: Partition) -> str:
+    """Return the options and the back end of a run."""
+    base = None if partition.preset == CUSTOM else preset(partition.preset)
+    run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
+    run += changes_text(partition.options, base)
+    if partition.generations > 1:
+        run += f", {count(partition.generations, 'generation')}"
+    return f"{run}, {engine_of(partition)}"
+
+
+def engine_of(partition: Partition) -> str:
+    """Return the engine of a run, its threads, and why it is not a GPU."""
+    skipped = partition.gpu_skipped
+    return engine_text(partition.backend, partition.threads, partition.gpu, gpu_skipped=skipped)
+
+
+def balance_of(partition: Partition, noun: str) -> Rows:
+    """Describe the balance of the parts, called `noun`."""
+    weights, limits, lower = partition.part_weights, partition.limits, partition.lower_limits
+    return balance_rows(weights, limits, lower, partition.imbalance, noun)

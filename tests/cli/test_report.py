@@ -11,7 +11,8 @@ import pytest
 
 import jetpy
 from jetpy.evaluation import metis_baseline
-from jetpy.evaluation.rows import level_rows, part_rows
+from jetpy.evaluation.evaluate import part_rows
+from jetpy.evaluation.levels import level_rows
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid
 from jetpy.profiling.rows import kernel_rows

@@ -15,8 +15,9 @@ from jetpy.api.run import backend_for
 from jetpy.cli.main import main
 from jetpy.device import backends
 from jetpy.device.backends import BACKENDS, CPU, device_of, forget_backends, lease
-from jetpy.evaluation.rows import mapping_rows, partition_rows
 from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
+from jetpy.result.mapping import mapping_rows
+from jetpy.result.partition import partition_rows
 from tests.device_backend import DeviceBackend
 from tests.graphs import MULTILEVEL
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import jetpy
 from jetpy.cli.json_summary import stats
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.evaluation.rows import partition_rows
 from jetpy.multilevel.outcome import cpu_threads
+from jetpy.result.partition import partition_rows
 from tests.device_backend import DeviceBackend
 
 

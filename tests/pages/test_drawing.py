@@ -14,7 +14,6 @@ from jetpy.pages import between, raster
 from jetpy.pages.colouring import colours_of
 from jetpy.pages.drawing import draw
 from jetpy.pages.palette import FILLS
-from jetpy.pages.plot import plot
 from jetpy.pages.view import longest_edges, view_of
 from tests.graphs import isolated, path
 
@@ -178,6 +177,6 @@ def test_plot_draws_coordinates_or_the_quotient_graph(compiled: None) -> None:
     with pytest.raises(GraphError, match=r"numbers for each of \d+ vertices"):
         unknown.plot(places[1:])
     with pytest.raises(GraphError, match="the graph has no vertices"):
-        plot(jetpy.partition(isolated(0), 2, backend="cpu", threads=1))
+        jetpy.partition(isolated(0), 2, backend="cpu", threads=1).plot()
     with pytest.raises(GraphError, match="nothing to draw"):
-        plot(jetpy.partition(isolated(400), 350, backend="cpu", threads=1))
+        jetpy.partition(isolated(400), 350, backend="cpu", threads=1).plot()

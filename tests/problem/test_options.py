@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.errors import OptionError
-from jetpy.evaluation.rows import mapping_rows
 from jetpy.graph.generators import delaunay
 from jetpy.problem.checked import read_value, value_text
 from jetpy.problem.options import Options, RefineOptions
@@ -24,6 +23,7 @@ from jetpy.problem.presets import (
     name_of,
     preset,
 )
+from jetpy.result.mapping import mapping_rows
 
 NAMES = sorted(Options().values())
 
@@ -148,7 +148,7 @@ def test_changes_of_a_preset_and_all_options() -> None:
 
 
 def repr_of_run(partition: jetpy.Partition) -> str:
-    from jetpy.evaluation.rows import run_text
+    from jetpy.result.partition import run_text
 
     return run_text(partition)
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.evaluation.evaluate import Evaluation
+from jetpy.evaluation.levels import Level
 from jetpy.pages.figures import new_figure
 from jetpy.pages.palette import BAD, INK, SERIES
 from jetpy.pages.style import styled
@@ -17,8 +18,6 @@ from jetpy.profiling.profile import Kernel, Step
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from jetpy.multilevel.outcome import Level
 
 MAX_BARS = 40
 """Maximum number of parts with a bar each; more parts are drawn as a sorted line."""

@@ -9,15 +9,20 @@ import numpy as np
 
 from jetpy.errors import count
 from jetpy.evaluation.evaluate import Evaluation, evaluate
-from jetpy.evaluation.rows import LEVEL_HEADERS, level_rows
-from jetpy.pages import between, charts
+from jetpy.evaluation.levels import LEVEL_HEADERS, level_rows
+from jetpy.pages import between
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.cells import cell_size
 from jetpy.pages.drawing import draw
 from jetpy.pages.figures import WIDTH, new_figure
 from jetpy.pages.page import render
 from jetpy.pages.style import styled
-from jetpy.pages.subject import (
+from jetpy.problem.checked import value_text
+from jetpy.problem.presets import default, differences
+from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
+from jetpy.result import charts
+from jetpy.result.partition import Partition
+from jetpy.result.subject import (
     Subject,
     comparison_table,
     facts,
@@ -25,13 +30,9 @@ from jetpy.pages.subject import (
     verdict,
     versions,
 )
-from jetpy.problem.checked import value_text
-from jetpy.problem.presets import default, differences
-from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 
 if TYPE_CHECKING:
     from jetpy.graph.csr import Graph
-    from jetpy.result.partition import Partition
 
 QUOTIENT = (
     "The quotient graph: each circle is a part, and its area shows the part weight. Each line "

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from jetpy.errors import GraphError
 from jetpy.evaluation.evaluate import evaluate
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.pages import between
 from jetpy.pages.drawing import draw
 from jetpy.pages.figures import WIDTH, new_figure
@@ -17,20 +18,17 @@ from jetpy.pages.style import styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jetpy.result.partition import Partition
 
-
-def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figure:
+def plot(graph: Graph, parts: IntArray, k: int, coordinates: npt.ArrayLike | None) -> Figure:
     """Draw a partition; see `Partition.plot`."""
     check_installed()
-    graph = partition.graph
     if not graph.n:
         raise GraphError("the graph has no vertices; plot needs at least one")
     if coordinates is not None:
         graph = graph.with_coordinates(coordinates)
     if graph.coordinates is not None:
-        return draw(graph, partition.parts, partition.k, graph.coordinates)[0]
-    found = evaluate(graph, partition.parts, partition.k)
+        return draw(graph, parts, k, graph.coordinates)[0]
+    found = evaluate(graph, parts, k)
     has_quotient, has_matrix = between.is_drawable(found.cut_matrix), found.cut > 0
     if not (has_quotient or has_matrix):
         raise GraphError(

@@ -7,21 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.choices import DISTRIBUTION
 from jetpy.errors import count
-from jetpy.evaluation.evaluate import Evaluation, evaluate
+from jetpy.evaluation.evaluate import PART_HEADERS, Evaluation, evaluate, part_rows
 from jetpy.evaluation.metis_baseline import Baseline
-from jetpy.evaluation.rows import PART_HEADERS, Rows, cut_text, part_rows, run_text
+from jetpy.evaluation.rows import Rows, cut_text
 from jetpy.graph.csr import Graph
 from jetpy.pages.blocks import Table
-
-if TYPE_CHECKING:
-    from jetpy.result.partition import Partition
+from jetpy.result.partition import Partition, run_text
 
 MAX_LISTED = 400
 """Maximum number of parts in the table; of more parts, it lists the heaviest."""
