@@ -113,6 +113,11 @@ class DistributedPartition:
         return bool((self.part_weights <= self.limits).all())
 
     @property
+    def lower_limits(self) -> npt.NDArray[np.int64]:
+        """Minimum weight of each part, int64, shape (k,), which is 0 in several processes."""
+        return np.zeros(self.k, np.int64)
+
+    @property
     def limit(self) -> int:
         """Maximum of `limits`."""
         return int(self.limits.max())
@@ -138,7 +143,7 @@ def summary_rows(result: DistributedPartition, name: str) -> Rows:
     """Describe a run of several processes, in the format of `partition_rows`."""
     run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
     engine = engine_text(result.backend, result.threads, result.gpu)
-    weights, limits = result.part_weights, result.limits
+    weights, limits, lower = result.part_weights, result.limits, result.lower_limits
     means = {
         "nccl": ", communicating through NCCL",
         "mpi": ", communicating through MPI",
@@ -149,7 +154,7 @@ def summary_rows(result: DistributedPartition, name: str) -> Rows:
         ("run", f"{run}, each with {engine}"),
         ("processes", f"{result.processes}{means[result.transport]}"),
         ("cut", f"{result.cut:,}"),
-        *balance_rows(weights, limits, np.zeros_like(limits), result.imbalance, "part"),
+        *balance_rows(weights, limits, lower, result.imbalance, "part"),
         ("empty parts", f"{result.empty_parts:,}"),
     ]
 
