@@ -26,12 +26,12 @@ from bench.matrices import RECIPES, half_of
 from bench.ordering_tools import BASELINE, OPTIONS, TOOLS, Job, job_of
 from bench.records import Record, by_tool
 from bench.tables import ratio_text, show
-from jetpy.ordering.ordering import Permutation
+from jetpy.graph.csr import IntArray
 
 HEADERS = ["matrix", "half", "tool", "operations", "ordering, s", "factorization, s", "over METIS"]
 
 
-def laplacian(graph: jetpy.Graph, perm: Permutation) -> Any:
+def laplacian(graph: jetpy.Graph, perm: IntArray) -> Any:
     """Return the Laplacian of a graph plus the identity, CSC, float64, with rows in an order."""
     rows = sp.csr_array((np.full(len(graph.indices), -1.0), graph.indices, graph.indptr))
     matrix = rows + sp.diags_array(graph.degrees + 1.0)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from jetpy.api.hierarchy import Hierarchy, read_hierarchy
     from jetpy.api.many import partition_many
     from jetpy.api.mapping import map_processes
+    from jetpy.api.ordering import minimum_degree, nested_dissection, symbolic, vertex_separator
     from jetpy.api.partitioning import partition, refine
     from jetpy.errors import (
         BackendError,
@@ -31,13 +32,6 @@ if TYPE_CHECKING:
     from jetpy.io.graphs import as_graph, read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
-    from jetpy.ordering.minimum_degree import minimum_degree
-    from jetpy.ordering.nested_dissection import nested_dissection
-    from jetpy.ordering.ordering import Ordering
-    from jetpy.ordering.separation import vertex_separator
-    from jetpy.ordering.separator_tree import SeparatorTree
-    from jetpy.ordering.symbolic import Symbolic, symbolic
-    from jetpy.ordering.vertex_separator import VertexSeparator
     from jetpy.problem.machine import Machine
     from jetpy.problem.options import (
         CoarsenOptions,
@@ -50,8 +44,12 @@ if TYPE_CHECKING:
     from jetpy.problem.presets import preset
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
+    from jetpy.result.ordering import Ordering
     from jetpy.result.partition import Partition
+    from jetpy.result.separator_tree import SeparatorTree
     from jetpy.result.subdomains import Subgraph
+    from jetpy.result.symbolic import Symbolic
+    from jetpy.result.vertex_separator import VertexSeparator
 
     __version__: str
 
@@ -116,6 +114,7 @@ _HOMES = {
     "api.hierarchy": ("Hierarchy", "read_hierarchy"),
     "api.many": ("partition_many",),
     "api.mapping": ("map_processes",),
+    "api.ordering": ("minimum_degree", "nested_dissection", "symbolic", "vertex_separator"),
     "api.partitioning": ("partition", "refine"),
     "errors": (
         "BackendError",
@@ -136,13 +135,6 @@ _HOMES = {
     "io.graphs": ("as_graph", "read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
-    "ordering.minimum_degree": ("minimum_degree",),
-    "ordering.nested_dissection": ("nested_dissection",),
-    "ordering.ordering": ("Ordering",),
-    "ordering.separation": ("vertex_separator",),
-    "ordering.separator_tree": ("SeparatorTree",),
-    "ordering.symbolic": ("Symbolic", "symbolic"),
-    "ordering.vertex_separator": ("VertexSeparator",),
     "problem.machine": ("Machine",),
     "problem.options": (
         *("CoarsenOptions", "IncrementalOptions", "InitialOptions", "Options", "RefineOptions"),
@@ -151,8 +143,12 @@ _HOMES = {
     "problem.presets": ("preset",),
     "profiling.profile": ("Profile",),
     "result.mapping": ("Mapping",),
+    "result.ordering": ("Ordering",),
     "result.partition": ("Partition",),
+    "result.separator_tree": ("SeparatorTree",),
     "result.subdomains": ("Subgraph",),
+    "result.symbolic": ("Symbolic",),
+    "result.vertex_separator": ("VertexSeparator",),
 }
 """Public names of each module, imported on first use because importing SciPy is slow."""
 

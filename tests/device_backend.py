@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from jetpy.api import run
 from jetpy.engines.base import Arena, Array, DualView
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.memory import HostMemory, Memory
@@ -123,3 +126,8 @@ class DeviceBackend(CpuBackend):
         self.copies, self.is_asynchronous, self.warp_size = True, True, 32
         self.longest_row = 16
         self.host_engine, self.host_size = CpuBackend(threads), 10_000
+
+
+def lent(engine: CpuBackend) -> AbstractContextManager[object]:
+    """Make public functions run on a back end."""
+    return patch.object(run, "lease", lambda *_: nullcontext(engine))

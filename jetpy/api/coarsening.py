@@ -10,16 +10,15 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.api.hierarchy import Hierarchy
 from jetpy.api.request import make_request
-from jetpy.api.run import backend_for
-from jetpy.device.backends import device_of, lease
-from jetpy.device.device_graph import with_required_width
+from jetpy.api.run import Execution, backend_for
+from jetpy.engines.base import Backend
+from jetpy.graph.levels import GraphLevel
 from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.io.hierarchy import HierarchySettings
-from jetpy.multilevel.execution import execute
 from jetpy.multilevel.given_hierarchy import coarsen_graph
 from jetpy.problem.options import Options
-from jetpy.progress import ProgressOption
+from jetpy.progress import Progress, ProgressOption
 
 
 def coarsen(
@@ -121,15 +120,11 @@ def coarsen(
     )
     checked, problem = request.graph, request.problem
     chosen = backend_for(checked, backend, device)
-    with lease(chosen, threads, device_of(checked, chosen, device)) as leased:
-        levels, _ = execute(
-            lambda engine, tell: coarsen_graph(
-                engine, checked, problem, tell, on_gpu=device is True
-            ),
-            with_required_width(leased, checked),
-            progress,
-            (checked.n, checked.m),
-        )
+
+    def work(engine: Backend, tell: Progress) -> list[GraphLevel]:
+        return coarsen_graph(engine, checked, problem, tell, on_gpu=device is True)
+
+    levels, _, _ = Execution(backend, threads, device, progress).run(work, checked, chosen)
     settings = HierarchySettings(
         problem.k, problem.imbalance, problem.seed, request.preset, problem.options
     )

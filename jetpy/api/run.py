@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TypeVar
 
 from jetpy.api.plans import OneRun, Plan, Solved
 from jetpy.api.request import Request
@@ -22,7 +23,8 @@ from jetpy.problem.options import ONCE, Effort
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
 
-Work = Callable[[Backend, Progress], Solved]
+T = TypeVar("T")
+Work = Callable[[Backend, Progress], T]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,26 @@ class Execution:
     threads: int | None
     device: int | bool | None
     progress: ProgressOption
-    profile: bool
+    profile: bool = False
+
+    def run(
+        self, work: Work[T], graph: Graph, backend: str, title: str = ""
+    ) -> tuple[T, Backend, Cost]:
+        """Lease a back end, do the work, and return its result, the back end, and the cost.
+
+        The back end is `backend`, whatever `self.backend` says, with the width that the graph
+        requires. `title` is that of the profile, without the back end.
+
+        Raises
+        ------
+        OptionError, BackendError
+            As `lease` and `device_of` do.
+        """
+        with lease(backend, self.threads, device_of(graph, backend, self.device)) as leased:
+            engine = with_required_width(leased, graph)
+            own_title = f"{title}, {engine.name}" if self.profile else None
+            found, cost = execute(work, engine, self.progress, (graph.n, graph.m), own_title)
+        return found, engine, cost
 
 
 def carry_out(plan: Plan, execution: Execution) -> Partition:
@@ -60,7 +81,7 @@ def _backend_of(request: Request, execution: Execution) -> str:
     return CPU if chosen == "auto" and device is None and request.is_small else chosen
 
 
-def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, int]:
+def run(work: Work[Solved], request: Request, execution: Execution) -> tuple[Partition, int]:
     """Lease a back end, do the work, and return the partition and its cost.
 
     Parameters
@@ -74,22 +95,18 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
     Raises
     ------
     OptionError, BackendError
-        As `lease` and `device_of` do.
+        As `Execution.run` does.
     """
-    graph, problem, device = request.graph, request.problem, execution.device
+    graph, device = request.graph, execution.device
     chosen = _backend_of(request, execution)
-    with lease(chosen, execution.threads, device_of(graph, chosen, device)) as leased:
-        engine = with_required_width(leased, graph)
 
-        def work_on_device(backend: Backend, tell: Progress) -> tuple[Solved, Array | None]:
-            found = work(backend, tell)
-            parts = found.outcome.parts
-            return found, engine.from_host(parts) if device is True else None
+    def work_on_device(backend: Backend, tell: Progress) -> tuple[Solved, Array | None]:
+        found = work(backend, tell)
+        parts = found.outcome.parts
+        return found, backend.from_host(parts) if device is True else None
 
-        title = f"{graph.name}, k = {problem.k}, {engine.name}" if execution.profile else None
-        (solved, device_parts), cost = execute(
-            work_on_device, engine, execution.progress, (graph.n, graph.m), title
-        )
+    title = f"{graph.name}, k = {request.problem.k}"
+    (solved, device_parts), engine, cost = execution.run(work_on_device, graph, chosen, title)
     found = result_of(request, solved, engine, cost, skips_gpu=chosen != execution.backend)
     return replace(found, device_parts=device_parts), solved.outcome.cost
 

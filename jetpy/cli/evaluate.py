@@ -38,7 +38,7 @@ from jetpy.progress import progress_bars
 if TYPE_CHECKING:
     from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph.csr import Graph
-    from jetpy.ordering.symbolic import Symbolic
+    from jetpy.result.symbolic import Symbolic
 
 OF_PARTITIONS = (
     *("k", "hierarchy", "distance", "region", "repair", "pattern", "scale"),
@@ -174,9 +174,9 @@ def _evaluate_ordering(
     check_permutation(ordering)
     check_outputs([], json_file, inputs=[matrix, ordering])
 
+    from jetpy.api.ordering import symbolic
     from jetpy.cli.json_summary import about, structure_report
     from jetpy.io.permutations import read_permutation
-    from jetpy.ordering.symbolic import symbolic
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         graph, _ = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
@@ -191,7 +191,7 @@ def _evaluate_ordering(
 def _print_structure(graph: Graph, result: Symbolic) -> None:
     from jetpy.cli.tables import facts, stdout_console
     from jetpy.evaluation.rows import matrix_text
-    from jetpy.ordering.symbolic import symbolic_rows
+    from jetpy.result.symbolic import symbolic_rows
 
     rows = [("matrix", matrix_text(graph)), *symbolic_rows(graph, result)]
     stdout_console().print(facts(rows))

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from jetpy.evaluation.levels import Level
     from jetpy.graph.csr import Graph
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.ordering.ordering import Ordering
-    from jetpy.ordering.symbolic import Symbolic
     from jetpy.problem.machine import Machine
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
+    from jetpy.result.ordering import Ordering
     from jetpy.result.partition import Partition
+    from jetpy.result.symbolic import Symbolic
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from jetpy.graph.csr import Graph
-    from jetpy.ordering.ordering import Ordering
-    from jetpy.ordering.symbolic import Symbolic
+    from jetpy.result.ordering import Ordering
+    from jetpy.result.symbolic import Symbolic
 
 DRAWINGS = (".png", ".svg", ".pdf")
 """Suffixes of drawings."""
@@ -129,9 +129,10 @@ def order_command(
         _check_drawing(plot)
     check_outputs([output, plot, trace_file], json_file, inputs=[matrix])
 
+    from jetpy.api.ordering import nested_dissection
     from jetpy.device.backends import check_backend
     from jetpy.graph.checks import whole_number
-    from jetpy.ordering.nested_dissection import chosen_effort, nested_dissection
+    from jetpy.ordering.effort import chosen_effort
 
     # refuse wrong numbers before reading
     effort = chosen_effort(preset, tries, leaf_size)
@@ -175,8 +176,8 @@ def order_command(
 
 def _by_metis(graph: Graph, seed: int) -> tuple[Symbolic, float] | None:
     """Return the structure of the factor in METIS's order, and the seconds of METIS."""
+    from jetpy.api.ordering import symbolic
     from jetpy.evaluation.metis_baseline import metis_order, unsupported_order_reason
-    from jetpy.ordering.symbolic import symbolic
 
     reason = unsupported_order_reason(graph)
     if reason:
@@ -224,7 +225,7 @@ def _conclude(
         return
 
     from jetpy.cli.tables import columns, facts, kernels, stdout_console, steps
-    from jetpy.ordering.ordering import ordering_rows
+    from jetpy.result.ordering import ordering_rows
 
     console = stdout_console()
     run = "preset {preset}, tries {tries}, leaf size {leaf_size}, seed {seed}".format(**asked)

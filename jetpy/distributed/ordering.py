@@ -30,16 +30,16 @@ from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
 from jetpy.graph.checks import whole_number
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.io.patterns import pattern_graph
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
-from jetpy.ordering.effort import Effort
-from jetpy.ordering.nested_dissection import chosen_effort, dissected
+from jetpy.ordering.effort import Effort, chosen_effort
+from jetpy.ordering.nested_dissection import dissected
 from jetpy.ordering.processes import Processes, shares
-from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.symbolic import Permutation, pattern_graph
 from jetpy.problem.options import CoarsenOptions
 from jetpy.progress import Progress, ProgressOption
+from jetpy.result.separator_tree import SeparatorTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,8 @@ class DistributedOrdering:
         Wall seconds of this process, without the time to gather the matrix and to compile kernels.
     """
 
-    iperm: Permutation
-    perm: Permutation
+    iperm: IntArray
+    perm: IntArray
     tree: SeparatorTree
     first: int
     n: int
@@ -136,9 +136,9 @@ def nested_dissection(
         graph = gather_pattern(group, host, own)
         engine = with_required_width(host, graph)
 
-        def work(engine: Backend, tell: Progress) -> tuple[Permutation, SeparatorTree, float]:
+        def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, float]:
             processes = SeveralProcesses(group) if group.size > 1 else Processes()
-            with engine.using(), Stopwatch(engine, "order") as watch:
+            with Stopwatch(engine, "order") as watch:
                 try:
                     found = dissected(engine, engine, graph, effort, own_seed, tell, processes)
                 except GraphError as error:  # of all processes, which have the same graph

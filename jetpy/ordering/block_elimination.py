@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, carry
 from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import IntArray
 from jetpy.lazy import cached_property
-from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import minimum_degree, quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Block, Cost, Quotient
 from jetpy.workloads.ordering.quotient_graphs import Blocks
@@ -41,7 +41,7 @@ class BlockElimination:
         """Costs of each block, shape (blocks, Cost.COUNT)."""
         return self.backend.to_host(self.quotient.costs).reshape(-1, Cost.COUNT)
 
-    def vertices(self) -> Permutation:
+    def vertices(self) -> IntArray:
         """Return the vertices in order of elimination, block by block."""
         backend, ends = self.backend, np.cumsum(self.counts)
         eliminated = backend.empty(int(ends[-1]) if len(ends) else 0)

@@ -10,8 +10,10 @@ import numpy as np
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Backend
+from jetpy.graph.csr import IntArray
 from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
+from jetpy.ordering.elimination import elimination_tree
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import (
@@ -22,9 +24,8 @@ from jetpy.ordering.quotient_graphs import (
     gathered,
     sizes_of,
 )
-from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
-from jetpy.ordering.symbolic import Permutation, elimination_tree
+from jetpy.result.separator_tree import SeparatorTree
 from jetpy.workloads.ordering.elimination import Elimination
 from jetpy.workloads.ordering.tree_nodes import TreeNodes, add_up_columns
 
@@ -46,10 +47,10 @@ class Kind(IntEnum):
 
 def choose(
     matrix: Matrix,
-    order: Permutation,
+    order: IntArray,
     tree: SeparatorTree,
     processes: Processes = ALONE,
-) -> tuple[Permutation, SeparatorTree]:
+) -> tuple[IntArray, SeparatorTree]:
     """Replace the orders of subtrees of a dissection where another order takes fewer operations.
 
     For each subtree, from the leaves up, it compares dissection with the orders chosen below,
@@ -126,16 +127,16 @@ class Search:
 
     matrix: Matrix
     quotient: Matrix
-    node_of: Permutation
+    node_of: IntArray
     subtrees: Subtrees
     multisector: Multisector
-    in_leaves: Permutation
+    in_leaves: IntArray
     leaf_columns: Integers
     operations: Costs
     leaf_operations: Costs
 
     @classmethod
-    def begin(cls, matrix: Matrix, order: Permutation, tree: SeparatorTree) -> Search:
+    def begin(cls, matrix: Matrix, order: IntArray, tree: SeparatorTree) -> Search:
         """Analyse the dissection."""
         host, graph = matrix.host, matrix.graph
         elimination = elimination_tree(host, graph, order, tree.independent_ranges())

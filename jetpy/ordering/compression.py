@@ -11,7 +11,6 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.ranges import ranges
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
-from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.ordering import compression as kernels
 
@@ -43,7 +42,7 @@ class Compression:
         """Whether each group is one row, with the same number, and no row is dense."""
         return self.graph.n == len(self.group_of)
 
-    def expand(self, order: Permutation) -> Permutation:
+    def expand(self, order: IntArray) -> IntArray:
         """Return the order of the n rows, int32, given an order of the groups, int32.
 
         The rows of a group are consecutive and ascending; the dense rows come last.

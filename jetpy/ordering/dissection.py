@@ -17,10 +17,10 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LARGEST_NODE, LargeNodes
 from jetpy.ordering.processes import ALONE, Processes
-from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.small_nodes import separate_small, tries_of
 from jetpy.ordering.tries import most_tries
 from jetpy.progress import Progress, no_progress
+from jetpy.result.separator_tree import SeparatorTree
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment
 

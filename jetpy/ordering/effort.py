@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
+
+from jetpy import choices
+from jetpy.errors import OptionError
+from jetpy.graph.checks import finite_number, one_of, whole_number
+
+MAX_TRIES = 64
+MIN_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,3 +75,63 @@ class Effort:
         """
         own = [self.imbalances[i % len(self.imbalances)] for i in range(tries)]
         return np.array([round(500 * (1 + imbalance)) for imbalance in own], np.int32)
+
+
+SPREAD = (0.1, 0.5, 0.3, 0.3)
+"""Imbalances of several tries, in turn."""
+EFFORTS: Mapping[str, Effort] = {
+    "fast": Effort(tries=2, small_tries=1, imbalances=(0.1, 0.3)),
+    "default": Effort(tries=4, small_tries=1, imbalances=SPREAD, choice=True),
+    "best": Effort(
+        tries=8,
+        small_tries=4,
+        imbalances=SPREAD,
+        leaf_weight=120,
+        growings=8,
+        passes=8,
+        step=1,
+        flows=3,
+        hops=10,
+        second_side=0.6,
+        choice=True,
+    ),
+}
+"""What each preset spends on a separator."""
+
+
+def chosen_effort(
+    preset: str,
+    tries: int | None = None,
+    leaf_size: int | None = None,
+    imbalances: Sequence[float] | None = None,
+    largest_side: float | None = None,
+) -> Effort:
+    """Return the effort of a preset, changed by the options that are not None.
+
+    Raises
+    ------
+    OptionError
+        If a value is out of range.
+    """
+    one_of(get_args(choices.OrderingPreset), "preset", preset)
+    effort = EFFORTS[preset]
+    if tries is not None:
+        number = whole_number("tries", tries, 1, MAX_TRIES)
+        effort = replace(effort, tries=number, small_tries=number)
+    if leaf_size is not None:
+        effort = replace(effort, leaf_weight=whole_number("leaf_size", leaf_size, 1))
+    if imbalances is not None:
+        effort = replace(effort, imbalances=_checked_imbalances(imbalances))
+    if largest_side is not None:
+        share = finite_number("largest_side", largest_side)
+        if not MIN_SHARE <= share <= 1:
+            raise OptionError(f"largest_side is {share}; it must be a number in {MIN_SHARE}..1")
+        effort = replace(effort, largest_side=share, second_side=None)
+    return effort
+
+
+def _checked_imbalances(values: Any) -> tuple[float, ...]:
+    """Return imbalances as a tuple of floats in 0..1."""
+    if not isinstance(values, Sequence) or not values:
+        raise OptionError("imbalances is not a sequence of numbers with at least one entry")
+    return tuple(finite_number(f"imbalances[{i}]", each, 1) for i, each in enumerate(values))

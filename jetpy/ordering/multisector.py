@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.ranges import ranges
 from jetpy.ordering.block_elimination import Costs
-from jetpy.ordering.symbolic import Permutation
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +31,17 @@ class Multisector:
     """
 
     graph: Graph
-    node_of: Permutation
+    node_of: IntArray
     paths: Costs
-    vertices: Permutation
+    vertices: IntArray
 
 
 def eliminate_leaves(
     graph: Graph,
-    order: Permutation,
-    node_of: Permutation,
+    order: IntArray,
+    node_of: IntArray,
     is_leaf: npt.NDArray[np.bool_],
-    roots: Permutation,
+    roots: IntArray,
     paths: Costs,
 ) -> Multisector:
     """Return the multisector of a dissection.
@@ -76,9 +75,7 @@ def eliminate_leaves(
     )
 
 
-def _quotient(
-    graph: Graph, vertices: Permutation, ids: npt.NDArray[np.int64], elements: int
-) -> Graph:
+def _quotient(graph: Graph, vertices: IntArray, ids: npt.NDArray[np.int64], elements: int) -> Graph:
     """Return the graph of the elements and `vertices`; `ids` has the id there of each vertex."""
     firsts = graph.indptr[vertices].astype(np.int64)
     degrees = graph.indptr[vertices + 1] - firsts

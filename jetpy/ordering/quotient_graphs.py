@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
-from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.ranges import ranges
 from jetpy.initial.sharing import gpu_tasks
 from jetpy.kernel_language import Width
@@ -23,7 +23,6 @@ from jetpy.ordering.block_elimination import (
     copy_blocks,
 )
 from jetpy.ordering.processes import ALONE, Processes
-from jetpy.ordering.symbolic import Permutation
 from jetpy.workloads.ordering import quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Cost
 from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks
@@ -61,7 +60,7 @@ class BlockOrders:
         little too large.
     """
 
-    order: Permutation
+    order: IntArray
     operations: Costs
     paths: Costs
 
@@ -105,10 +104,10 @@ class Matrix:
 
 def block_orders(
     matrix: Matrix,
-    block_of: Permutation,
+    block_of: IntArray,
     count: int,
     processes: Processes = ALONE,
-) -> Permutation:
+) -> IntArray:
     """Order the vertices of blocks by approximate minimum degree, each block separately.
 
     The degrees count the neighbours outside of the block, too, which are its halo.
@@ -137,7 +136,7 @@ def block_orders(
     return gathered(processes, matrix.host, found).order
 
 
-def sizes_of(block_of: Permutation, count: int) -> Sizes:
+def sizes_of(block_of: IntArray, count: int) -> Sizes:
     """Return the number of vertices of each block, int64, shape (count,)."""
     return np.bincount(block_of + 1, minlength=count + 1)[1:]
 
@@ -149,7 +148,7 @@ def gathered(processes: Processes, host: Backend, found: BlockOrders) -> BlockOr
 
 
 def eliminated_blocks(
-    matrix: Matrix, block_of: Permutation, sizes: Sizes, paths: Costs
+    matrix: Matrix, block_of: IntArray, sizes: Sizes, paths: Costs
 ) -> BlockOrders:
     """Order blocks of known sizes as `block_orders` does, and compute what that costs.
 
@@ -174,7 +173,7 @@ def eliminated_blocks(
 
 
 def _find_blocks(
-    host: Backend, matrix: DeviceGraph, block_of: Permutation, sizes: Sizes, paths: Costs
+    host: Backend, matrix: DeviceGraph, block_of: IntArray, sizes: Sizes, paths: Costs
 ) -> Blocks:
     """List the vertices of the blocks, and measure their quotient graphs."""
     count = len(sizes)
@@ -209,7 +208,7 @@ def _find_blocks(
 
 def _order_batch(
     matrix: Matrix, blocks: Blocks, batch: slice, variables: Sizes, rooms: Sizes
-) -> tuple[Permutation, Costs]:
+) -> tuple[IntArray, Costs]:
     """Order consecutive blocks; return their vertices, and the costs of the blocks.
 
     The costs have shape (blocks, Cost.COUNT).

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy import choices
 from jetpy.engines.base import Backend
-from jetpy.engines.stopwatch import Stopwatch
-from jetpy.graph.checks import finite_number, flag, one_of, whole_number
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
-from jetpy.graph.raw import Pattern
-from jetpy.graph.validate import check_one_weight
-from jetpy.io.graphs import as_graph
-from jetpy.multilevel.execution import execute
-from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.dense_rows import induced_subgraph
 from jetpy.ordering.dissection import separators, whole_graph, within_limits
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.large_nodes import LargeNodes
-from jetpy.ordering.nested_dissection import BACKENDS, chosen_effort, leased
-from jetpy.ordering.vertex_separator import VertexSeparator
 from jetpy.problem.limits import limits_of
 from jetpy.problem.metrics import label_components
-from jetpy.progress import Progress, ProgressOption
 from jetpy.workloads.ordering.separators import SEPARATOR
 from jetpy.workloads.ordering.tries import THOUSAND
 
@@ -41,120 +28,21 @@ UNKNOWN = -1
 """Label of a vertex that has not been assigned."""
 
 
-def vertex_separator(
-    graph: Any,
-    *,
-    imbalance: float = 0.2,
-    preset: choices.OrderingPreset = "default",
-    tries: int | None = None,
-    seed: int = 0,
-    vertex_weights: npt.ArrayLike | None = None,
-    n: int | None = None,
-    symmetrize: bool = False,
-    scale: bool = False,
-    backend: choices.Backend = "auto",
-    threads: int | None = None,
-    device: int | bool | None = None,
-    progress: ProgressOption = None,
-) -> VertexSeparator:
-    """Separate a graph in two by few vertices, as ``METIS_ComputeVertexSeparator`` does.
-
-    Without the separator, no edge joins the two sides. The methods are those that
-    `nested_dissection` uses for the root of its tree. jetpy prefers a slightly heavier separator if
-    its sides are much better balanced.
-
-    If the graph is complete, no set of vertices separates it: all vertices get label 2. In any
-    other graph with a vertex, both sides have vertices. They keep the limit unless jetpy finds no
-    separator that allows it, for example because of one heavy vertex; then `feasible` is False. The
-    separator is empty if the components of a graph fit into the two sides when each, from the
-    heaviest on, goes to the lighter side.
-
-    Parameters
-    ----------
-    graph : Graph, path, sparse matrix, or other input of `as_graph`
-        Edge weights do not matter, nor do self-loops.
-    imbalance : float
-        Maximum imbalance, in 0..1: a side weighs at most (1 + imbalance) times half of the total
-        vertex weight. At 1, sides have no limit. METIS has the same default.
-    preset : {'fast', 'default', 'best'}
-        How much time to spend for a lighter separator.
-    tries : int, optional
-        Number of separators that are computed; jetpy keeps the best one.
-    seed : int
-    vertex_weights : whole numbers from 0 on, shape (n,), optional
-        Replace the vertex weights of the graph. If all are 0, jetpy separates the graph as if all
-        were 1.
-    n, scale
-        As for `as_graph`; `scale` concerns vertex weights only.
-    symmetrize : bool
-        Add missing reverse edges.
-    backend, threads, device
-        As for `nested_dissection`. The result is the same on all back ends.
-    progress
-        As for `partition`.
-
-    Returns
-    -------
-    VertexSeparator
-
-    Raises
-    ------
-    GraphError
-        If an edge lacks its reverse and `symmetrize` is False, or `graph` breaks a rule of
-        `as_graph`.
-    OptionError, BackendError
-        As `nested_dissection` does.
-
-    Examples
-    --------
-    >>> import jetpy
-    >>> found = jetpy.vertex_separator(jetpy.generators.grid(20, 30))
-    >>> found.weight
-    20
-    >>> found.sizes.sum() == 600 and found.feasible
-    True
-    """
-    imbalance = finite_number("imbalance", imbalance, 1)
-    effort = chosen_effort(preset, tries)
-    seed = whole_number("seed", seed)
-    one_of(BACKENDS, "backend", backend)
-    flag("symmetrize", symmetrize)
-    pattern: Pattern = True if symmetrize else "symmetric"
-    checked = as_graph(graph, vertex_weights=vertex_weights, n=n, pattern=pattern, scale=scale)
-    check_one_weight(checked, "vertex_separator")
-    weighed = _with_some_weight(checked)
-    limit = _limit(weighed, imbalance)
-    narrow = _with_narrow_weights(weighed)
-
-    with leased(narrow, backend, threads, device) as (engine, host):
-
-        def work(own: Backend, tell: Progress) -> tuple[IntArray, float]:
-            others = own if host is engine else host
-            separate = partial(_divided, own, others, effort=effort, seed=seed)
-            with host.using(), Stopwatch(own, "separate") as watch:
-                labels = _separated(separate, narrow, weighed, limit)
-            return labels, watch.seconds
-
-        (labels, seconds), _ = execute(work, engine, progress, (checked.n, checked.m))
-        used = engine.name, cpu_threads(host)
-    return VertexSeparator(checked, labels, _limit(checked, imbalance), seed, *used, seconds)
-
-
-def _limit(graph: Graph, imbalance: float) -> int:
+def side_limit(graph: Graph, imbalance: float) -> int:
     """Return the maximum weight of a side."""
     total = graph.total_vertex_weight
     half = np.array(-(-total // 2), np.int64)
     return int(limits_of(half, imbalance, max(INT32_MAX, total)))
 
 
-def _with_some_weight(graph: Graph) -> Graph:
+def with_some_weight(graph: Graph) -> Graph:
     """Return the graph with vertex weights of 1 if all are 0."""
     if graph.total_vertex_weight:
         return graph
     return replace(graph, vertex_weights=np.ones(graph.n, np.int32))
 
 
-def _with_narrow_weights(graph: Graph) -> Graph:
+def with_narrow_weights(graph: Graph) -> Graph:
     """Return the graph with positive vertex weights that sum to less than 2**31.
 
     Larger ones are divided by an integer just large enough, rounding down but not below 1. Weights
@@ -170,7 +58,7 @@ def _with_narrow_weights(graph: Graph) -> Graph:
     return replace(graph, vertex_weights=np.maximum(weights // -(-total // most), 1))
 
 
-def _separated(divide: Divide, narrow: Graph, graph: Graph, limit: int) -> IntArray:
+def separated(divide: Divide, narrow: Graph, graph: Graph, limit: int) -> IntArray:
     """Return the label of each vertex; `narrow` is the graph with weights for 32-bit sums."""
     n, weights = graph.n, graph.vertex_weights.astype(np.int64)
     if 2 * graph.m == n * (n - 1):
@@ -179,7 +67,7 @@ def _separated(divide: Divide, narrow: Graph, graph: Graph, limit: int) -> IntAr
         rest = np.flatnonzero(weights <= limit).astype(np.int32)
         labels = np.full(n, SEPARATOR, np.int32)
         part, exact = induced_subgraph(narrow, rest), induced_subgraph(graph, rest)
-        labels[rest] = _separated(divide, part, exact, limit)
+        labels[rest] = separated(divide, part, exact, limit)
         if _excess(labels, weights, limit) == 0:
             return labels
     components = label_components(graph, np.zeros(n, np.int32))
@@ -217,7 +105,7 @@ def _share(limit: int, total: int) -> int:
     return share
 
 
-def _divided(
+def divided(
     engine: Backend, host: Backend, graph: Graph, share: int, effort: Effort, seed: int
 ) -> IntArray:
     """Return the labels of a graph, divided by multilevel bisection, flows and passes.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
-from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.result.separator_tree import SeparatorTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetpy.graph.ranges import Integers, ranges
-from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.result.separator_tree import SeparatorTree
 
 
 def binary_tree(tree: SeparatorTree, levels: int) -> tuple[Integers, Integers]:

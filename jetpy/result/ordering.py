@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.device.backends import CPU
 from jetpy.errors import OptionError, count
 from jetpy.evaluation.rows import Rows, matrix_text
 from jetpy.graph.checks import whole_number
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.ranges import ranges
+from jetpy.io.patterns import pattern_graph
 from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
-from jetpy.ordering.binary_tree import binary_tree
-from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.symbolic import Permutation, Symbolic, pattern_graph, symbolic_rows
+from jetpy.result.binary_tree import binary_tree
+from jetpy.result.separator_tree import SeparatorTree
+from jetpy.result.symbolic import Symbolic, symbolic_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ class Ordering:
     True
     """
 
-    perm: Permutation
+    perm: IntArray
     symbolic: Symbolic
     method: str
     seconds: float
@@ -99,7 +99,7 @@ class Ordering:
         return len(self.perm)
 
     @cached_property
-    def iperm(self) -> Permutation:
+    def iperm(self) -> IntArray:
         """Place of each row, int32, shape (n,): the inverse of `perm`, METIS's `iperm`."""
         inverse = np.empty_like(self.perm)
         inverse[self.perm] = np.arange(self.n, dtype=np.int32)
@@ -134,7 +134,7 @@ class Ordering:
             return np.asarray(matrix)[np.ix_(self.perm, self.perm)]
         return sp.csr_array(matrix)[self.perm][:, self.perm]
 
-    def partition_tree(self, levels: int) -> tuple[Permutation, npt.NDArray[np.int32]]:
+    def partition_tree(self, levels: int) -> tuple[IntArray, IntArray]:
         """Return an equivalent permutation by the parts of a binary tree, and the part sizes.
 
         cuDSS reads both arrays, as ``CUDSS_DATA_USER_PERM`` and

@@ -24,7 +24,7 @@ from bench.orderings import (
     time_ratios,
 )
 from bench.records import Record
-from jetpy.ordering.symbolic import checked_permutation
+from jetpy.io.patterns import checked_permutation
 
 OURS = "jetpy/default"
 

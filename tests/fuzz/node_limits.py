@@ -15,14 +15,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from jetpy.device.backends import lease
 from jetpy.device.device_graph import download
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Array
 from jetpy.initial import sharing
-from jetpy.ordering import dissection, large_nodes, nested_dissection, separation
+from jetpy.ordering import dissection, effort, large_nodes
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel
-from tests.device_backend import DeviceBackend
+from tests.device_backend import DeviceBackend, lent
 from tests.fuzz.checks import Finding, ensure, equal
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine
@@ -60,8 +59,8 @@ class NodeLimits:
     def lowered(self) -> Iterator[list[Finding]]:
         """Set the limits in this process; yield the list of findings about large nodes."""
         checks = Checks()
-        presets = nested_dissection.EFFORTS.items()
-        efforts = {name: replace(effort, hops=self.flow_hops) for name, effort in presets}
+        presets = effort.EFFORTS.items()
+        efforts = {name: replace(preset, hops=self.flow_hops) for name, preset in presets}
         with ExitStack() as patches:
             for owner, name, value in (
                 (dissection, "LARGEST_NODE", self.largest_node),
@@ -69,7 +68,7 @@ class NodeLimits:
                 (large_nodes, "HOPS", self.hops),
                 (sharing, "MIN_GAIN", -(10**6)),
                 (sharing, "SLOWDOWN", 2),
-                (nested_dissection, "EFFORTS", efforts),
+                (effort, "EFFORTS", efforts),
                 *checks.functions(),
             ):
                 patches.enter_context(patch.object(owner, name, value))
@@ -120,17 +119,10 @@ def _device() -> DeviceBackend:
 @contextmanager
 def _imitating_a_gpu(limits: NodeLimits) -> Iterator[None]:
     """Let orderings and separators run on a back end with memory of its own."""
-
-    @contextmanager
-    def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
-        with lease("cpu", 2) as host:
-            yield _device(), host
-
     with (
         patch.object(_device(), "host_size", limits.host_size),
         patch.object(_device(), "tasks_at_once", limits.tasks_at_once),
-        patch.object(nested_dissection, "leased", leased),
-        patch.object(separation, "leased", leased),
+        lent(_device()),
     ):
         yield
 

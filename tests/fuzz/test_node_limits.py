@@ -11,7 +11,7 @@ import pytest
 
 import jetpy
 from jetpy.initial import sharing
-from jetpy.ordering import dissection, large_nodes, nested_dissection
+from jetpy.ordering import dissection, effort, large_nodes
 from jetpy.ordering.large_nodes import LargeNodes
 from tests.fuzz.calls import KINDS
 from tests.fuzz.checks import Finding
@@ -40,7 +40,7 @@ def values() -> list[Any]:
         *(dissection.LARGEST_NODE, large_nodes.LARGEST_COARSE, large_nodes.HOPS),
         *(sharing.MIN_GAIN, sharing.SLOWDOWN),
         *(large_nodes.projected, LargeNodes.separate, LargeNodes._refine),
-        nested_dissection.EFFORTS,
+        effort.EFFORTS,
     ]
 
 

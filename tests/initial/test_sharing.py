@@ -19,8 +19,8 @@ from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.initial import sharing
 from jetpy.initial.sharing import COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
-from jetpy.ordering import dissection, nested_dissection, quotient_graphs
-from tests.device_backend import DeviceBackend
+from jetpy.ordering import dissection, quotient_graphs
+from tests.device_backend import DeviceBackend, lent
 
 pytestmark = pytest.mark.usefixtures("compiled")
 LENGTHS = st.lists(st.integers(1, 5000), max_size=60)
@@ -69,21 +69,11 @@ def test_few_short_tasks_stay_on_the_host() -> None:
     assert not shared([300] * 1000, 16, 2000, copied=(saved - MIN_GAIN) * COPIED).any()
 
 
-def leasing(engine: Backend) -> Any:
-    """Return a function that lends a back end, and another one for the host."""
-
-    @contextmanager
-    def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
-        yield engine, CpuBackend(2)
-
-    return leased
-
-
 @contextmanager
-def order_on(engine: Backend) -> Iterator[None]:
+def order_on(engine: CpuBackend) -> Iterator[None]:
     """Make `nested_dissection` run on a back end that takes tasks early."""
     with (
-        patch.object(nested_dissection, "leased", leasing(engine)),
+        lent(engine),
         patch.multiple(sharing, MIN_GAIN=-(10**6), SLOWDOWN=2),
     ):
         yield

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import jetpy
 from jetpy.device.backends import lease
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
-from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.result.separator_tree import SeparatorTree
 
 Array = np.ndarray
 

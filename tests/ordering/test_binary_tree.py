@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import generators
 from jetpy.errors import OptionError
-from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.result.separator_tree import SeparatorTree
 from tests.ordering.dissections import matrix_of, random_graph
 
 Array = np.ndarray

@@ -15,8 +15,8 @@ from jetpy.device.backends import lease
 from jetpy.ordering import choice
 from jetpy.ordering.choice import Search, choose
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
-from jetpy.ordering.separator_tree import SeparatorTree
 from jetpy.ordering.subtrees import Subtrees
+from jetpy.result.separator_tree import SeparatorTree
 from tests.ordering.dissections import dissected, expanded, matrix_of, random_graph
 
 Array = np.ndarray

@@ -12,9 +12,9 @@ import jetpy
 from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import upload
+from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.ordering.compression import Compression, compress, indistinguishable
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
-from jetpy.ordering.symbolic import checked_permutation, pattern_graph
 from jetpy.workloads.ordering import compression as kernels
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from jetpy.ordering.nested_dissection import EFFORTS, MAX_TRIES
+from jetpy.ordering.effort import EFFORTS, MAX_TRIES
 from jetpy.ordering.small_nodes import SMALL_NODE
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -21,14 +21,14 @@ from jetpy.device.device_graph import download, upload
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.graph.csr import Graph
-from jetpy.ordering import dissection, large_nodes, nested_dissection
+from jetpy.ordering import dissection, large_nodes
 from jetpy.ordering.dissection import dissect, whole_graph
+from jetpy.ordering.effort import EFFORTS
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel, band_of, coarsened
-from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.ordering.separators import SEPARATOR
-from tests.device_backend import DeviceArray, DeviceBackend
+from tests.device_backend import DeviceArray, DeviceBackend, lent
 from tests.graphs import from_edges, random_graph
 from tests.ordering.dissections import matrix_of
 from tests.strategies import weighted_graphs
@@ -226,22 +226,10 @@ def test_complete_levels_are_separators() -> None:
     assert counts[SEPARATOR] in (n, n - 2)
 
 
-@contextmanager
-def order_on(engine: Backend) -> Iterator[None]:
-    """Make `nested_dissection` run on a back end, with another one for the host."""
-
-    @contextmanager
-    def leased(*_: Any) -> Iterator[tuple[Backend, Backend]]:
-        yield engine, CpuBackend(1)
-
-    with patch.object(nested_dissection, "leased", leased):
-        yield
-
-
 def test_profile_has_the_kernels_of_the_gpu_and_of_the_host() -> None:
     limits, engine = small_limits(), DeviceBackend(1)
     engine.name = "device"
-    with order_on(engine), limits[0], limits[1]:
+    with lent(engine), limits[0], limits[1]:
         found = jetpy.nested_dissection(generators.grid(30, 40), profile=True)
     assert found.profile is not None
     names = {(kernel.name, kernel.backend) for kernel in found.profile.kernels}
@@ -250,7 +238,7 @@ def test_profile_has_the_kernels_of_the_gpu_and_of_the_host() -> None:
 
 def test_orders_stay_on_the_gpu_if_asked_for() -> None:
     graph, engine = generators.grid(12, 13), DeviceBackend(1)
-    with order_on(engine):
+    with lent(engine):
         found = jetpy.nested_dissection(graph, device=True)
         other = jetpy.nested_dissection(graph)
     assert isinstance(found.device_perm, DeviceArray)

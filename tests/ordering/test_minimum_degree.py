@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import generators
 from jetpy.device.backends import lease
+from jetpy.io.patterns import checked_permutation
 from jetpy.ordering.quotient_graphs import Matrix, eliminated_blocks, sizes_of
-from jetpy.ordering.symbolic import checked_permutation
 from tests.ordering.degree_oracle import MinimumDegree
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.ordering.separator_tree import SeparatorTree
-from jetpy.ordering.symbolic import checked_permutation
+from jetpy.io.patterns import checked_permutation
+from jetpy.result.separator_tree import SeparatorTree
 
 SPECIAL = {
     "empty": np.zeros((0, 0), bool),

@@ -8,7 +8,7 @@ import pytest
 import jetpy
 from jetpy import generators
 from jetpy.errors import GraphError, OptionError
-from jetpy.ordering.separator_tree import SeparatorTree
+from jetpy.result.separator_tree import SeparatorTree
 
 pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.usefixtures("compiled")

@@ -18,8 +18,8 @@ from jetpy.device.backends import lease
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.ordering.dissection import dissect
+from jetpy.ordering.effort import EFFORTS
 from jetpy.ordering.levels import separator_levels
-from jetpy.ordering.nested_dissection import EFFORTS
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.ordering import large_nodes as kernels

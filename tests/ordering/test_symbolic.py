@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import GraphError, OptionError, as_graph, generators
 from jetpy.device.backends import lease
-from jetpy.ordering import separator_tree, symbolic
-from jetpy.ordering.symbolic import elimination_tree
+from jetpy.io import patterns
+from jetpy.ordering.elimination import elimination_tree
+from jetpy.result import separator_tree
 from tests.graphs import assert_same_graph
 from tests.ordering.dissections import dissected, expanded, random_graph
 
@@ -178,10 +179,10 @@ def test_a_graph_is_a_pattern_with_its_name(monkeypatch: pytest.MonkeyPatch) -> 
     wide = replace(graph, indices=graph.indices.astype(np.int64))
     checked: list[object] = []
     monkeypatch.setattr(
-        symbolic, "as_graph", lambda data, **rules: checked.append(data) or as_graph(data, **rules)
+        patterns, "as_graph", lambda data, **rules: checked.append(data) or as_graph(data, **rules)
     )
     for one in (graph, unsorted, wide):
-        found = symbolic.pattern_graph(one, None, symmetrize=False)
+        found = patterns.pattern_graph(one, None, symmetrize=False)
         assert_same_graph(found, replace(graph, edge_weights=np.ones_like(graph.indices)))
         assert found.name == "net"
     assert [id(data) for data in checked] == [id(unsorted), id(wide)]

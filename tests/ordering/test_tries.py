@@ -13,7 +13,7 @@ from jetpy.device.backends import lease
 from jetpy.device.device_graph import upload
 from jetpy.graph.csr import Graph
 from jetpy.ordering.depth import Nodes
-from jetpy.ordering.nested_dissection import EFFORTS
+from jetpy.ordering.effort import EFFORTS
 from jetpy.ordering.tries import Tries
 from jetpy.workloads.ordering import tries as kernels
 from tests.graphs import random_graph

@@ -18,8 +18,8 @@ from jetpy.ordering.separation import (
     _excess,
     _lightest_neighbourhood,
     _relieve,
-    _separated,
     _share,
+    separated,
 )
 from tests.graphs import from_edges, isolated
 from tests.strategies import weighted_graphs
@@ -277,6 +277,6 @@ def test_only_a_component_above_the_limit_is_divided() -> None:
         assert share == 750  # 27 of 36
         return np.array(found, np.int32)
 
-    labels = _separated(divide, graph, graph, 27)
+    labels = separated(divide, graph, graph, 27)
     assert divided == [36]
     assert labels.tolist() == found + [0] * 9
