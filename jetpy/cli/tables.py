@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from jetpy.evaluation.levels import LEVEL_HEADERS, level_rows
 from jetpy.evaluation.rows import seconds_row
-from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 from jetpy.result.mapping import Mapping, mapping_rows
 from jetpy.result.partition import Partition, partition_rows
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from jetpy.distributed import DistributedPartition
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.profiling.profile import Profile, Step
+    from jetpy.profiling.profile import Profile
 
 
 MAX_KERNELS = 12
@@ -142,28 +141,17 @@ def levels(partition: Partition) -> Table:
 
 def steps(profile: Profile) -> Table:
     """Return a table of a profile's work by stage and level."""
+    from jetpy.profiling.profile import STEP_HEADERS, step_row, total_of
+
     table = columns(STEP_HEADERS, map(step_row, profile.steps), left=1)
     table.show_footer = True
-    for column, total in zip(table.columns, step_row(_total(profile.steps)), strict=True):
+    for column, total in zip(table.columns, step_row(total_of(profile.steps)), strict=True):
         column.footer = total
     return table
 
 
-def _total(steps: Sequence[Step]) -> Step:
-    from jetpy.profiling.profile import Step
-
-    return Step(
-        "total",
-        None,
-        sum(step.seconds for step in steps),
-        sum(step.kernel_seconds for step in steps),
-        sum(step.launches for step in steps),
-        sum(step.synchronisations for step in steps),
-        sum(step.uploaded for step in steps),
-        sum(step.downloaded for step in steps),
-    )
-
-
 def kernels(profile: Profile) -> Table:
     """Return a table of the kernels with the longest total time."""
+    from jetpy.profiling.profile import KERNEL_HEADERS, kernel_rows
+
     return columns(KERNEL_HEADERS, kernel_rows(profile)[:MAX_KERNELS], left=2)

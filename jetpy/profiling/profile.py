@@ -36,6 +36,13 @@ LAUNCHES = {Kind.FOR, Kind.REDUCE, Kind.SCAN}
 SYNCHRONISATIONS = {Kind.REDUCE, Kind.SCAN, Kind.DOWNLOAD, Kind.WAIT}
 """Kinds of events in which the host waits for the device."""
 DOWNLOADS = {Kind.DOWNLOAD, Kind.PULL}
+STEP_HEADERS = (
+    *("stage", "level", "seconds", "in kernels", "launches"),
+    *("host waits", "MB to device", "MB from device"),
+)
+"""Columns of `step_row`."""
+KERNEL_HEADERS = "kernel", "back end", "calls", "seconds", "share", "µs per call"
+"""Columns of `kernel_rows`."""
 
 
 class Event(NamedTuple):
@@ -177,6 +184,50 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"Profile({self.title}: {sum(step.launches for step in self.steps)} launches)"
+
+
+def total_of(steps: Sequence[Step]) -> Step:
+    """Return the work of all steps together."""
+    return Step(
+        "total",
+        None,
+        sum(step.seconds for step in steps),
+        sum(step.kernel_seconds for step in steps),
+        sum(step.launches for step in steps),
+        sum(step.synchronisations for step in steps),
+        sum(step.uploaded for step in steps),
+        sum(step.downloaded for step in steps),
+    )
+
+
+def step_row(step: Step) -> tuple[str, ...]:
+    """Describe the work of a stage on a level; `STEP_HEADERS` names the columns."""
+    return (
+        step.stage,
+        "" if step.level is None else f"{step.level}",
+        f"{step.seconds:.4f}",
+        f"{step.kernel_seconds:.4f}",
+        f"{step.launches:,}",
+        f"{step.synchronisations:,}",
+        f"{step.uploaded / 1e6:,.3f}",
+        f"{step.downloaded / 1e6:,.3f}",
+    )
+
+
+def kernel_rows(profile: Profile) -> list[tuple[str, ...]]:
+    """Describe kernels, longest total time first; `KERNEL_HEADERS` names the columns."""
+    total = sum(kernel.seconds for kernel in profile.kernels)
+    return [
+        (
+            kernel.name,
+            kernel.backend,
+            f"{kernel.calls:,}",
+            f"{kernel.seconds:.4f}",
+            f"{100 * kernel.seconds / total:.1f} %",
+            f"{1e6 * kernel.seconds / kernel.calls:,.1f}",
+        )
+        for kernel in profile.kernels
+    ]
 
 
 def _step(owner: Owner, seconds: float, events: Sequence[Event]) -> Step:

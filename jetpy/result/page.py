@@ -19,7 +19,7 @@ from jetpy.pages.page import render
 from jetpy.pages.style import styled
 from jetpy.problem.checked import value_text
 from jetpy.problem.presets import default, differences
-from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
+from jetpy.profiling.profile import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 from jetpy.result import charts
 from jetpy.result.partition import Partition
 from jetpy.result.subject import (

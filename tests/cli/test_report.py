@@ -15,7 +15,7 @@ from jetpy.evaluation.evaluate import part_rows
 from jetpy.evaluation.levels import level_rows
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid
-from jetpy.profiling.rows import kernel_rows
+from jetpy.profiling.profile import kernel_rows
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import isolated, two_cliques
 from tests.pages.reader import Page
