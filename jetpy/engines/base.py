@@ -12,7 +12,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import Any
 
@@ -315,6 +315,14 @@ class Backend(ABC):
     def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
         """Return uninitialised arrays of some lengths and dtypes."""
         return Arena([self.empty(n, dtype) for n, dtype in sizes])
+
+    def group(self, kind: Any, n: int, /, **given: Any) -> Any:
+        """Return a group of arrays for kernels, a dataclass.
+
+        Fields that are not given are uninitialised int32 arrays, shape (n,).
+        """
+        missing = (field.name for field in fields(kind) if field.name not in given)
+        return kind(**given, **{name: self.empty(n) for name in missing})
 
     @abstractmethod
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:

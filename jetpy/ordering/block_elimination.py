@@ -73,7 +73,16 @@ def begin_elimination(
     numbers[:, Block.ENTRIES], numbers[:, Block.ROOM] = stops - rooms, stops
     numbers[:, Block.LEAST] = variables
     held, own = backend.from_host(numbers.ravel()), backend.from_host(chosen.astype(np.int32))
-    quotient = _empty_quotient(backend, len(variables), int(variables.sum()), int(rooms.sum()))
+    n = int(variables.sum())
+    quotient: Quotient = backend.group(
+        Quotient,
+        n,
+        entries=backend.empty(int(rooms.sum())),
+        starts=backend.empty(n, backend.sum_type),
+        uncovered=backend.empty(n, np.int64),
+        paths=backend.empty(n, np.float64),
+        costs=backend.empty(len(variables) * Cost.COUNT, np.float64),
+    )
     both = {"graph": quotient, "numbers": held}
     backend.run_tasks(
         len(chosen),
@@ -101,32 +110,4 @@ def copy_blocks(blocks: Blocks, source: Backend, target: Backend) -> Blocks:
         last_copies=no_offsets,
         copies=carry(blocks.copies, source, target),
         paths=carry(blocks.paths, source, target),
-    )
-
-
-def _empty_quotient(backend: Backend, blocks: int, variables: int, room: int) -> Quotient:
-    """Return arrays for quotient graphs with `room` entries."""
-
-    def empty() -> Array:
-        return backend.empty(variables)
-
-    return Quotient(
-        entries=backend.empty(room),
-        starts=backend.empty(variables, backend.sum_type),
-        lengths=empty(),
-        element_counts=empty(),
-        kinds=empty(),
-        weights=empty(),
-        degrees=empty(),
-        uncovered=backend.empty(variables, np.int64),
-        heads=empty(),
-        nexts=empty(),
-        befores=empty(),
-        buckets=empty(),
-        hashes=empty(),
-        next_members=empty(),
-        last_members=empty(),
-        order=empty(),
-        paths=backend.empty(variables, np.float64),
-        costs=backend.empty(blocks * Cost.COUNT, np.float64),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetpy.device.device_graph import upload
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.result.separator_tree import Bounds
 from jetpy.result.symbolic import Symbolic
@@ -52,7 +52,13 @@ def elimination_tree(
     stops = np.arange(n, dtype=np.int32)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         stops[begin:end] = end
-    tree = _room(host, order, stops)
+    tree: Elimination = host.group(
+        Elimination,
+        n,
+        order=host.from_host(order),
+        stops=host.from_host(stops),
+        paths=host.empty(n, np.float64),
+    )
     found = kernels.Ranges(
         host.from_host(begins), host.from_host(ends), host.empty(n), host.empty(n)
     )
@@ -67,26 +73,3 @@ def elimination_tree(
     host.run_tasks(len(begins), kernels.sum_in_ranges, **shared)
     host.run_tasks(1, kernels.sum_above, count=upper, **shared)
     return tree
-
-
-def _room(host: Backend, order: IntArray, stops: IntArray) -> Elimination:
-    """Return arrays for the analysis of an order."""
-    n = len(order)
-
-    def empty() -> Array:
-        return host.empty(n)
-
-    return Elimination(
-        order=host.from_host(order),
-        column_of=empty(),
-        stops=host.from_host(stops),
-        parents=empty(),
-        counts=empty(),
-        sizes=empty(),
-        places=empty(),
-        postorder=empty(),
-        ancestors=empty(),
-        last_leaves=empty(),
-        heights=empty(),
-        paths=host.empty(n, np.float64),
-    )

@@ -164,7 +164,7 @@ def test_profiler_has_the_interface_of_a_back_end() -> None:
     for attribute in Backend.__annotations__.keys() - own:
         assert getattr(profiler, attribute) == getattr(engine, attribute)
     verbs = {name for name, value in vars(Backend).items() if inspect.isfunction(value)}
-    assert verbs - {"for_size", "scan_into"} <= vars(Profiler).keys()
+    assert verbs - {"for_size", "group", "scan_into"} <= vars(Profiler).keys()
 
 
 def test_launches_of_the_host_engine_are_profiled(graph: jetpy.Graph) -> None:
