@@ -377,7 +377,7 @@ def _run(
         checked_imbalance(imbalance, large=False)
     names_of(files)
     classes = read_classes(class_file) if class_file else {}
-    there, missing = installed(tools)
+    present, missing = installed(tools)
     if missing:
         notify(
             "note",
@@ -398,7 +398,7 @@ def _run(
     options = Options(
         **{**asked, "threads": asked["threads"] or (available_threads(),)},
         backends=tuple(working),
-        tools=tuple(there),
+        tools=tuple(present),
         programs_on_gpu=bool(here.gpus),
     )
     study = Study.opened(output, name or here.id, here, classes)

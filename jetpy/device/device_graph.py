@@ -128,11 +128,11 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
 
     Arrays that are already on the back end's GPU are used in place.
     """
-    there = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
-    if there is not None and there.number == backend.gpu and not backend.is_wide:
-        rows = there.indptr, there.indices, there.edge_weights, there.vertex_weights
-        long_rows = find_long_rows(backend, there.indptr, len(there.indices))
-        return DeviceGraph(*rows, there.edge_weight, long_rows)
+    on_gpu = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
+    if on_gpu is not None and on_gpu.number == backend.gpu and not backend.is_wide:
+        rows = on_gpu.indptr, on_gpu.indices, on_gpu.edge_weights, on_gpu.vertex_weights
+        long_rows = find_long_rows(backend, on_gpu.indptr, len(on_gpu.indices))
+        return DeviceGraph(*rows, on_gpu.edge_weight, long_rows)
 
     kind = backend.sum_type
 

@@ -75,8 +75,8 @@ def _is_mine(folder: Path) -> bool:
 
 def is_writable(folder: Path) -> bool:
     """Return whether files can be created in a folder, or the folder itself if it is missing."""
-    there = next(path for path in (folder, *folder.parents) if os.path.exists(path))
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    existing = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
 def read_entry(name: Path) -> bytes | None:

@@ -130,8 +130,7 @@ class Graph:
         GraphError
             If the array has another shape, or an entry is not a finite number.
         """
-        there = checked_coordinates(coordinates, self.n)
-        return replace(self, locate=partial(_known, there))
+        return replace(self, locate=partial(_known, checked_coordinates(coordinates, self.n)))
 
     @property
     def is_large(self) -> bool:

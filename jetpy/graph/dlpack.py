@@ -46,9 +46,9 @@ def on_host(data: Any) -> npt.NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray):  # as in SciPy, masked entries are absent
         return np.asarray(data.filled(0))
     if hasattr(data, "detach"):  # torch exports neither tensors with gradients nor bfloat16
-        there = data.detach().cpu()
-        is_short = there.is_floating_point() and there.element_size() < 4
-        return np.asarray(there.float() if is_short else there)
+        tensor = data.detach().cpu()
+        is_short = tensor.is_floating_point() and tensor.element_size() < 4
+        return np.asarray(tensor.float() if is_short else tensor)
     on_gpu = hasattr(data, "__cuda_array_interface__")
     if on_gpu and hasattr(data, "get"):  # CuPy
         return np.asarray(data.get())

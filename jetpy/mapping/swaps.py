@@ -57,17 +57,17 @@ def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> 
     while waiting < len(tasks) and changes < MAX_CHANGES:
         task = int(tasks[u])
         u, waiting = (u + 1) % len(tasks), waiting + 1
-        here = place[task]
+        pe = place[task]
         row = slice(graph.indptr[task], graph.indptr[task + 1])
         neighbours, weights = graph.indices[row], graph.edge_weights[row].astype(np.int64)
-        change = costs[task, place] - own[task] + costs[:, here] - own
-        change[neighbours] += 2 * weights * table[here, place[neighbours]]
+        change = costs[task, place] - own[task] + costs[:, pe] - own
+        change[neighbours] += 2 * weights * table[pe, place[neighbours]]
         other = int(change.argmin())
         if change[other] >= 0:
             continue
         waiting = 0
-        there = place[other]
-        for moved, old, new in ((task, here, there), (other, there, here)):
+        other_pe = place[other]
+        for moved, old, new in ((task, pe, other_pe), (other, other_pe, pe)):
             place[moved] = new
             if moved < graph.n:
                 row = slice(graph.indptr[moved], graph.indptr[moved + 1])

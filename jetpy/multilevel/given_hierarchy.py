@@ -214,8 +214,8 @@ class _Export:
         """Return the graph of a coarse level."""
         if self._on_gpu and not level.backend.is_wide:
             target = self._backend.with_width(level.backend.width)
-            there = carry_graph(level.graph, level.backend, target)
-            return GraphOnGpu.of(self._arrays(there), name)
+            copied = carry_graph(level.graph, level.backend, target)
+            return GraphOnGpu.of(self._arrays(copied), name)
         own, host = level.graph, level.backend.to_host
         weights = fitting(host(own.vertex_weights) * self._unit)
         indptr = host(own.indptr)

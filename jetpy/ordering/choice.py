@@ -140,7 +140,7 @@ class Search:
         """Analyse the dissection."""
         host, graph = matrix.host, matrix.graph
         elimination = elimination_tree(host, graph, order, tree.independent_ranges())
-        totals = totals_of(host, matrix.here, elimination, tree)
+        totals = totals_of(host, matrix.on_host, elimination, tree)
         node_of_column = np.repeat(np.arange(len(tree), dtype=np.int32), tree.sizes)
         node_of = np.empty_like(node_of_column)
         node_of[order] = node_of_column

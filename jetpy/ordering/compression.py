@@ -99,10 +99,10 @@ def compress(host: Backend, graph: Graph) -> Compression:
 
 def indistinguishable(host: Backend, graph: Graph) -> IntArray:
     """Return the smallest vertex with the same closed neighbourhood as each: int32, shape (n,)."""
-    n, there = graph.n, upload(host, graph)
+    n, uploaded = graph.n, upload(host, graph)
     sums, possible = host.empty(n, np.int64), host.empty(n)
-    found = {"graph": there, "sums": sums, "possible": possible}
-    host.parallel_for(n, kernels.sum_hashes, graph=there, sums=sums)
+    found = {"graph": uploaded, "sums": sums, "possible": possible}
+    host.parallel_for(n, kernels.sum_hashes, graph=uploaded, sums=sums)
     count = host.scan(n, kernels.list_possible_leaders, **found)
     leaders = host.from_host(np.arange(n, dtype=np.int32))
     if count:

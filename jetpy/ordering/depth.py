@@ -20,15 +20,15 @@ class Nodes:
     """Connected graphs that are to be divided, as one graph.
 
     Node i has the vertices ``starts[i]..starts[i + 1] - 1``. `weights` and `seeds` have the weight
-    and the seed of each. `graph` is on the host, and `there` is the same graph on the back end that
-    separates large nodes; it may be None if there are no such nodes.
+    and the seed of each. `graph` is on the host, and `on_backend` is the same graph on the back end
+    that separates large nodes; it may be None if there are no such nodes.
     """
 
     graph: DeviceGraph
     starts: Numbers
     weights: Numbers
     seeds: Numbers
-    there: DeviceGraph | None
+    on_backend: DeviceGraph | None
 
     def __len__(self) -> int:
         return len(self.seeds)

@@ -128,12 +128,12 @@ def dissect(
 
 def whole_graph(backend: Backend, host: Backend, graph: Graph, seed: int) -> Nodes:
     """Return a graph as the only node."""
-    here = upload(host, graph)
-    there = here if backend is host else None
-    if there is None and graph.n > LARGEST_NODE:
-        there = upload(backend, graph)
+    on_host = upload(host, graph)
+    on_backend = on_host if backend is host else None
+    if on_backend is None and graph.n > LARGEST_NODE:
+        on_backend = upload(backend, graph)
     weight = np.array([graph.total_vertex_weight])
-    return Nodes(here, np.array([0, graph.n]), weight, np.array([seed]), there)
+    return Nodes(on_host, np.array([0, graph.n]), weight, np.array([seed]), on_backend)
 
 
 def subgraphs(
@@ -145,11 +145,11 @@ def subgraphs(
     """
     backend, host = large.backend, large.host
     if backend is host or not has_large:
-        here = joined(host, nodes.graph, order)
-        return here, here if backend is host else None
-    assert nodes.there is not None
-    there = joined(backend, nodes.there, carry(order, host, backend))
-    return carry_graph(there, backend, host), there
+        on_host = joined(host, nodes.graph, order)
+        return on_host, on_host if backend is host else None
+    assert nodes.on_backend is not None
+    on_backend = joined(backend, nodes.on_backend, carry(order, host, backend))
+    return carry_graph(on_backend, backend, host), on_backend
 
 
 def within_limits(effort: Effort, graph: Graph) -> Effort:
@@ -233,10 +233,10 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     seeds = nodes.seeds[own] * 31 + rank + 1 & INT32_MAX
     starts = np.append(0, np.cumsum(sizes[is_node], dtype=np.int64))
     has_large = bool((sizes[is_node] > LARGEST_NODE).any())
-    here, there = subgraphs(large, nodes, kept[:count], has_large)
+    on_host, on_backend = subgraphs(large, nodes, kept[:count], has_large)
     vertices = project_parts(host, kept[:count], depth.vertices)
     own_weights = weights[is_node].astype(np.int64)
-    return Depth(Nodes(here, starts, own_weights, seeds, there), vertices, above[own])
+    return Depth(Nodes(on_host, starts, own_weights, seeds, on_backend), vertices, above[own])
 
 
 def _distinct(values: Vertices) -> tuple[Vertices, Numbers]:

@@ -17,12 +17,12 @@ def induced(backend: Backend, graph: DeviceGraph, selection: Selection) -> Devic
     counts, offsets = backend.empty(n, kind), backend.full(n + 1, 0, kind)
     nothing, own = backend.empty(0), backend.empty(n, kind)
     rows = Subgraph(counts, offsets, nothing, backend.empty(0, kind), own)
-    there = {"graph": graph, "selection": selection}
-    backend.parallel_for(n, kernels.count_row, subgraph=rows, **there)
+    given = {"graph": graph, "selection": selection}
+    backend.parallel_for(n, kernels.count_row, subgraph=rows, **given)
     nnz = backend.scan(n, offset_rows, counts=counts, indptr=offsets)
     inside = Adjacency(offsets, backend.empty(nnz), backend.empty(nnz, kind))
     rows = Subgraph(counts, offsets, inside.indices, inside.edge_weights, own)
-    backend.parallel_for(n, kernels.copy_row, subgraph=rows, **there)
+    backend.parallel_for(n, kernels.copy_row, subgraph=rows, **given)
     weight = backend.reduce(nnz, add_weights, edge_weights=inside.edge_weights)
     long_rows = find_long_rows(backend, offsets, nnz)
     return DeviceGraph(offsets, inside.indices, inside.edge_weights, own, weight, long_rows)

@@ -109,10 +109,10 @@ def _coarser(
     coarse, coarse_of = processes.coarsen(backend, graph, OPTIONS, heaviest, salt, labels)
     node_of = inject_parts(backend, coarse.n, coarse_of, level.node_of)
     smaller = host if coarse.size <= backend.host_size else backend
-    there, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)
+    coarse, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)
     firsts = smaller.xp.searchsorted(node_of, smaller.xp.arange(count, dtype=np.int32))
     starts = np.append(smaller.to_host(firsts), coarse.n).astype(np.int64)
-    return NodesLevel(smaller, there, node_of, starts, coarse_of)
+    return NodesLevel(smaller, coarse, node_of, starts, coarse_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +204,7 @@ class LargeNodes:
 
     def separate(self, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
         """Write the sides of the vertices of the chosen nodes, on the host."""
-        backend, graph, weights, seeds = self.backend, nodes.there, nodes.weights, nodes.seeds
+        backend, graph, weights, seeds = self.backend, nodes.on_backend, nodes.weights, nodes.seeds
         assert graph is not None
         if len(chosen) == len(nodes):
             np.copyto(sides, self._separators(graph, nodes.starts, weights, seeds))
@@ -322,14 +322,14 @@ class LargeNodes:
 def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
     """Return the sides of the vertices of the finer level by each candidate."""
     n, coarse_n, backend = fine.graph.n, coarse.graph.n, fine.backend
-    there = carry(sides, coarse.backend, backend)
-    result = backend.empty(len(there) // coarse_n * n)
-    for candidate in range(len(there) // coarse_n):
+    sides = carry(sides, coarse.backend, backend)
+    result = backend.empty(len(sides) // coarse_n * n)
+    for candidate in range(len(sides) // coarse_n):
         backend.parallel_for(
             n,
             project,
             coarse_of=coarse.coarse_of,
-            coarse_parts=there[candidate * coarse_n : (candidate + 1) * coarse_n],
+            coarse_parts=sides[candidate * coarse_n : (candidate + 1) * coarse_n],
             parts=result[candidate * n : (candidate + 1) * n],
         )
     return result

@@ -92,12 +92,12 @@ class Matrix:
                 object.__setattr__(self, "backend", self.backend.with_width(Width.WIDE))
 
     @cached_property
-    def here(self) -> DeviceGraph:
+    def on_host(self) -> DeviceGraph:
         """The graph on the host."""
         return upload(self.host, self.graph)
 
     @cached_property
-    def there(self) -> DeviceGraph:
+    def on_backend(self) -> DeviceGraph:
         """The graph on the back end."""
         return upload(self.backend, self.graph)
 
@@ -158,7 +158,7 @@ def eliminated_blocks(
     expensive path in the elimination tree up to each.
     """
     host, nnz = matrix.host, len(matrix.graph.indices)
-    blocks = _find_blocks(host, matrix.here, block_of, sizes, paths)
+    blocks = _find_blocks(host, matrix.on_host, block_of, sizes, paths)
     starts = host.to_host(blocks.starts)
     variables = np.diff(starts).astype(np.int64) + host.to_host(blocks.halo_sizes)
     rooms = ROOM * host.to_host(blocks.entry_counts).astype(np.int64) + variables
@@ -214,16 +214,16 @@ def _order_batch(
     The costs have shape (blocks, Cost.COUNT).
     """
     host, chosen = matrix.host, np.arange(batch.start, batch.stop)
-    there = _gpu_blocks(matrix, blocks, variables, rooms)
+    on_gpu = _gpu_blocks(matrix, blocks, variables, rooms)
     sent = None
-    if there.any():
-        sent = _begin_there(matrix, blocks, chosen[there], variables[there], rooms[there])
+    if on_gpu.any():
+        sent = _begin_on_gpu(matrix, blocks, chosen[on_gpu], variables[on_gpu], rooms[on_gpu])
     if sent is None:
-        kept = begin_elimination(host, matrix.here, blocks, chosen, variables, rooms)
+        kept = begin_elimination(host, matrix.on_host, blocks, chosen, variables, rooms)
         return kept.vertices(), kept.costs
-    given = (chosen[~there], variables[~there], rooms[~there])
-    kept = begin_elimination(host, matrix.here, blocks, *given)
-    shares = ((~there, kept), (there, sent))
+    given = (chosen[~on_gpu], variables[~on_gpu], rooms[~on_gpu])
+    kept = begin_elimination(host, matrix.on_host, blocks, *given)
+    shares = ((~on_gpu, kept), (on_gpu, sent))
     counts, costs = np.empty(len(chosen), np.int64), np.empty((len(chosen), Cost.COUNT))
     for own, share in shares:
         counts[own], costs[own] = share.counts, share.costs
@@ -244,14 +244,14 @@ def _gpu_blocks(
     return gpu_tasks(matrix.backend, matrix.host, sizes, sizes, at_once, copied)
 
 
-def _begin_there(
+def _begin_on_gpu(
     matrix: Matrix, blocks: Blocks, chosen: Sizes, variables: Sizes, rooms: Sizes
 ) -> BlockElimination | None:
     """Begin to eliminate blocks on a GPU; return None if its memory is full."""
     backend = matrix.backend
     try:
         copy = copy_blocks(blocks, matrix.host, backend)
-        return begin_elimination(backend, matrix.there, copy, chosen, variables, rooms)
+        return begin_elimination(backend, matrix.on_backend, copy, chosen, variables, rooms)
     except MemoryError:
         return None
 

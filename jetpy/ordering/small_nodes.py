@@ -27,13 +27,13 @@ def separate_small(
 ) -> None:
     """Write the sides of the vertices of the chosen nodes, on the host."""
     tries = Tries(host, nodes.graph, nodes, effort, chosen, tries_of(nodes.sizes[chosen], effort))
-    there = _gpu_nodes(backend, tries)
-    found = _separate_there(backend, tries.some(there)) if there.any() else None
+    on_gpu = _gpu_nodes(backend, tries)
+    found = _separate_on_gpu(backend, tries.some(on_gpu)) if on_gpu.any() else None
     if found is None:
         tries.separate(sides)
         return
-    tries.some(~there).separate(sides)
-    np.copyto(sides, backend.to_host(found), where=nodes.members(chosen[there]))
+    tries.some(~on_gpu).separate(sides)
+    np.copyto(sides, backend.to_host(found), where=nodes.members(chosen[on_gpu]))
 
 
 def _gpu_nodes(backend: Backend, tries: Tries) -> npt.NDArray[np.bool_]:
@@ -47,14 +47,14 @@ def _gpu_nodes(backend: Backend, tries: Tries) -> npt.NDArray[np.bool_]:
         costs=sizes * (1 + tries.counts) // 2,
         lengths=sizes * (5 + tries.counts) // 6,  # tries run at the same time, their flows do not
         most_at_once=np.maximum(1, MAX_ROOM_ON_GPU // np.maximum(*tries.rooms)),
-        copied=graph.n if tries.nodes.there else graph.n + graph.size,
+        copied=graph.n if tries.nodes.on_backend else graph.n + graph.size,
     )
 
 
-def _separate_there(backend: Backend, tries: Tries) -> Array | None:
+def _separate_on_gpu(backend: Backend, tries: Tries) -> Array | None:
     """Begin to separate nodes on a GPU; return the sides there, or None if its memory is full."""
     try:
-        graph = tries.nodes.there or carry_graph(tries.graph, tries.backend, backend)
+        graph = tries.nodes.on_backend or carry_graph(tries.graph, tries.backend, backend)
         found = backend.empty(graph.n)
         tries.on(backend, graph).separate(found)
     except MemoryError:

@@ -77,5 +77,5 @@ class Efficiencies:
     def of_problem(self, application: str, problem: Problem) -> float | None:
         """Return the metric for one problem, over all platforms on which it was tried."""
         own = self.each[application]
-        there = [own[cell] for cell in self.cells if cell.problem == problem and cell in own]
-        return portability(there) if there else None
+        values = [own[cell] for cell in self.cells if cell.problem == problem and cell in own]
+        return portability(values) if values else None

@@ -258,8 +258,8 @@ class Results:
         """Return whether an application was tried in a cell, or does not support its platform."""
         if application in self.tried[cell]:
             return True
-        one, there = self._one_of[application], self._one_of[cell.platform]
-        gpu = device_of(there["backend"], 1) == "gpu"
+        one, other = self._one_of[application], self._one_of[cell.platform]
+        gpu = device_of(other["backend"], 1) == "gpu"
         return not runs_on(one["tool"], one["backend"], gpu=gpu)
 
     @cached_property

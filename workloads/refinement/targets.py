@@ -143,8 +143,8 @@ def best_slot(
 def gain_of(v: int, slot: int, graph: Graph, table: Connectivity, state: Refinement) -> int:
     """Return the gain of a move to the part of a slot, in units; `internal` must be up to date."""
     size: int = capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
-    there: int = table.weights[slot]
-    gain: pk.int64 = connection_to(v, table.parts[slot], there, size, table, state)
+    weight: int = table.weights[slot]
+    gain: pk.int64 = connection_to(v, table.parts[slot], weight, size, table, state)
     gain -= connection_to(v, state.parts[v], state.internal[v], size, table, state)
     if state.unit > 1:
         gain //= state.unit
