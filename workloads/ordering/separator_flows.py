@@ -81,6 +81,11 @@ class Bands:
     """Bands and flows in them, by the vertices and directed edges of levels.
 
     The labels are lower bounds of the distances to the sink: odd for v.out, even for v.in.
+
+    Some arrays have other values before or after a flow. While the band grows, `in_arcs` has the
+    hops from the separator. A search has its queues in `in_before` and `out_before`. Once the flow
+    is maximal, `find_cuts` writes distances from the source to `in_arcs` and `out_arcs`, and the
+    sides of the vertices before the flow to `through`.
     """
 
     bands: pk.View1D[pk.int64]  # by Band
@@ -375,7 +380,10 @@ def raise_in(v: int, here: int, row: int, state: Separations, bands: Bands) -> b
 
 @pk.function
 def raise_out(v: int, here: int, row: int, state: Separations, bands: Bands) -> bool:
-    """Do the same for v.out."""
+    """Raise the label of v.out if no arc leads to the next label; return False if that ends all.
+
+    If no v.out has the old label any longer, no path leads from higher labels to the sink.
+    """
     first: int = state.numbers[here + Field.BEGIN]
     old: int = bands.out_labels[v]
     lowest: int = DEAD
@@ -479,7 +487,10 @@ def step_from_in(v: int, here: int, row: int, state: Separations, bands: Bands) 
 
 @pk.function
 def step_from_out(v: int, here: int, row: int, state: Separations, bands: Bands) -> int:
-    """Do the same from v.out, which has no arc to the sink."""
+    """Extend the path from v.out, which has no arc to the sink, by an arc, or go back without one.
+
+    Return the next node, or `flipped(AT_SOURCE)` if the flow is maximal.
+    """
     u: int = next_in(v, state, bands)
     if u >= 0:
         bands.in_before[u] = v
@@ -523,9 +534,10 @@ def find_flow(here: int, row: int, state: Separations, bands: Bands) -> bool:
 
 @pk.function
 def find_cuts(here: int, row: int, state: Separations, bands: Bands):
-    """Compute the distances to the sink in `labels`, and those from the source in `arcs`.
+    """Prepare `side_in`, which needs no arc and no flow any more.
 
-    Then store the present sides of the band in `through`.
+    Write the distances to the sink to the labels, those from the source to `in_arcs` and
+    `out_arcs`, and the present sides to `through`.
     """
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = begin + bands.bands[row + Band.SIZE]
