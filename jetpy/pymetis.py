@@ -420,19 +420,19 @@ def _induced_parts(
     )
     votes = (incidence @ chosen).tocsr()
     votes.sort_indices()
-    found = np.full(incidence.shape[0], -1)
+    part_of = np.full(incidence.shape[0], -1)
     is_decided = np.diff(votes.indptr) == 1
-    found[is_decided] = votes.indices[votes.indptr[:-1][is_decided]]
-    sizes = np.bincount(found[is_decided], minlength=len(ideals))
+    part_of[is_decided] = votes.indices[votes.indptr[:-1][is_decided]]
+    sizes = np.bincount(part_of[is_decided], minlength=len(ideals))
     for row in np.flatnonzero(~is_decided).tolist():
         own = slice(votes.indptr[row], votes.indptr[row + 1])
         choices = votes.indices[own] if own.start < own.stop else np.arange(len(ideals))
         best = int(choices[votes.data[own].argmax()]) if own.start < own.stop else 0
         if sizes[best] >= ideals[best]:
             best = int(choices[(sizes[choices] - ideals[choices]).argmin()])
-        found[row] = best
+        part_of[row] = best
         sizes[best] += 1
-    return found
+    return part_of
 
 
 @lru_cache

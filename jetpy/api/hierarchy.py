@@ -95,15 +95,15 @@ class Hierarchy:
             listed = [as_graph(graph) for graph in (graphs if is_list else [graphs])]
         for graph in listed:
             check_one_weight(graph, "Hierarchy")
-        found = checked_levels(listed, maps) if is_list else contracted_levels(listed[0], maps)
-        self._open(found, HierarchySettings())
+        levels = checked_levels(listed, maps) if is_list else contracted_levels(listed[0], maps)
+        self._open(levels, HierarchySettings())
 
     @classmethod
     def of(cls, levels: Sequence[GraphLevel], settings: HierarchySettings) -> Hierarchy:
         """Return a hierarchy of checked levels."""
-        found = object.__new__(cls)
-        found._open(tuple(levels), settings)
-        return found
+        hierarchy = object.__new__(cls)
+        hierarchy._open(tuple(levels), settings)
+        return hierarchy
 
     def _open(self, levels: tuple[GraphLevel, ...], settings: HierarchySettings) -> None:
         self.levels, self._settings = levels, settings

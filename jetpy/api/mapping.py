@@ -147,9 +147,9 @@ def map_processes(
         return partition_multilevel(engine, checked, steps, tell)
 
     request = Request(checked, problem, MAPPING_METHODS[method])
-    found, cost = run(
+    result, cost = run(
         lambda engine, tell: Solved.of(request, work(engine, tell)),
         request,
         Execution(backend, threads, device, progress, profile),
     )
-    return ProcessMapping(found, target, method, 2 * cost)
+    return ProcessMapping(result, target, method, 2 * cost)

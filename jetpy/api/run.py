@@ -53,8 +53,8 @@ class Execution:
         with lease(backend, self.threads, device_of(graph, backend, self.device)) as leased:
             engine = with_required_width(leased, graph)
             own_title = f"{title}, {engine.name}" if self.profile else None
-            found, cost = execute(work, engine, self.progress, (graph.n, graph.m), own_title)
-        return found, engine, cost
+            result, cost = execute(work, engine, self.progress, (graph.n, graph.m), own_title)
+        return result, engine, cost
 
 
 def carry_out(plan: Plan, execution: Execution) -> Partition:
@@ -101,14 +101,14 @@ def run(work: Work[Solved], request: Request, execution: Execution) -> tuple[Par
     chosen = _backend_of(request, execution)
 
     def work_on_device(backend: Backend, tell: Progress) -> tuple[Solved, Array | None]:
-        found = work(backend, tell)
-        parts = found.outcome.parts
-        return found, backend.from_host(parts) if device is True else None
+        result = work(backend, tell)
+        parts = result.outcome.parts
+        return result, backend.from_host(parts) if device is True else None
 
     title = f"{graph.name}, k = {request.problem.k}"
     (solved, device_parts), engine, cost = execution.run(work_on_device, graph, chosen, title)
-    found = result_of(request, solved, engine, cost, skips_gpu=chosen != execution.backend)
-    return replace(found, device_parts=device_parts), solved.outcome.cost
+    partition = result_of(request, solved, engine, cost, skips_gpu=chosen != execution.backend)
+    return replace(partition, device_parts=device_parts), solved.outcome.cost
 
 
 def run_small(requests: Sequence[Request], execution: Execution, backend: str) -> list[Partition]:

@@ -80,22 +80,22 @@ def compile_command(
         engine = get_backend(backend, device=device)
         name, compilers = engine.name, [partial(one.compile, modules) for one in _engines(engine)]
     kernels = sum(len(workunit_names(module)) for module in modules)
-    found, total = 0, len(compilers) * kernels
+    cached, total = 0, len(compilers) * kernels
     started = time.perf_counter()
     with watch_compilations() as compilations, without_announcement():
 
         def progress(done: int, of: int) -> None:
-            nonlocal found
-            found = done - _count(compilations)
+            nonlocal cached
+            cached = done - _count(compilations)
             bars.stage("compile", done, of)
 
         try:
             with progress_bars(quiet=quiet) as bars:
                 bars.busy(STAGES["compile"])
                 in_turn(compilers, kernels)(jobs=jobs, progress=progress)
-                found = total - _count(compilations)
+                cached = total - _count(compilations)
         finally:
-            report = _report(compilations, found, total)
+            report = _report(compilations, cached, total)
             report = {"backend": name, **report, "seconds": time.perf_counter() - started}
             report["cache_folder"] = str(cache_dirs()[-1])
             if json_file is not None:

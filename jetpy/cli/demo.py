@@ -62,14 +62,14 @@ def demo_command(
         bars.busy("Comparing")
         other = metis(graph, PARTS, result.limit, result.seed)
         seconds = {"jetpy": result.seconds["total"], "METIS": other.seconds}
-        found = {
+        evaluations = {
             "jetpy": evaluate(graph, result.parts, PARTS),
             "METIS": evaluate(graph, other.parts, PARTS),
         }
     if json_file is not None:
         report = {
             name: {**evaluation(graph, value), "seconds": seconds[name]}
-            for name, value in found.items()
+            for name, value in evaluations.items()
         }
         write_json(json_file, report)
     if quiet or json_file == STDOUT:
@@ -88,7 +88,7 @@ def demo_command(
             f"{value.disconnected_parts}",
             f"{seconds[name]:.2f}",
         )
-        for name, value in found.items()
+        for name, value in evaluations.items()
     )
     headers = ("", "cut", "imbalance", "heaviest part", "empty", "disconnected", "seconds")
     console.print(columns(headers, rows, left=1))

@@ -37,17 +37,17 @@ def doctor_command(json_file: Path | None, quiet: bool) -> None:
     from jetpy.device.doctor import run_doctor
 
     with progress_bars(quiet=quiet) as bars:
-        found = run_doctor(bars.busy)
+        report = run_doctor(bars.busy)
     if json_file is not None:
-        write_json(json_file, found.as_dict())
+        write_json(json_file, report.as_dict())
     if not quiet and json_file != STDOUT:
-        _print(found)
-    if found.wrong:
+        _print(report)
+    if report.wrong:
         raise BackendError(
-            f"the self-check of {' and '.join(found.wrong)} failed; do not use "
-            f"{'it' if len(found.wrong) == 1 else 'them'}"
+            f"the self-check of {' and '.join(report.wrong)} failed; do not use "
+            f"{'it' if len(report.wrong) == 1 else 'them'}"
         )
-    if found.none_works:
+    if report.none_works:
         raise BackendError("no back end works")
 
 

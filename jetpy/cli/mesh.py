@@ -282,8 +282,8 @@ def _weights(cells: _Cells, given: Sequence[str], *, scale: bool) -> npt.NDArray
 
     if not given:
         return None
-    found = [_values(cells, name, scale=scale) for name in given]
-    columns = np.concatenate([own.reshape(len(own), -1) for own in found], axis=1)
+    values = [_values(cells, name, scale=scale) for name in given]
+    columns = np.concatenate([own.reshape(len(own), -1) for own in values], axis=1)
     n = cells.graph.n
     ids = np.arange(n) if cells.mesh is None else cells_of_vertices(cells.mesh)
     columns, naming = columns[ids], CellNaming(ids.tolist())

@@ -40,14 +40,14 @@ def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
 
     def read(text: str) -> tuple[int, ...]:
         try:
-            found = tuple(dict.fromkeys(int(item) for item in str(text).split(",")))
+            numbers = tuple(dict.fromkeys(int(item) for item in str(text).split(",")))
         except ValueError:
             raise click.BadParameter(
                 f"{text!r} is neither an integer nor a list of integers separated by commas"
             ) from None
-        if min(found) < least:
-            raise click.BadParameter(f"{min(found)} is too small; it must be at least {least}")
-        return found
+        if min(numbers) < least:
+            raise click.BadParameter(f"{min(numbers)} is too small; it must be at least {least}")
+        return numbers
 
     return read
 
@@ -68,11 +68,11 @@ def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
     def read(text: str) -> tuple[str, ...]:
         if text == "none":
             return ()
-        found = words(text)
-        for item in found:
+        chosen = words(text)
+        for item in chosen:
             if item not in known:
                 raise click.BadParameter(f"{item!r} is unknown; choose from {', '.join(known)}")
-        return found
+        return chosen
 
     return read
 

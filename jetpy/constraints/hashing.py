@@ -13,7 +13,7 @@ MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 def hashes(numbers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.uint64]:
     """Return a hash of each number (splitmix64)."""
-    found = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(STEP)
+    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(STEP)
     for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
-        found = (found ^ (found >> np.uint64(shift))) * np.uint64(multiplier)
-    return found ^ (found >> np.uint64(SHIFTS[-1]))
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(multiplier)
+    return mixed ^ (mixed >> np.uint64(SHIFTS[-1]))

@@ -196,22 +196,22 @@ def _kokkos(found: Installation) -> dict[str, Any]:
 
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """Return the versions of Python and of packages, by name; empty if one is not installed."""
-    found = {"python": platform.python_version()}
+    by_name = {"python": platform.python_version()}
     distributions = packages_distributions()
     for package in packages:
         try:
-            found[package] = version(distributions.get(package, [package])[0])
+            by_name[package] = version(distributions.get(package, [package])[0])
         except PackageNotFoundError:
-            found[package] = ""
-    return found
+            by_name[package] = ""
+    return by_name
 
 
 def processor_name() -> str:
     """Return the name of the processor."""
     with suppress(OSError):
-        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-        if found:
-            return found[1]
+        match = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if match:
+            return match[1]
     return platform.processor()
 
 

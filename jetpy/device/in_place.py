@@ -60,8 +60,8 @@ def graph_on_gpu(
     except ImportError:
         return None
     arrays = tuple(map(cupy.asarray, given))
-    found = _checked(cupy, arrays, n, edges, vertices)
-    return None if found is None else GraphOnGpu.of(found, name)
+    checked = _checked(cupy, arrays, n, edges, vertices)
+    return None if checked is None else GraphOnGpu.of(checked, name)
 
 
 def _checked(

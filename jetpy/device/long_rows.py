@@ -115,6 +115,6 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     bits = 0 if backend.warp_size == 1 else LANE_BITS
     vertices, starts = backend.empty(most), backend.empty(most, backend.sum_type)
     chunks = Chunks(vertices, starts, longest, bits, 0)
-    found = backend.scan(count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks)
+    total = backend.scan(count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks)
     whole = Chunks(listed, starts[:0], longest, bits, count << bits)
-    return LongRows(backend, count, whole, Chunks(vertices, starts, longest, bits, found << bits))
+    return LongRows(backend, count, whole, Chunks(vertices, starts, longest, bits, total << bits))

@@ -184,8 +184,8 @@ class MpiCommunicator(Communicator):
 
     def allgather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes, in rank order."""
-        found: list[Any] = self.mpi_comm.allgather(value)
-        return found
+        objects: list[Any] = self.mpi_comm.allgather(value)
+        return objects
 
     def totals(self, *numbers: int) -> list[int]:
         """Return the sum of each number over all processes."""
@@ -202,9 +202,9 @@ class MpiCommunicator(Communicator):
     def neighbours(self) -> tuple[int, int]:
         """Rank of this process among those on its machine, and their number."""
         local = self.mpi_comm.Split_type(self._mpi.COMM_TYPE_SHARED)
-        found = local.Get_rank(), local.Get_size()
+        rank_and_size = local.Get_rank(), local.Get_size()
         local.Free()
-        return found
+        return rank_and_size
 
 
 def _room_for(backend: Backend, array: Array) -> npt.NDArray[Any]:

@@ -129,10 +129,10 @@ def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Ar
     """
     xp, comm = backend.xp, blocks.comm
     wanted = [sum(loads) * rank // comm.size - sum(loads[: comm.rank]) for rank in range(comm.size)]
-    found = xp.searchsorted(xp.cumsum(work), backend.from_host(np.array(wanted)), side="right")
+    positions = xp.searchsorted(xp.cumsum(work), backend.from_host(np.array(wanted)), side="right")
     cuts = [
         blocks.first + int(at) if 0 < place <= loads[comm.rank] else -1
-        for place, at in zip(wanted, backend.to_host(found), strict=True)
+        for place, at in zip(wanted, backend.to_host(positions), strict=True)
     ]
     agreed = np.max(comm.allgather_objects(cuts), axis=0)
     starts = blocks.starts.copy()

@@ -46,9 +46,9 @@ def add_to_all(backend: Backend, values: Array, more: int) -> None:
 
 def sorted_set(backend: Backend, values: Array) -> Array:
     """Return the distinct values (int32), ascending."""
-    ascending, found = backend.xp.sort(values), backend.empty(len(values))
-    count = backend.scan(len(values), kernels.list_different, ascending=ascending, listed=found)
-    return found[:count].copy()
+    ascending, distinct = backend.xp.sort(values), backend.empty(len(values))
+    count = backend.scan(len(values), kernels.list_different, ascending=ascending, listed=distinct)
+    return distinct[:count].copy()
 
 
 def counts_between(backend: Backend, ascending: Array, bounds: Array) -> np.ndarray:

@@ -61,8 +61,8 @@ class NcclCommunicator(MpiCommunicator):
         if not backend.copies:
             return super().gather(backend, array)
         lengths = self.allgather_objects(len(array))
-        found = backend.xp.empty(sum(lengths), array.dtype)
-        kind, stream, place = self._types[array.dtype.name], self._stream, found.data.ptr
+        gathered = backend.xp.empty(sum(lengths), array.dtype)
+        kind, stream, place = self._types[array.dtype.name], self._stream, gathered.data.ptr
         array = backend.xp.ascontiguousarray(array)
         self._nccl.groupStart()
         for rank, length in enumerate(lengths):
@@ -71,7 +71,7 @@ class NcclCommunicator(MpiCommunicator):
                 self._group.broadcast(source, place, length, kind, rank, stream)
             place += length * array.itemsize
         self._nccl.groupEnd()
-        return found
+        return gathered
 
     def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
@@ -105,11 +105,11 @@ def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
     """
     if not isinstance(comm, MpiCommunicator):
         return comm
-    found = comm.allgather_objects((_name_of(backend), _has_nccl(backend)))
-    gpus = tuple(name for name, _ in found)
+    devices = comm.allgather_objects((_name_of(backend), _has_nccl(backend)))
+    gpus = tuple(name for name, _ in devices)
     if None in gpus or len(set(gpus)) < comm.size:
         return comm
-    if not all(is_there for _, is_there in found):
+    if not all(is_there for _, is_there in devices):
         if comm.rank == 0:
             logging.getLogger("jetpy.distributed").warning(
                 "NCCL is missing, so jetpy copies arrays through host memory, which is slow: pip "
@@ -164,8 +164,8 @@ def _keyval() -> int:
     from mpi4py import MPI
 
     atexit.register(_destroy_all)
-    found: int = MPI.Comm.Create_keyval(delete_fn=lambda comm, key, groups: _destroy(groups))
-    return found
+    keyval: int = MPI.Comm.Create_keyval(delete_fn=lambda comm, key, groups: _destroy(groups))
+    return keyval
 
 
 def _destroy(groups: dict[tuple[str, ...], Any]) -> None:

@@ -62,12 +62,12 @@ class PairElsewhere:
         )
         recv_buffer, counts = comm.send(backend, send_buffer, kernels.RECORD_WORDS * sent)
         partners = _pair(backend, recv_buffer, constraints)
-        found = comm.exchange(backend, partners, counts // kernels.RECORD_WORDS, sent)
+        replies = comm.exchange(backend, partners, counts // kernels.RECORD_WORDS, sent)
         backend.parallel_for(
             count,
             kernels.unpack_reply,
             vertices=vertices,
-            found=found,
+            found=replies,
             partners=self._partners,
             match=match,
         )

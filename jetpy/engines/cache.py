@@ -47,13 +47,13 @@ def cache_dirs() -> list[Path]:
     The first is `cache_dir`. If it is not writable, the user's default folder follows; if that is
     not writable either, because there is no home directory, a temporary folder of the user follows.
     """
-    found: list[Path] = []
+    folders: list[Path] = []
     for folder in dict.fromkeys([cache_dir(), _own_dir()]):
-        found.append(folder)
+        folders.append(folder)
         if is_writable(folder):
-            return found
+            return folders
     temporary = _temporary_dir()
-    return [*found, temporary] if is_writable(temporary) and _is_mine(temporary) else found
+    return [*folders, temporary] if is_writable(temporary) and _is_mine(temporary) else folders
 
 
 def prospects() -> str:
@@ -199,18 +199,18 @@ def check_trusted(top: Path, below: Path) -> None:
         return
     for path in _down_to(top, below):
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             return  # nothing can be loaded from there
-        mine = found.st_uid == os.geteuid()
-        if not mine and found.st_uid != 0:
-            raise BackendError(_refusal(path, f"{_user(found.st_uid)} owns it"))
-        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not mine):
+        mine = status.st_uid == os.geteuid()
+        if not mine and status.st_uid != 0:
+            raise BackendError(_refusal(path, f"{_user(status.st_uid)} owns it"))
+        if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not mine):
             raise BackendError(_refusal(path, "other users can write to it"))
-        if found.st_mode & stat.S_IWGRP:
+        if status.st_mode & stat.S_IWGRP:
             try:
-                if stat.S_ISDIR(found.st_mode):
-                    path.chmod(stat.S_IMODE(found.st_mode) & ~stat.S_IWGRP)
+                if stat.S_ISDIR(status.st_mode):
+                    path.chmod(stat.S_IMODE(status.st_mode) & ~stat.S_IWGRP)
                 else:
                     path.unlink()
             except OSError as error:

@@ -32,8 +32,8 @@ def version_in(text: str) -> Version:
     >>> version_in("Cuda compilation tools, release 13.0, V13.0.48")
     (13, 0)
     """
-    found = re.search(r"\d+(?:\.\d+)+", text)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    match = re.search(r"\d+(?:\.\d+)+", text)
+    return tuple(map(int, match[0].split("."))) if match else ()
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class Problem:
 
 def problems(installation: Installation) -> list[Problem]:
     """Return all known problems of an installation."""
-    found = (check(installation) for check in CHECKS)
-    return [problem for problem in found if problem is not None]
+    results = (check(installation) for check in CHECKS)
+    return [problem for problem in results if problem is not None]
 
 
 def _old_base(found: Installation) -> Problem | None:

@@ -43,8 +43,8 @@ def _known(engine: str) -> Mapping[str, str]:
 
 def _read(engine: str) -> dict[str, str]:
     content = read_entry(_name(engine))
-    found: dict[str, str] = json.loads(content) if content else {}
-    return found
+    texts: dict[str, str] = json.loads(content) if content else {}
+    return texts
 
 
 def _name(engine: str) -> Path:

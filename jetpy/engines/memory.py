@@ -165,8 +165,8 @@ class Memory(ABC):
             required.
         """
         if not isinstance(array, self.xp.ndarray):
-            found = type(array).__name__
-            raise TypeError(f"{what} is a {found}; it must be an array of {self.xp.__name__}")
+            actual = type(array).__name__
+            raise TypeError(f"{what} is a {actual}; it must be an array of {self.xp.__name__}")
         if array.dtype != self._types[element]:
             raise TypeError(
                 f"{what} is an array of {array.dtype}; it must be an array of {element}"

@@ -100,24 +100,23 @@ def checked_map(coarse_of: npt.ArrayLike, n: int, coarse_n: int | None, level: i
         vertex.
     """
     what = f"maps[{level}]"
-    found = integer_array(coarse_of, what)
-    if found.shape != (n,):
+    ids = integer_array(coarse_of, what)
+    if ids.shape != (n,):
         raise GraphError(
-            f"{what} has shape {found.shape}; there must be one coarse vertex for each of the {n} "
+            f"{what} has shape {ids.shape}; there must be one coarse vertex for each of the {n} "
             f"vertices of level {level}"
         )
-    last = int(found.max(initial=-1)) if coarse_n is None else coarse_n - 1
-    wrong = (found < 0) | (found > min(last, n - 1))
+    last = int(ids.max(initial=-1)) if coarse_n is None else coarse_n - 1
+    wrong = (ids < 0) | (ids > min(last, n - 1))
     if wrong.any():
         v = int(wrong.argmax())
         raise GraphError(
-            f"{what} maps vertex {v} to {found[v]}; coarse vertices must be in "
-            f"0..{min(last, n - 1)}"
+            f"{what} maps vertex {v} to {ids[v]}; coarse vertices must be in 0..{min(last, n - 1)}"
         )
-    empty = np.bincount(found, minlength=last + 1) == 0
+    empty = np.bincount(ids, minlength=last + 1) == 0
     if empty.any():
         raise GraphError(f"{what} maps no vertex to coarse vertex {int(empty.argmax())}")
-    return np.ascontiguousarray(found, np.int32)
+    return np.ascontiguousarray(ids, np.int32)
 
 
 def check_contraction(fine: Graph, coarse: Graph, coarse_of: IntArray, level: int) -> None:

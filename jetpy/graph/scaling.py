@@ -81,11 +81,11 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
     real = np.where(counts, np.maximum(np.ldexp(weights, -exponent), 1 / LARGEST), 0)  # at most 1
     most = max(INT32_MAX - len(weights), 1)  # as rounding up adds less than 1 to each
     power = int(np.floor(np.log2(most / real.sum())))  # exact for numbers of few bits
-    found = np.maximum(np.rint(np.ldexp(real, power)), counts).astype(np.int64)
-    divisor = int(np.gcd.reduce(found))
-    found //= divisor
+    rounded = np.maximum(np.rint(np.ldexp(real, power)), counts).astype(np.int64)
+    divisor = int(np.gcd.reduce(rounded))
+    rounded //= divisor
     factor = Decimal(2) ** (power - exponent) / divisor  # may be more than a float holds
-    ratios = found[counts] / np.ldexp(real[counts], power) * divisor
+    ratios = rounded[counts] / np.ldexp(real[counts], power) * divisor
     if not SCALED_ONCE.is_set():
         SCALED_ONCE.set()
         effect = _effect_of_rounding(float(np.abs(ratios - 1).max()))
@@ -95,7 +95,7 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
             f"{factor:.6g}",
             effect,
         )
-    return np.asarray(found.astype(np.int32))
+    return np.asarray(rounded.astype(np.int32))
 
 
 def scaled_columns(weights: npt.NDArray[Any], naming: Naming) -> npt.NDArray[np.int32]:
@@ -123,11 +123,11 @@ def scaled_columns(weights: npt.NDArray[Any], naming: Naming) -> npt.NDArray[np.
             f"weight {j} of {naming.vertex(v)} is {weights[v, j]}; it must be from 0 on and below "
             f"{LARGEST:.0e}"
         )
-    found = np.zeros(weights.shape, np.int32)
-    for column, own in zip(weights.T, found.T, strict=True):
+    scaled_weights = np.zeros(weights.shape, np.int32)
+    for column, own in zip(weights.T, scaled_weights.T, strict=True):
         positive = column > 0
         own[positive] = scaled(column[positive].astype(np.float64), naming.vertex_weights)
-    return found
+    return scaled_weights
 
 
 def _effect_of_rounding(change: float) -> str:

@@ -492,9 +492,9 @@ def symmetric(matrix: Matrix) -> Matrix:
 def with_data(matrix: Matrix, data: Any) -> Matrix:
     """Return a CSR matrix with the same entries and other data, or one number for all."""
     given = np.broadcast_to(data, matrix.nnz).copy()
-    found = sp.csr_array((given, matrix.indices, matrix.indptr), shape=matrix.shape)
-    found.has_canonical_format = matrix.has_canonical_format
-    return found
+    copied = sp.csr_array((given, matrix.indices, matrix.indptr), shape=matrix.shape)
+    copied.has_canonical_format = matrix.has_canonical_format
+    return copied
 
 
 def keys_of(matrix: Matrix) -> npt.NDArray[np.int64]:
@@ -524,16 +524,16 @@ def pattern_of(matrix: Matrix, naming: Naming, *, symmetric_only: bool) -> Matri
         If the pattern is not symmetric, but has to be.
     """
     once = merged(matrix)
-    found = symmetric(once)
-    if symmetric_only and found.nnz > once.nnz:
+    both_ways = symmetric(once)
+    if symmetric_only and both_ways.nnz > once.nnz:
         missing = _first_unmatched(once, once.T.tocsr())
         assert missing is not None
         raise GraphError(
             f"the pattern is not symmetric: it has {naming.edge(*missing)}, but not its reverse; "
             "symmetrize=True (--symmetrize), or pattern=True of as_graph, adds missing reverses"
         )
-    found.data = np.ones(found.nnz, np.int32)
-    return found
+    both_ways.data = np.ones(both_ways.nnz, np.int32)
+    return both_ways
 
 
 def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:

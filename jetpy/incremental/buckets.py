@@ -128,10 +128,10 @@ class BucketList:
         if count == 0:
             return np.empty(0, np.int32), np.empty(0, np.int32)
         u, v = upload_together(backend, sources, targets)
-        found = backend.full(2 * count, NO_PLACE)
-        edges = SoughtEdges(u, v, found[:count], found[count:])
+        slots = backend.full(2 * count, NO_PLACE)
+        edges = SoughtEdges(u, v, slots[:count], slots[count:])
         backend.parallel_for(count * self.lanes, kernels.find_edges, edges=edges, graph=self.device)
-        result = backend.to_host(found)
+        result = backend.to_host(slots)
         return result[:count], result[count:]
 
     def apply(self, edits: Edits, part: int) -> int:

@@ -480,8 +480,8 @@ class IncrementalPartitioner:
         seeds = [(problem.seed + i) % SEEDS for i in range(self.options.tries)]
         tries = (replace(problem, seed=seed) for seed in seeds)
         with telling(self._progress) as tell:
-            found = (partition_from_scratch(self._backend, graph, one, tell) for one in tries)
-            outcome = best(found, weights, problem)
+            outcomes = (partition_from_scratch(self._backend, graph, one, tell) for one in tries)
+            outcome = best(outcomes, weights, problem)
         self._adopt(ids, weights, outcome, from_scratch=True)
 
     @property

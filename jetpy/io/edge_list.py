@@ -154,8 +154,8 @@ def _missing_entries(listed: Matrix) -> Matrix:
     reverse = listed.T.tocsr()
     missing = ~np.isin(keys_of(reverse), keys_of(listed), assume_unique=True)
     entries = reverse.tocoo()
-    found = entries.data[missing], (entries.row[missing], entries.col[missing])
-    return sp.coo_array(found, shape=listed.shape)
+    reverses = entries.data[missing], (entries.row[missing], entries.col[missing])
+    return sp.coo_array(reverses, shape=listed.shape)
 
 
 def _seems_to_count_lines(u: IntArray, v: IntArray) -> bool:

@@ -139,10 +139,10 @@ def _graph(arrays: dict[str, npt.NDArray[Any]], depth: int, name: str) -> Graph:
     )
 
     def weights(values: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-        found = integer_array(values, f"{what}weights")
-        if len(found) != size:
-            raise GraphError(f"{what}there are {len(found)} weights; there must be {size}")
-        return fitting(found)
+        integers = integer_array(values, f"{what}weights")
+        if len(integers) != size:
+            raise GraphError(f"{what}there are {len(integers)} weights; there must be {size}")
+        return fitting(integers)
 
     edges, vertices = weights(edge_weights, len(ids)), weights(vertex_weights, n)
     return Graph(starts, ids, edges, vertices, coarse_name(name, depth))

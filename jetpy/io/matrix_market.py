@@ -55,17 +55,17 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         graph breaks a rule; the message names the line.
     """
     banner = first_line(stream)
-    found = _BANNER.fullmatch(banner)
-    if found is None:
+    match = _BANNER.fullmatch(banner)
+    if match is None:
         raise FileFormatError(
             "line 1: must be '%%MatrixMarket matrix coordinate', then pattern, integer, "
             "unsigned-integer, real or complex, then general, symmetric, skew-symmetric or "
             f"hermitian, not {show(banner.strip())}"
         )
-    field, symmetry = found[1].lower(), found[2].lower()
+    field, symmetry = match[1].lower(), match[2].lower()
     if not rules.pattern and (field == b"complex" or symmetry in (b"skew-symmetric", b"hermitian")):
         raise FileFormatError(
-            f"line 1: entries of a {(found[1] + b' ' + found[2]).decode()} matrix are not "
+            f"line 1: entries of a {(match[1] + b' ' + match[2]).decode()} matrix are not "
             "weights; pattern=True (--pattern) ignores them"
         )
     n, entries, line = _read_sizes(stream)
@@ -143,14 +143,14 @@ def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
         declared = VERTICES_LINE.fullmatch(line)
         meant = int(declared[1]) if declared else meant
         number += 1
-    found = _SIZES.fullmatch(line)
+    match = _SIZES.fullmatch(line)
     if not line:
         raise FileFormatError("the file ends before the line 'rows columns entries'")
-    if found is None:
+    if match is None:
         raise FileFormatError(
             f"line {number}: must be 'rows columns entries', not {show(line.strip())}"
         )
-    rows, columns, entries = (int(size) for size in found.groups())
+    rows, columns, entries = (int(size) for size in match.groups())
     if rows != columns:
         raise FileFormatError(f"line {number}: the matrix must be square, not {rows} by {columns}")
     if rows >= INT32_MAX or entries > INT32_MAX:

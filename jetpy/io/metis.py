@@ -212,20 +212,20 @@ def read_header(stream: BinaryIO) -> Header:
     number, line = 1, first_line(stream)
     while line.lstrip().startswith(b"%"):
         number, line = number + 1, stream.readline(LONGEST_HEADER)
-    found = _HEADER.fullmatch(line)
-    if found is None:
+    match = _HEADER.fullmatch(line)
+    if match is None:
         raise FileFormatError(
             f"line {number}: the header is {show(line.strip())}; it must be 'n m [fmt [ncon]]', "
             "where fmt has at most three binary digits"
         )
-    n, m = int(found[1]), int(found[2])
+    n, m = int(match[1]), int(match[2])
     if n >= INT32_MAX or 2 * m > INT32_MAX:
         raise FileFormatError(
             f"line {number}: {n} vertices and {m} edges are too many; there must be fewer than "
             "2**31 - 1 vertices and 2**30 edges"
         )
-    sizes, vertex_weights, edge_weights = (bit == ord("1") for bit in (found[3] or b"").zfill(3))
-    constraints = int(found[4] or vertex_weights)
+    sizes, vertex_weights, edge_weights = (bit == ord("1") for bit in (match[3] or b"").zfill(3))
+    constraints = int(match[4] or vertex_weights)
     if constraints > MAX_COLUMNS:
         raise FileFormatError(
             f"line {number}: ncon is {constraints}; a vertex may have at most {MAX_COLUMNS} weights"

@@ -184,7 +184,7 @@ def _outside(v: int, part: Any, wanted: _Wanted) -> FileFormatError:
 
 
 def _read_text(stream: BinaryIO, wanted: _Wanted) -> IntArray:
-    found, count = [np.empty(0, np.int32)], 0
+    chunks, count = [np.empty(0, np.int32)], 0
     for rows in one_per_line(stream, wanted.entry):
         if rows.values.min(initial=0) < wanted.least:
             i = int((rows.values < wanted.least).argmax())
@@ -193,10 +193,10 @@ def _read_text(stream: BinaryIO, wanted: _Wanted) -> IntArray:
             raise FileFormatError(f"line {rows.lines[i]}: {wanted.kind} {part} is negative{remedy}")
         count += len(rows.values)
         if wanted.n is None or count <= wanted.n:
-            found.append(rows.values)
+            chunks.append(rows.values)
     if wanted.n is not None and count > wanted.n:
         wanted.check_count(count)
-    return np.concatenate(found)
+    return np.concatenate(chunks)
 
 
 def _read_npz(stream: BinaryIO, wanted: _Wanted) -> npt.NDArray[Any]:

@@ -103,15 +103,15 @@ def check_permutation_name(path: str | os.PathLike[str]) -> None:
 
 def _read_text(stream: BinaryIO, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return the rows and the line number of each; at most about `n` lines are kept."""
-    found, lines, count = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
+    chunks, lines, count = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
     for rows in one_per_line(stream, "row", comments=b"#%"):
         count += len(rows.values)
         if count <= n:
-            found.append(rows.values)
+            chunks.append(rows.values)
             lines.append(rows.lines)
     if count > n:
         raise _wrong_count(count, n)
-    return np.concatenate(found), np.concatenate(lines)
+    return np.concatenate(chunks), np.concatenate(lines)
 
 
 def _wrong_count(found: int, n: int) -> FileFormatError:

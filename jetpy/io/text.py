@@ -221,7 +221,7 @@ def one_per_line(stream: BinaryIO, noun: str, *, comments: bytes = b"%") -> Iter
 
 def _long_row(stream: BinaryIO, text: bytes, line: int, kind: _Kind) -> Rows:
     """Read the rest of a line that begins with `text` in segments; commas are not allowed."""
-    found: list[npt.NDArray[Any]] = []
+    chunks: list[npt.NDArray[Any]] = []
     more = text
     while True:
         ends = not more or more.endswith(b"\n")
@@ -229,9 +229,9 @@ def _long_row(stream: BinaryIO, text: bytes, line: int, kind: _Kind) -> Rows:
         if cut <= 0:
             raise FileFormatError(f"line {line}: {show(text)} is too long for a number")
         segment = text[:cut].removesuffix(b"\n") + b"\n"
-        found.append(_parse(segment, line, kind, sum(map(len, found)))[0])
+        chunks.append(_parse(segment, line, kind, sum(map(len, chunks)))[0])
         if ends:
-            values = np.concatenate(found)
+            values = np.concatenate(chunks)
             return Rows(values, np.array([len(values)]), np.array([line]))
         more = stream.readline(LONGEST_LINE)
         text = text[cut:] + more

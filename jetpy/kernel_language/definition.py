@@ -66,14 +66,14 @@ class Definition:
 
 def with_callees(definitions: Iterable[Definition]) -> list[Definition]:
     """Return definitions and all device functions that they call, callees first, each once."""
-    found: dict[Definition, None] = {}
+    callees_first: dict[Definition, None] = {}
 
     def add(definition: Definition) -> None:
-        if definition not in found:
+        if definition not in callees_first:
             for callee in definition.callees:
                 add(callee)
-            found[definition] = None
+            callees_first[definition] = None
 
     for definition in definitions:
         add(definition)
-    return list(found)
+    return list(callees_first)

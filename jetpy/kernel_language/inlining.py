@@ -27,15 +27,15 @@ def not_inlined(
     have in one kernel if all calls are inlined. Functions of more than `longest` statements, with
     those of the functions inlined in them, are not inlined either.
     """
-    found = _copied_too_often(workunits, max_statements)
+    not_inlined = _copied_too_often(workunits, max_statements)
     lengths: dict[Definition, int] = {}
     for one in with_callees(workunits):  # callees first
         inside = _calls(one).items()
-        own = sum(count * lengths[callee] for callee, count in inside if callee not in found)
+        own = sum(count * lengths[callee] for callee, count in inside if callee not in not_inlined)
         lengths[one] = _statements(one) + own
         if lengths[one] > longest and one not in workunits:
-            found.add(one)
-    return found
+            not_inlined.add(one)
+    return not_inlined
 
 
 def _copied_too_often(workunits: Collection[Definition], max_statements: int) -> set[Definition]:
@@ -46,7 +46,7 @@ def _copied_too_often(workunits: Collection[Definition], max_statements: int) ->
     for one in definitions:  # callees first
         copied = sum(count * inlined[callee] for callee, count in calls[one].items())
         inlined[one] = statements[one] + copied
-    found = set()
+    too_often = set()
     for workunit in workunits:
         copies = Counter({workunit: 1})
         for one in reversed(with_callees([workunit])):  # callers first
@@ -57,8 +57,8 @@ def _copied_too_often(workunits: Collection[Definition], max_statements: int) ->
                 and statements[one] >= SHORT
                 and copies[one] * inlined[one] > max_statements
             ):
-                found.add(one)
-    return found
+                too_often.add(one)
+    return too_often
 
 
 @cache

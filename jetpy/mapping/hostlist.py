@@ -51,8 +51,8 @@ def _numbers(ranges: str, name: str) -> list[str]:
     """Return the numbers of ranges such as ``01-03,7``."""
     numbers: list[str] = []
     for text in ranges.split(","):
-        found = _RANGE.fullmatch(text)
-        first, last = (found[1], found[2] or found[1]) if found else ("1", "0")
+        match = _RANGE.fullmatch(text)
+        first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
         if int(first) > int(last):
             raise OptionError(
                 f"host {name!r} has the range {text!r}; ranges must be like 1-4 or 01-12,15"

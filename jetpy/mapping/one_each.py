@@ -123,18 +123,18 @@ def _starts(
     """Return mappings by recursive division of the tasks, each with its seconds."""
     multisection = "hm-ultra" if method == "hm-ultra" else "hm"
     tasks = _with_nobody(graph, machine.k)
-    found = []
+    mappings = []
     if machine.hierarchy:
         steps = make_mapping_problem(machine.k, machine, multisection, 0.0, seed)
         outcome = partition_multilevel(backend, tasks, steps)
-        found.append((outcome.parts[: graph.n], outcome.seconds))
+        mappings.append((outcome.parts[: graph.n], outcome.seconds))
     if machine.matrix is not None:
         problem = make_problem(machine.k, machine.k, 0.0, seed, mapping_options(multisection))
         bisected = partition_multilevel(backend, tasks, [problem])
         order, seconds = _bisected(backend, machine.matrix, problem)
         seconds = all_seconds([bisected.seconds, seconds])
-        found.append((order[bisected.parts[: graph.n]], seconds))
-    return found
+        mappings.append((order[bisected.parts[: graph.n]], seconds))
+    return mappings
 
 
 def _with_nobody(graph: Graph, k: int) -> Graph:

@@ -225,11 +225,11 @@ def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
     """
     blocks = blocks_of(cells)
     n, top = count_cells(blocks), highest(blocks)
-    found = np.zeros(n, np.int32)
-    found[_numbers(top)] = np.asarray(parts)
+    all_parts = np.zeros(n, np.int32)
+    all_parts[_numbers(top)] = np.asarray(parts)
     lower = [block for block in blocks if block not in top]
     if not lower:
-        return found
+        return all_parts
     width = max(int(block.incidences()[1].max(initial=0)) for block in blocks) + 1
     around = _incidence(top, n, width)
     for block in lower:
@@ -239,8 +239,8 @@ def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
         inside = shared.data == corners[shared.row]
         order = np.lexsort((shared.col[inside], shared.row[inside]))
         low, first = np.unique(shared.row[inside][order], return_index=True)
-        found[low] = found[shared.col[inside][order][first]]
-    return found
+        all_parts[low] = all_parts[shared.col[inside][order][first]]
+    return all_parts
 
 
 def _numbers(blocks: Sequence[Block]) -> Ids:
@@ -260,13 +260,13 @@ def _incidence(blocks: Sequence[Block], cells: int, nodes: int | None = None) ->
 
 def _facets_by_size(blocks: Sequence[Block]) -> list[tuple[Ids, Ids]]:
     """Return sorted nodes and cells of all facets, grouped by the number of corners."""
-    found: dict[int, list[tuple[Ids, Ids]]] = defaultdict(list)
+    by_size: dict[int, list[tuple[Ids, Ids]]] = defaultdict(list)
     for block in blocks:
         for nodes, numbers in block.facets():
-            found[nodes.shape[1]].append((np.sort(nodes, axis=1), numbers))
+            by_size[nodes.shape[1]].append((np.sort(nodes, axis=1), numbers))
     return [
         (np.concatenate([nodes for nodes, _ in own]), np.concatenate([cells for _, cells in own]))
-        for own in found.values()
+        for own in by_size.values()
     ]
 
 

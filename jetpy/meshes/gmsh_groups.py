@@ -54,7 +54,7 @@ class Groups:
         with one name are one set.
         """
         shared = {tag for own in self.sets if len(own) > 1 for tag in own}
-        found: dict[str, list[Ids]] = {
+        members: dict[str, list[Ids]] = {
             name: [np.zeros(0, np.int64) for _ in mesh.cells] for name in self.names.values()
         }
         for i, block in enumerate(mesh.cells):
@@ -65,9 +65,9 @@ class Groups:
                     continue
                 inside = np.array([tag in own for own in self.sets])[self.of_cells[i]]
                 empty = [np.zeros(0, np.int64) for _ in mesh.cells]
-                own_set = found.setdefault(name or f"group_{tag}", empty)
+                own_set = members.setdefault(name or f"group_{tag}", empty)
                 own_set[i] = np.union1d(own_set[i], np.flatnonzero(inside))
-        return {name: cells for name, cells in found.items() if any(map(len, cells))}
+        return {name: cells for name, cells in members.items() if any(map(len, cells))}
 
 
 def groups_of(mesh: Any) -> Groups:

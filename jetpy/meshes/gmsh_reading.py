@@ -180,17 +180,17 @@ def read_gmsh(path: Path) -> Any:
 
 def _format(content: bytes) -> tuple[float, bool, type[Any]]:
     """Return the version, whether numbers are binary, and the type of counts."""
-    found = re.search(rb"^\$MeshFormat\s+(\S+)\s+(\d+)\s+(\d+)[ \t]*\r?\n", content, re.MULTILINE)
-    if found is None:
+    match = re.search(rb"^\$MeshFormat\s+(\S+)\s+(\d+)\s+(\d+)[ \t]*\r?\n", content, re.MULTILINE)
+    if match is None:
         raise FileFormatError(
             f"this is not MSH 2, 4.0 or 4.1, which begin with $MeshFormat; {SAVE}"
         )
-    version, is_binary, bytes_of_size = float(found[1]), found[2] == b"1", int(found[3])
+    version, is_binary, bytes_of_size = float(match[1]), match[2] == b"1", int(match[3])
     if int(version) not in (2, 4) or version > 4.1:
         raise FileFormatError(f"the MSH version is {version}; jetpy reads 2, 4.0 and 4.1; {SAVE}")
     if version == 4.0 and is_binary:
         raise FileFormatError(f"jetpy reads MSH 4.0 as text only; {SAVE}")
-    if is_binary and content[found.end() :][:4] != np.int32(1).tobytes():
+    if is_binary and content[match.end() :][:4] != np.int32(1).tobytes():
         raise FileFormatError(f"the file is from a machine with another byte order; {SAVE}")
     return version, is_binary, np.uint64 if bytes_of_size == 8 else np.uint32
 
@@ -300,15 +300,15 @@ def _read_nodes_2(file: _File, name: str, body: bytes, *, is_binary: bool) -> No
 def _parametric_nodes_2(content: bytes, count: int) -> tuple[Ids, npt.NDArray[np.float64]]:
     """Return ids and points; each is followed by its entity and 0 to 2 parameters."""
     node = struct.Struct("<i3d2i")
-    found: list[list[float]] = []
+    nodes: list[list[float]] = []
     at = 0
     for _ in range(count):
         if at + node.size > len(content):
-            raise FileFormatError(f"$ParametricNodes announces {count} nodes, but has {len(found)}")
+            raise FileFormatError(f"$ParametricNodes announces {count} nodes, but has {len(nodes)}")
         *own, dimension, _ = node.unpack_from(content, at)
-        found.append(own)
+        nodes.append(own)
         at += node.size + 8 * (dimension if dimension in (1, 2) else 0)
-    table = np.array(found).reshape(-1, 4)
+    table = np.array(nodes).reshape(-1, 4)
     return _integers(table[:, 0]), table[:, 1:]
 
 

@@ -65,14 +65,14 @@ def check_case(path: Path, region: str | None = None, remedy: str = "--region") 
     """
     if is_case(path, region):
         return
-    found = regions(path)
-    if not found:
+    names = regions(path)
+    if not names:
         raise FileFormatError(f"{path} is a folder, but not an OpenFOAM case with a mesh")
     if region is not None:
-        raise FileFormatError(f"{path} has no region {region}; its regions are {', '.join(found)}")
+        raise FileFormatError(f"{path} has no region {region}; its regions are {', '.join(names)}")
     raise FileFormatError(
-        f"{path} is an OpenFOAM case of regions only ({', '.join(found)}); choose one by "
-        f"{remedy.replace('NAME', found[0])}"
+        f"{path} is an OpenFOAM case of regions only ({', '.join(names)}); choose one by "
+        f"{remedy.replace('NAME', names[0])}"
     )
 
 

@@ -56,8 +56,8 @@ def execute(
 
             profiler = Profiler(engine)
         with explain_oom(engine, *size):
-            found = work(profiler or engine, tell)
-    return found, Cost(
+            result = work(profiler or engine, tell)
+    return result, Cost(
         ready + engine.loading_seconds - loading,
         bool(compilations),
         sum(one.all_launches for one in engines) - launches,

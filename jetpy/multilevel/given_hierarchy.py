@@ -42,22 +42,22 @@ def coarsen_graph(
     problem = in_units(problem, unit, device.n)
     finest = finest_level(backend, device)
     if not backend.is_wide:
-        found = coarsen(finest, [problem], progress)
+        levels = coarsen(finest, [problem], progress)
     else:
-        found = coarsen(finest, [problem], progress, until=partial(is_narrow, problem=problem))
-        if is_narrow(found[-1].graph, problem):
-            narrow = found[-1].with_narrow_kernels(problem)
-            found += coarsen(narrow, [problem], no_progress)[1:]
+        levels = coarsen(finest, [problem], progress, until=partial(is_narrow, problem=problem))
+        if is_narrow(levels[-1].graph, problem):
+            narrow = levels[-1].with_narrow_kernels(problem)
+            levels += coarsen(narrow, [problem], no_progress)[1:]
     exported = _Export(backend, unit, graph.total_vertex_weight, on_gpu)
     graphs = [exported.finest(graph, device) if on_gpu else graph]
     graphs += [
         exported.graph(level, coarse_name(graph.name, depth))
-        for depth, level in enumerate(found[1:], 1)
+        for depth, level in enumerate(levels[1:], 1)
     ]
-    maps = [exported.map(finer, level.coarse_of) for finer, level in pairwise(found)]
+    maps = [exported.map(finer, level.coarse_of) for finer, level in pairwise(levels)]
     return [
         GraphLevel(own, coarse_of, level.watch.seconds)
-        for own, coarse_of, level in zip(graphs, [*maps, None], found, strict=True)
+        for own, coarse_of, level in zip(graphs, [*maps, None], levels, strict=True)
     ]
 
 
@@ -68,14 +68,14 @@ def partition_levels(
     with Stopwatch(backend, "coarsen") as transfer:
         hierarchy, inner, problem = _upload(backend, levels, problem)
     if not backend.is_wide:
-        found = solve_hierarchies([hierarchy], [problem], progress)
+        solution = solve_hierarchies([hierarchy], [problem], progress)
     else:
         if inner:
             below = solve_hierarchies([inner], [problem], no_progress)
         else:
             below = solve_narrow(hierarchy[-1], [problem])
-        found = refine_wide(hierarchy, below, [problem], progress)
-    return _outcome(backend, found, stage_seconds(coarsen=transfer.seconds))
+        solution = refine_wide(hierarchy, below, [problem], progress)
+    return _outcome(backend, solution, stage_seconds(coarsen=transfer.seconds))
 
 
 def refine_from_level(
@@ -90,10 +90,10 @@ def refine_from_level(
         hierarchy, inner, problem = _upload(backend, levels, problem)
     if len(inner) > 1:
         below = _refined(inner, parts, problem, no_progress)
-        found = refine_wide(hierarchy, below, [problem], progress)
+        solution = refine_wide(hierarchy, below, [problem], progress)
     else:
-        found = _refined(hierarchy, parts, problem, progress)
-    return _outcome(backend, found, stage_seconds(coarsen=transfer.seconds))
+        solution = _refined(hierarchy, parts, problem, progress)
+    return _outcome(backend, solution, stage_seconds(coarsen=transfer.seconds))
 
 
 def _refined(

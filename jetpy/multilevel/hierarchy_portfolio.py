@@ -31,17 +31,17 @@ def add_hierarchies(
     """Return the further hierarchies of the options; they share the fine levels of the first."""
     options = steps[-1].options
     depth = sum(level.graph.global_size > options.portfolio_limit for level in hierarchy)
-    found: list[list[HierarchyLevel]] = []
+    hierarchies: list[list[HierarchyLevel]] = []
     if not _shrinks_slowly([level.graph.global_n for level in hierarchy[depth:]], options):
-        return found
+        return hierarchies
     for number, method in enumerate(options.branches, 1):
         own = replace(options, coarsen=replace(options.coarsen, method=method))
         within = [replace(step, options=own) for step in steps]
         with Stopwatch(hierarchy[depth].backend, "branch", depth):
             branch = coarsen(hierarchy[depth], within, no_progress, depth, number)
         if len(branch) > 1:
-            found.append(hierarchy[:depth] + branch)
-    return found
+            hierarchies.append(hierarchy[:depth] + branch)
+    return hierarchies
 
 
 def _shrinks_slowly(sizes: Sequence[int], options: Options) -> bool:
@@ -66,9 +66,9 @@ def partition_best(
     least = CONVINCING * start.measures.cut
     tries = max(1, problem.options.branch_parts_tried // problem.k)
     for branch in others:
-        found = _partition(branch, problem, tries)
-        if found.measures.cut < least:
-            best, start, least = branch, found, found.measures.cut
+        candidate = _partition(branch, problem, tries)
+        if candidate.measures.cut < least:
+            best, start, least = branch, candidate, candidate.measures.cut
     return best, start
 
 

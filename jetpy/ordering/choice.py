@@ -177,13 +177,13 @@ class Search:
         """Order disjoint subtrees by each method; each process orders some of them."""
         sizes = [self.subtrees.sizes[nodes] for nodes in chances.values()]
         own = processes.share(np.concatenate(sizes))
-        found, end = {}, 0
+        by_kind, end = {}, 0
         for kind, nodes in chances.items():
             first, end = end, end + len(nodes)
             mine = nodes[max(0, own.start - first) : max(0, own.stop - first)]
             orders = METHODS[kind](self, mine) if len(mine) else NO_ORDERS
-            found[kind] = gathered(processes, self.matrix.host, orders)
-        return found
+            by_kind[kind] = gathered(processes, self.matrix.host, orders)
+        return by_kind
 
     def by_degree(self, nodes: Integers) -> BlockOrders:
         """Order disjoint subtrees by minimum degree."""

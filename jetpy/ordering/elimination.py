@@ -59,13 +59,13 @@ def elimination_tree(
         stops=host.from_host(stops),
         paths=host.empty(n, np.float64),
     )
-    found = kernels.Ranges(
+    independent = kernels.Ranges(
         host.from_host(begins), host.from_host(ends), host.empty(n), host.empty(n)
     )
-    shared = {"graph": upload(host, graph), "tree": tree, "ranges": found}
+    shared = {"graph": upload(host, graph), "tree": tree, "ranges": independent}
     host.parallel_for(n, kernels.begin_columns, tree=tree)
     host.run_tasks(len(begins), kernels.find_parents_in_ranges, **shared)
-    upper = host.scan(n, kernels.list_upper, tree=tree, ranges=found)
+    upper = host.scan(n, kernels.list_upper, tree=tree, ranges=independent)
     host.run_tasks(1, kernels.find_parents_above, n=n, count=upper, **shared)
     host.run_tasks(len(begins), kernels.count_in_ranges, **shared)
     border = host.scan(n, kernels.list_border, **shared)

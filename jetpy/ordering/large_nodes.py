@@ -221,11 +221,11 @@ class LargeNodes:
         backend, host, seed = self.backend, self.host, int(seeds[0]) & INT32_MAX
         levels = coarsened(backend, host, graph, starts, weights, seed, self.processes)
         coarse = levels.pop()
-        found = self._separate_coarsest(coarse, weights, seeds)
+        coarsest_sides = self._separate_coarsest(coarse, weights, seeds)
         if not levels:
-            return host.to_host(found)
-        side_weights = _side_weights(coarse, host.to_host(found))
-        sides = carry(found, host, coarse.backend)
+            return host.to_host(coarsest_sides)
+        side_weights = _side_weights(coarse, host.to_host(coarsest_sides))
+        sides = carry(coarsest_sides, host, coarse.backend)
         for number, fine in reversed([*enumerate(levels)]):
             sides = projected(coarse, fine, sides)
             if number % self.effort.step == 0:
@@ -288,8 +288,8 @@ class LargeNodes:
         rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)
 
         def exchange_weights() -> None:
-            found = processes.gather(host, rows[own][:, WEIGHTS].ravel())
-            rows[:, WEIGHTS] = found.reshape(tasks, len(WEIGHTS))
+            gathered = processes.gather(host, rows[own][:, WEIGHTS].ravel())
+            rows[:, WEIGHTS] = gathered.reshape(tasks, len(WEIGHTS))
 
         best = host.full(count, 0)
         if is_finest and search.flows:

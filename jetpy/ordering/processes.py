@@ -61,8 +61,8 @@ class Processes:
         The places of two processes are disjoint.
         """
         if self.size > 1:
-            found = self.gather(backend, values[places])
-            values[self.gather(backend, places)] = found
+            all_values = self.gather(backend, values[places])
+            values[self.gather(backend, places)] = all_values
 
 
 ALONE = Processes()

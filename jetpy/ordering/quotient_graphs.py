@@ -132,8 +132,8 @@ def block_orders(
         is_own = (own.start <= block_of) & (block_of < own.stop)
         block_of = np.where(is_own, block_of - own.start, -1).astype(np.int32)
         sizes = sizes[own]
-    found = eliminated_blocks(matrix, block_of, sizes, np.empty(0))
-    return gathered(processes, matrix.host, found).order
+    orders = eliminated_blocks(matrix, block_of, sizes, np.empty(0))
+    return gathered(processes, matrix.host, orders).order
 
 
 def sizes_of(block_of: IntArray, count: int) -> Sizes:

@@ -28,12 +28,12 @@ def separate_small(
     """Write the sides of the vertices of the chosen nodes, on the host."""
     tries = Tries(host, nodes.graph, nodes, effort, chosen, tries_of(nodes.sizes[chosen], effort))
     on_gpu = _gpu_nodes(backend, tries)
-    found = _separate_on_gpu(backend, tries.some(on_gpu)) if on_gpu.any() else None
-    if found is None:
+    gpu_sides = _separate_on_gpu(backend, tries.some(on_gpu)) if on_gpu.any() else None
+    if gpu_sides is None:
         tries.separate(sides)
         return
     tries.some(~on_gpu).separate(sides)
-    np.copyto(sides, backend.to_host(found), where=nodes.members(chosen[on_gpu]))
+    np.copyto(sides, backend.to_host(gpu_sides), where=nodes.members(chosen[on_gpu]))
 
 
 def _gpu_nodes(backend: Backend, tries: Tries) -> npt.NDArray[np.bool_]:
@@ -55,8 +55,8 @@ def _separate_on_gpu(backend: Backend, tries: Tries) -> Array | None:
     """Begin to separate nodes on a GPU; return the sides there, or None if its memory is full."""
     try:
         graph = tries.nodes.on_backend or carry_graph(tries.graph, tries.backend, backend)
-        found = backend.empty(graph.n)
-        tries.on(backend, graph).separate(found)
+        sides = backend.empty(graph.n)
+        tries.on(backend, graph).separate(sides)
     except MemoryError:
         return None
-    return found
+    return sides

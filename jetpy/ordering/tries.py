@@ -66,9 +66,9 @@ class Tries:
             return
         backend, (vertices, _) = self.backend, self.sizes
         places = np.cumsum(vertices) - vertices
-        found = backend.empty(self._most * int(vertices.sum()))
+        candidates = backend.empty(self._most * int(vertices.sum()))
         weights = backend.empty(self._turns * Weight.COUNT, np.int64)
-        work = self._work(places, found, weights)
+        work = self._work(places, candidates, weights)
         self._find(work, keeps_bisections=False)
         bands = self._levels.bands
         again = replace(work, turns=backend.full(1, 0))

@@ -271,6 +271,6 @@ def _shares_within(total: int, shares: Limits, lower: Limits, upper: Limits) -> 
         whole = int(shares[free].sum())
     wanted = np.where(free, shares.astype(object) * left, weights.astype(object) * max(whole, 1))
     wanted, among = wanted * (MAX_SHARES - len(shares)), max(int(wanted.sum()), 1)
-    found = wanted // among
-    found += 2 * (wanted - found * among) + found % 2 > among  # to the nearest, ties to even
-    return np.asarray(np.maximum(found, 1), np.int64)
+    rounded = wanted // among
+    rounded += 2 * (wanted - rounded * among) + rounded % 2 > among  # to the nearest, ties to even
+    return np.asarray(np.maximum(rounded, 1), np.int64)

@@ -164,10 +164,10 @@ def described(
         if hierarchy is not None:
             raise OptionError("the hierarchy has no distances; give one distance for each level")
         return None
-    found = machine(hierarchy, distances)
-    if k not in (None, found.k):
-        raise OptionError(f"k is {k}, but the machine has {found.k} PEs")
-    return found
+    target = machine(hierarchy, distances)
+    if k not in (None, target.k):
+        raise OptionError(f"k is {k}, but the machine has {target.k} PEs")
+    return target
 
 
 def _is_matrix(distances: Any) -> bool:

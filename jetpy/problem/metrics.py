@@ -139,8 +139,8 @@ def sum_by_pair(
         values, places = np.arange(k * k), keys
     counts = np.bincount(places, minlength=len(values))
     sums = np.bincount(places, weights, len(values))  # float64, which is exact
-    found = np.flatnonzero(counts)
-    return values[found], counts[found], sums[found].astype(np.int64)
+    present = np.flatnonzero(counts)
+    return values[present], counts[present], sums[present].astype(np.int64)
 
 
 def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:

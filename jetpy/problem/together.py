@@ -46,24 +46,24 @@ class Groups:
 
     def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the sums over coarse vertices of values, shape (n,) or (n, c), int64."""
-        found = np.zeros((self.n, *values.shape[1:]), np.int64)
-        np.add.at(found, self.coarse_of, values)
-        return found
+        sums = np.zeros((self.n, *values.shape[1:]), np.int64)
+        np.add.at(sums, self.coarse_of, values)
+        return sums
 
     def common_parts(self, parts: IntArray, weights: IntArray) -> npt.NDArray[np.int32]:
         """Return the part that has most of each coarse vertex's weight, int32, shape (coarse_n,).
 
         `parts` and `weights` have shape (n,); part -1 counts for none. Ties go to the lowest part.
         """
-        found = np.full(self.n, NO_PART, np.int32)
+        common = np.full(self.n, NO_PART, np.int32)
         placed = np.flatnonzero(parts != NO_PART)
         keys = self.coarse_of[placed].astype(np.int64) << 32 | parts[placed]
         pairs, which = np.unique(keys, return_inverse=True)
         held = np.zeros(len(pairs), np.int64)
         np.add.at(held, which, weights[placed])
         order = np.lexsort((-pairs, held))  # the last entry of each coarse vertex counts
-        found[pairs[order] >> 32] = pairs[order] & 0xFFFFFFFF
-        return found
+        common[pairs[order] >> 32] = pairs[order] & 0xFFFFFFFF
+        return common
 
     def named(self, coarse: npt.NDArray[np.intp]) -> str:
         """Return text that names the groups of coarse vertices."""
@@ -126,11 +126,11 @@ class Groups:
         heavy &= np.bincount(self.coarse_of, minlength=self.n) > 1
         if places is not None:
             heavy[self.coarse_of[places.fixed != NO_PART]] = False
-        found = np.flatnonzero(heavy)
-        if len(found):
+        wrong = np.flatnonzero(heavy)
+        if len(wrong):
             raise OptionError(
-                f"{self.named(found)} of together weigh{'s' if len(found) == 1 else ''} more than "
-                f"a part may: {sums[found[0]]} instead of {most}; raise the limits of the parts, "
+                f"{self.named(wrong)} of together weigh{'s' if len(wrong) == 1 else ''} more than "
+                f"a part may: {sums[wrong[0]]} instead of {most}; raise the limits of the parts, "
                 "or split the group"
             )
 
@@ -161,7 +161,7 @@ def check_together(together: npt.ArrayLike | None, n: int) -> Groups | None:
         )
     firsts, numbers = np.unique(names, return_index=True, return_inverse=True)[1:]
     own = np.where(names == NO_GROUP, np.arange(n), firsts[numbers])
-    found, coarse_of = np.unique(own, return_inverse=True)
-    if len(found) == n:
+    leaders, coarse_of = np.unique(own, return_inverse=True)
+    if len(leaders) == n:
         return None
-    return Groups(names, coarse_of.astype(np.int32), found)
+    return Groups(names, coarse_of.astype(np.int32), leaders)

@@ -346,9 +346,9 @@ class Partition:
         """
         from jetpy.graph.convert.tables import listed
 
-        found = self.as_dict()
+        part_of = self.as_dict()
         try:
-            return np.array([found[name] for name in listed(names)], np.int32)
+            return np.array([part_of[name] for name in listed(names)], np.int32)
         except KeyError as error:
             raise GraphError(f"there is no vertex {error}") from None
 

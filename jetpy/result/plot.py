@@ -28,8 +28,8 @@ def plot(graph: Graph, parts: IntArray, k: int, coordinates: npt.ArrayLike | Non
         graph = graph.with_coordinates(coordinates)
     if graph.coordinates is not None:
         return draw(graph, parts, k, graph.coordinates)[0]
-    found = evaluate(graph, parts, k)
-    has_quotient, has_matrix = between.is_drawable(found.cut_matrix), found.cut > 0
+    evaluation = evaluate(graph, parts, k)
+    has_quotient, has_matrix = between.is_drawable(evaluation.cut_matrix), evaluation.cut > 0
     if not (has_quotient or has_matrix):
         raise GraphError(
             "there is nothing to draw: the graph has no coordinates and no edges between "
@@ -39,9 +39,9 @@ def plot(graph: Graph, parts: IntArray, k: int, coordinates: npt.ArrayLike | Non
     panels = figure.subfigures(1, has_quotient + has_matrix, squeeze=False).flat
     with styled():
         if has_quotient:
-            places = between.layout(found.cut_matrix)
-            weights = found.part_weights.reshape(found.k, -1).sum(axis=1)
-            between.draw_quotient(panels[0], places, found.cut_matrix, weights)
+            places = between.layout(evaluation.cut_matrix)
+            weights = evaluation.part_weights.reshape(evaluation.k, -1).sum(axis=1)
+            between.draw_quotient(panels[0], places, evaluation.cut_matrix, weights)
         if has_matrix:
-            between.draw_cut_matrix(panels[-1], found.cut_matrix)
+            between.draw_cut_matrix(panels[-1], evaluation.cut_matrix)
     return figure

@@ -191,5 +191,5 @@ def _with_ghosts(
 def _by_owner(ends: IntArray, parts: IntArray) -> tuple[IntArray, npt.NDArray[np.intp]]:
     """Return distinct vertices by part, then id; and the index among them of each of `ends`."""
     keys = parts[ends].astype(np.int64) << 32 | ends
-    found, which = np.unique(keys, return_inverse=True)
-    return (found & 0xFFFFFFFF).astype(np.int32), which
+    distinct, which = np.unique(keys, return_inverse=True)
+    return (distinct & 0xFFFFFFFF).astype(np.int32), which

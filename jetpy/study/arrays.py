@@ -32,10 +32,10 @@ def checksum(graph: Graph) -> str:
     >>> checksum(generators.grid(2, 3)) == checksum(generators.grid(3, 2))
     False
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in named_arrays(graph).values():
-        found.update(array.astype("<i8").tobytes())
-    return found.hexdigest()[:16]
+        digest.update(array.astype("<i8").tobytes())
+    return digest.hexdigest()[:16]
 
 
 def checksum_of_parts(parts: npt.ArrayLike) -> str:

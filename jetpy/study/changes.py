@@ -142,8 +142,8 @@ def follow_from_scratch(prepare: Callable[[Job], Solve]) -> Follow:
         for number, step in enumerate(steps(job.graph, *changes), 1):
             with tempfile.TemporaryDirectory() as folder:
                 modified = replace(job, graph=step.graph, folder=Path(folder))
-                found, spent = prepare(modified)(k, seed)
-            parts.append(np.asarray(found, np.int32))
+                solved, spent = prepare(modified)(k, seed)
+            parts.append(np.asarray(solved, np.int32))
             verdict = judge(modified, parts[-1], k)
             times = step.seconds + spent["total"], step.seconds
             batches.append(_batch(number, times, verdict, None, FROM_SCRATCH))

@@ -122,13 +122,13 @@ def _chart_of_platforms(
 
 def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: Styles) -> Figure:
     """Plot the share of cases in which an application is within a factor of the best."""
-    found = {name: factors(own.values()) for name, own in each.items() if own}
-    finite = [f for own in found.values() for f in own if isfinite(f)]
+    ratios = {name: factors(own.values()) for name, own in each.items() if own}
+    finite = [f for own in ratios.values() for f in own if isfinite(f)]
     widest = min(max([*finite, 1.05]) * 1.02, _WIDEST_PROFILE)
-    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(found) / 2)
+    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(ratios) / 2)
     with styled():
         axes: Axes = figure.subplots()
-        for application, own in found.items():
+        for application, own in ratios.items():
             steps = [factor for factor in own if factor <= widest]
             shares = [i / len(own) for i in range(len(steps) + 1)]
             axes.step(
@@ -263,14 +263,14 @@ def roofline_figure(launches: Sequence[Launches], roofline: Roofline) -> Figure:
 
     Points of kernels with a larger share of the time are larger.
     """
-    found = [own for own in launches if own.bytes and own.seconds]
-    total = sum(own.seconds for own in found)
+    timed = [own for own in launches if own.bytes and own.seconds]
+    total = sum(own.seconds for own in timed)
     figure = new_figure(_HEIGHT)
     with styled():
         axes: Axes = figure.subplots()
-        sizes = [own.bytes / own.calls for own in found]
-        rates = [own.bytes / own.seconds / 1e9 for own in found]
-        shares = [own.seconds / total for own in found]
+        sizes = [own.bytes / own.calls for own in timed]
+        rates = [own.bytes / own.seconds / 1e9 for own in timed]
+        shares = [own.seconds / total for own in timed]
         for area, least, most in zip(_AREAS, _SHARES, (*_SHARES[1:], inf), strict=True):
             shown = [place for place, share in enumerate(shares) if least <= share < most]
             axes.scatter(
@@ -278,7 +278,7 @@ def roofline_figure(launches: Sequence[Launches], roofline: Roofline) -> Figure:
                 color=SERIES[0], alpha=0.75, linewidths=0,
             )  # fmt: skip
         named: list[tuple[float, float]] = []
-        for own, size, rate in zip(found, sizes, rates, strict=True):
+        for own, size, rate in zip(timed, sizes, rates, strict=True):
             if len(named) < _NAMED and all(_apart((size, rate), other) for other in named):
                 named.append((size, rate))
                 axes.annotate(

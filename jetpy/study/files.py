@@ -222,12 +222,12 @@ def compared(runs: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
 
     The keys are graph, k, allowed imbalance, machine of a mapping, changes, preset and seed.
     """
-    found: dict[tuple[str, ...], list[Row]] = {}
+    runs_of: dict[tuple[str, ...], list[Row]] = {}
     for row in runs:
         if row["tool"] == JETPY and row["parts_sha"] and not is_copy(row):
             key = tuple(row[column] for column in _PARTS)
-            found.setdefault(key, []).append(row)
-    return found
+            runs_of.setdefault(key, []).append(row)
+    return runs_of
 
 
 def write_checksums(folder: Path, runs: Iterable[Row]) -> None:

@@ -34,10 +34,10 @@ class Launches(NamedTuple):
 
 def launches_by_engine(kernels: Iterable[Row]) -> dict[Engine, list[Launches]]:
     """Return all launches by engine and kernel, longest total time first."""
-    found: dict[Engine, dict[str, Launches]] = {}
+    by_engine: dict[Engine, dict[str, Launches]] = {}
     for row in kernels:
         if row["share"]:
-            own = found.setdefault(_engine(row), {})
+            own = by_engine.setdefault(_engine(row), {})
             so_far = own.get(row["kernel"], Launches(row["kernel"], 0, 0.0, 0))
             own[row["kernel"]] = Launches(
                 row["kernel"],
@@ -47,7 +47,7 @@ def launches_by_engine(kernels: Iterable[Row]) -> dict[Engine, list[Launches]]:
             )
     return {
         engine: sorted(own.values(), key=lambda launches: -launches.seconds)
-        for engine, own in found.items()
+        for engine, own in by_engine.items()
     }
 
 

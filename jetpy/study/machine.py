@@ -143,8 +143,8 @@ def _machine(
     roofs: Mapping[str, Any],
     programs: Mapping[str, str] = MappingProxyType({}),
 ) -> Machine:
-    found = {engine: Roofline(**own) for engine, own in roofs.items()}
-    return Machine(host, facts, found, dict(programs))
+    rooflines = {engine: Roofline(**own) for engine, own in roofs.items()}
+    return Machine(host, facts, rooflines, dict(programs))
 
 
 def write_setting(folder: Path, setting: Setting) -> None:

@@ -112,8 +112,8 @@ def prepare_jetpy(backend: choices.Backend, method: choices.Method, job: Job) ->
     check_backend(backend, job.threads)
 
     def map_onto(machine: Machine, seed: int) -> MappingRun:
-        found = run_mapping(backend, method, job, machine, seed, profile=False)
-        return MappingRun(found.pe, found.seconds["total"], found.cost)
+        mapping = run_mapping(backend, method, job, machine, seed, profile=False)
+        return MappingRun(mapping.pe, mapping.seconds["total"], mapping.cost)
 
     return map_onto
 
@@ -126,11 +126,11 @@ def judge_mapping(job: Job, pe: npt.ArrayLike, target: Machine) -> MappingVerdic
     JetpyError
         If it does not map the graph onto the machine.
     """
-    found = evaluate(job.graph, pe, hierarchy=target.hierarchy, distances=target.distances)
-    limit = limit_of_pes(job.graph.total_vertex_weight, found.k, job.imbalance)
-    assert found.cost is not None
-    feasible = int(found.part_weights.max()) <= limit
-    return MappingVerdict(found.cut, round(found.imbalance, 5), feasible, found.cost)
+    evaluation = evaluate(job.graph, pe, hierarchy=target.hierarchy, distances=target.distances)
+    limit = limit_of_pes(job.graph.total_vertex_weight, evaluation.k, job.imbalance)
+    assert evaluation.cost is not None
+    feasible = int(evaluation.part_weights.max()) <= limit
+    return MappingVerdict(evaluation.cut, round(evaluation.imbalance, 5), feasible, evaluation.cost)
 
 
 def equivalent_imbalance(job: Job, k: int) -> float:
@@ -199,9 +199,9 @@ def prepare_kahip(configuration: str, job: Job) -> MapOnto:
         )
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         seconds = re.findall(r"(?:multisectioning took|for mapping) ([\d.e+-]+)", text)
-        found = re.search(r"J\(C,D,Pi'\) = (\d+)", text)
-        assert found
-        return MappingRun(np.loadtxt(mapped, np.int64), sum(map(float, seconds)), int(found[1]))
+        match = re.search(r"J\(C,D,Pi'\) = (\d+)", text)
+        assert match
+        return MappingRun(np.loadtxt(mapped, np.int64), sum(map(float, seconds)), int(match[1]))
 
     return map_onto
 

@@ -89,24 +89,24 @@ def _setting(folders: Sequence[Path]) -> Setting:
 
 
 def _joined(table: Table, folders: Sequence[Path]) -> list[Row]:
-    found: dict[tuple[str, ...], Row] = {}
+    by_key: dict[tuple[str, ...], Row] = {}
     for folder in folders:
         for row in table.read(folder):
             key = table.key_of(row)
-            if found.setdefault(key, row) != row:
+            if by_key.setdefault(key, row) != row:
                 raise JetpyError(
                     f"{folder}: {table.name} and the table of an earlier folder have different "
                     f"rows for {' '.join(filter(None, key))}; give each machine its own name "
                     "(--machine)"
                 )
-    return list(found.values())
+    return list(by_key.values())
 
 
 def _check_graphs(rows: Sequence[Row]) -> None:
-    found: dict[tuple[str, ...], Row] = {}
+    graphs: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        found.setdefault(tuple(row[column] for column in ("graph", "n", "m", "graph_sha")), row)
-    for one, other in combinations(found.values(), 2):
+        graphs.setdefault(tuple(row[column] for column in ("graph", "n", "m", "graph_sha")), row)
+    for one, other in combinations(graphs.values(), 2):
         if not may_be_same_graph(one, other):
             raise JetpyError(
                 f"two different graphs have the name {one['graph']}: size, edges, weights or the "

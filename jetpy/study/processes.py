@@ -72,12 +72,12 @@ def _outcome(code: int, output: str, errors: str) -> Outcome:
         return Outcome(ending(code), words=last)
     if not output.strip():
         return Outcome("failed without a message", words=last)
-    found = json.loads(output)
-    if "absent" in found:
-        return Outcome(ABSENT, words=found["absent"])
-    if "failed" in found:
-        return Outcome(found["failed"])
-    return Outcome(DONE, found)
+    answer = json.loads(output)
+    if "absent" in answer:
+        return Outcome(ABSENT, words=answer["absent"])
+    if "failed" in answer:
+        return Outcome(answer["failed"])
+    return Outcome(DONE, answer)
 
 
 def ending(code: int) -> str:

@@ -88,17 +88,17 @@ class Results:
     def problems(self) -> list[Problem]:
         """All problems, in the order of graphs, then by number of parts and imbalance."""
         graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
-        found = {problem_in(row) for row in self.runs}
+        distinct = {problem_in(row) for row in self.runs}
         return sorted(
-            found,
+            distinct,
             key=lambda own: (graphs.index(own.graph), own[1:4], order_of(own.changes)),
         )
 
     @cached_property
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Numbers of vertices and edges of each graph, small graphs first."""
-        found = {row["graph"]: (int(row["n"]), int(row["m"])) for row in self.runs}
-        return dict(sorted(found.items(), key=lambda item: sum(item[1])))
+        sizes = {row["graph"]: (int(row["n"]), int(row["m"])) for row in self.runs}
+        return dict(sorted(sizes.items(), key=lambda item: sum(item[1])))
 
     @cached_property
     def classes(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Results:
     @cached_property
     def kinds(self) -> dict[Kind, Results]:
         """The results of problems of each kind: partitions, mappings, then changing graphs."""
-        found = {kind_of(row) for row in self.runs}
+        kinds = {kind_of(row) for row in self.runs}
         return {
             kind: replace(
                 self,
@@ -116,21 +116,21 @@ class Results:
                 kernels=[row for row in self.kernels if kind_of(row) == kind],
                 batches=[row for row in self.batches if kind_of(row) == kind],
             )
-            for kind in sorted(found, key=_order)
+            for kind in sorted(kinds, key=_order)
         }
 
     @cached_property
     def platforms(self) -> list[str]:
         """All platforms, by machine; fewer threads first, GPUs last."""
-        found = {row["platform"]: row for row in self.runs}
+        run_of = {row["platform"]: row for row in self.runs}
         machines = list(dict.fromkeys(row["machine"] for row in self.runs))
 
         def order(platform: str) -> tuple[int, bool, int]:
-            row = found[platform]
+            row = run_of[platform]
             on_gpu = device_of(row["backend"], 1) == "gpu"
             return machines.index(row["machine"]), on_gpu, int(row["threads"])
 
-        return sorted(found, key=order)
+        return sorted(run_of, key=order)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -146,17 +146,17 @@ class Results:
     @cached_property
     def applications(self) -> list[str]:
         """All applications, jetpy's first."""
-        found = dict.fromkeys(row["application"] for row in self.runs)
-        return sorted(found, key=lambda name: (not name.startswith(f"{JETPY}/"), name))
+        names = dict.fromkeys(row["application"] for row in self.runs)
+        return sorted(names, key=lambda name: (not name.startswith(f"{JETPY}/"), name))
 
     @cached_property
     def tried(self) -> dict[Cell, dict[str, list[Row]]]:
         """All runs, by cell and application."""
-        found: dict[Cell, dict[str, list[Row]]] = {cell: {} for cell in self.cells}
+        runs: dict[Cell, dict[str, list[Row]]] = {cell: {} for cell in self.cells}
         for row in self.runs:
             cell = Cell(problem_in(row), row["platform"])
-            found[cell].setdefault(row["application"], []).append(row)
-        return found
+            runs[cell].setdefault(row["application"], []).append(row)
+        return runs
 
     @cached_property
     def seeds(self) -> dict[Problem, dict[int, bool]]:
@@ -245,12 +245,12 @@ class Results:
         """Return efficiencies in the cells of solved problems whose best value is not 0."""
         best = bests(values, same)
         cells = [c for c in self.cells if c.problem in self.solved and best.get(same(c)) != 0]
-        found = efficiencies(values, cells, same)
+        each = efficiencies(values, cells, same)
         return Efficiencies(
             cells,
             {
                 name: {cell: value for cell, value in own.items() if self.was_asked(name, cell)}
-                for name, own in found.items()
+                for name, own in each.items()
             },
         )
 

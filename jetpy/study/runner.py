@@ -36,8 +36,8 @@ _NOTHING = dict.fromkeys(_MEASURED, "")
 
 def installed(tools: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the installed and the missing ones among other partitioners."""
-    found = [tool for tool in tools if find_spec(PACKAGES[tool])]
-    return found, [tool for tool in tools if tool not in found]
+    present = [tool for tool in tools if find_spec(PACKAGES[tool])]
+    return present, [tool for tool in tools if tool not in present]
 
 
 def names_of(files: Sequence[Path]) -> dict[str, Path]:
@@ -200,20 +200,20 @@ def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
 def _measured(outcome: Outcome) -> dict[str, Any]:
     if outcome.status != DONE:
         return {**_NOTHING, "feasible": "no", "status": outcome.status}
-    found = outcome.found
-    times = {name: f"{found[name]:.6f}" for name in _TIMES}
-    seconds, feasible = times["seconds"], found["feasible"]
+    measured = outcome.found
+    times = {name: f"{measured[name]:.6f}" for name in _TIMES}
+    seconds, feasible = times["seconds"], measured["feasible"]
     return {
         **_NOTHING,
-        **{name: found[name] for name in _DETAILS if name in found},
+        **{name: measured[name] for name in _DETAILS if name in measured},
         "fom": seconds if feasible and float(seconds) else "",
-        "fom_cut": (found.get("cost", found["cut"]) or "") if feasible else "",
-        "cut": found["cut"],
-        "imbalance": found["imbalance"],
+        "fom_cut": (measured.get("cost", measured["cut"]) or "") if feasible else "",
+        "cut": measured["cut"],
+        "imbalance": measured["imbalance"],
         "feasible": "yes" if feasible else "no",
-        "parts_sha": found["sha"],
+        "parts_sha": measured["sha"],
         **times,
-        "kernels": len(found["kernels"]) or "",
+        "kernels": len(measured["kernels"]) or "",
         "status": DONE,
     }
 

@@ -177,8 +177,8 @@ class Study:
     def repeat_kernels(self, same: Case, case: Case) -> None:
         """Append the kernel timings of `same` as those of `case`."""
         run, wanted = self._timed(case), timed_run(self._texts(same))
-        found = (row for row in KERNELS.read(self.folder) if timed_run(row) == wanted)
-        KERNELS.append(self.folder, [{**row, **run} for row in found])
+        rows = (row for row in KERNELS.read(self.folder) if timed_run(row) == wanted)
+        KERNELS.append(self.folder, [{**row, **run} for row in rows])
 
     def append_batches(self, case: Case, batches: Iterable[Mapping[str, Any]]) -> None:
         """Append the batches of a run on a changing graph."""
@@ -188,8 +188,8 @@ class Study:
     def repeat_batches(self, same: Case, case: Case) -> None:
         """Append the batches of `same` as those of `case`."""
         run, wanted = self._run(case), self.key_of(same)
-        found = (row for row in BATCHES.read(self.folder) if PERFORMANCE.key_of(row) == wanted)
-        BATCHES.append(self.folder, [{**row, **run} for row in found])
+        rows = (row for row in BATCHES.read(self.folder) if PERFORMANCE.key_of(row) == wanted)
+        BATCHES.append(self.folder, [{**row, **run} for row in rows])
 
     def _run(self, case: Case) -> dict[str, str]:
         return dict(zip(PERFORMANCE.key, self.key_of(case), strict=True))

@@ -114,15 +114,15 @@ def scaling_points(results: Results) -> dict[Where, dict[str, float]]:
 
     The means are geometric, over the solved problems of the graph.
     """
-    found = {}
+    times = {}
     for (name, platform), cells in _by_platform(results, results.seconds):
         of_graph: dict[str, list[float]] = {graph: [] for graph in results.sizes}
         for cell in cells:
             of_graph[cell.problem.graph].append(results.seconds[name][cell])
         points = {graph: geometric_mean(own) for graph, own in of_graph.items() if all(own) and own}
         if points:
-            found[name, platform] = points
-    return found
+            times[name, platform] = points
+    return times
 
 
 def scaling_table(results: Results, numbers: Mapping[str, str]) -> Table | None:
@@ -236,15 +236,15 @@ def cuts_by_batch(results: Results) -> dict[str, dict[int, float]]:
             own = cuts.setdefault(_where(row)[0], {})
             own.setdefault((problem_in(row), int(row["batch"])), []).append(int(row["cut"]))
     medians = {
-        name: {when: median(found) for when, found in own.items()} for name, own in cuts.items()
+        name: {when: median(values) for when, values in own.items()} for name, own in cuts.items()
     }
-    found: dict[str, dict[int, float]] = {}
+    means: dict[str, dict[int, float]] = {}
     for name in filter(medians.__contains__, results.applications):
         ratios: dict[int, list[float]] = {}
         for (_, batch), ratio in _over(medians, bests(medians))[name].items():
             ratios.setdefault(batch, []).append(ratio)
-        found[name] = {batch: geometric_mean(own) for batch, own in sorted(ratios.items())}
-    return {name: own for name, own in found.items() if own}
+        means[name] = {batch: geometric_mean(own) for batch, own in sorted(ratios.items())}
+    return {name: own for name, own in means.items() if own}
 
 
 def _parts_of_batches(results: Results) -> tuple[Values, Values]:

@@ -91,8 +91,8 @@ def prepare_metis(job: Job) -> Solve:
     """Prepare METIS: k-way, with the largest imbalance that keeps the limit."""
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
-        found = metis(job.graph, k, job.limit(k), seed)
-        return found.parts, {"total": found.seconds}
+        baseline = metis(job.graph, k, job.limit(k), seed)
+        return baseline.parts, {"total": baseline.seconds}
 
     return solve
 

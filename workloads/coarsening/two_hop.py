@@ -108,9 +108,9 @@ def find_matchmakers(
     best: pk.int64 = matchmakers[v]
     for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
-        found: pk.int64 = pack(degree_of(u, graph), global_id(u, graph))
-        if found < best:
-            best = found
+        candidate: pk.int64 = pack(degree_of(u, graph), global_id(u, graph))
+        if candidate < best:
+            best = candidate
     pk.atomic_fetch_min(matchmakers, [v], best)
 
 

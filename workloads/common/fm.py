@@ -117,13 +117,13 @@ def first_queued(side: int, here: int, heaps: Heaps) -> int:
     if side == 1:
         low = low + 1 - size
     best: pk.int64 = heaps.keys[low]
-    found: int = low
+    top: int = low
     for slot in range(low + 1, low + size):
         key: pk.int64 = heaps.keys[slot]
         if key > best:
             best = key
-            found = slot
-    return heaps.heap[found]
+            top = slot
+    return heaps.heap[top]
 
 
 @pk.function

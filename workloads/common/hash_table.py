@@ -38,12 +38,12 @@ def claim_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.i
     """
     slot: int = first
     while True:
-        found: int = keys[slot]
-        if found < 0:
-            found = pk.atomic_compare_exchange(keys, [slot], found, key)
-            if found < 0:
+        held: int = keys[slot]
+        if held < 0:
+            held = pk.atomic_compare_exchange(keys, [slot], held, key)
+            if held < 0:
                 return -1 - slot
-        if found == key:
+        if held == key:
             return slot
         slot = next_slot(slot, start, size)
     return slot

@@ -64,9 +64,9 @@ def scheduler() -> Mapping[str, Any]:
 @cache
 def _scheduler() -> Mapping[str, Any]:
     find = _finder(scheduler_module, Width.WIDE, EXPORTED[0])
-    found = {name: ctypes.CFUNCTYPE(*_types_of(name))(find(name)) for name in EXPORTED}
+    functions = {name: ctypes.CFUNCTYPE(*_types_of(name))(find(name)) for name in EXPORTED}
     short = ctypes.PYFUNCTYPE(*_types_of("launch"))(find("launch"))
-    return {**found, "launch_short": short}
+    return {**functions, "launch_short": short}
 
 
 def _types_of(name: str) -> list[Any]:

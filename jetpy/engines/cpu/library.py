@@ -53,8 +53,8 @@ def _library() -> ctypes.CDLL | None:
         if wanted <= flags and path.exists():
             library = ctypes.CDLL(str(path))
             digest = digest_of_kernels("cpu").encode()
-            found = (ctypes.c_char * len(digest)).in_dll(library, KEY).raw
-            return library if found == digest else None
+            stored = (ctypes.c_char * len(digest)).in_dll(library, KEY).raw
+            return library if stored == digest else None
     return None
 
 

@@ -109,13 +109,13 @@ class Program:
     @cached_property
     def _read(self) -> tuple[list[_Source], Any, Any]:
         """Distinct values read from objects, and for each word of a block its value's index."""
-        found: dict[tuple[int, str | None], int] = {}
+        index_of: dict[tuple[int, str | None], int] = {}
         sources: list[_Source] = []
         places, numbers, start = [], [], 0
         for step, launcher in zip(self._steps, self._launchers, strict=True):
             for place, name, field, element in launcher.read:
                 holder = step.arguments[name]
-                number = found.setdefault((id(holder), field), len(sources))
+                number = index_of.setdefault((id(holder), field), len(sources))
                 if number == len(sources):
                     read = _reader(field) if field else None
                     sources.append((holder, read, element, field))

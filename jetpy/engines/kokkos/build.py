@@ -45,8 +45,8 @@ def is_built(folder: Path) -> bool:
 
 def _checksum(library: Path) -> bytes:
     """Return a checksum of a library, which is read once for all kernels that share it."""
-    found = library.stat()
-    file = found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    status = library.stat()
+    file = status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
     if file not in _checksums:
         _checksums[file] = hashlib.sha256(library.read_bytes()).hexdigest().encode()
     return _checksums[file]
@@ -64,8 +64,8 @@ def build_environment() -> dict[str, str]:
     programs = str(Path(sys.executable).parent)
     environment["PATH"] = os.pathsep.join([programs, environment.get("PATH", os.defpath)])
     environment |= {"KOKKOS_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
-    found = shutil.which("g++", path=environment["PATH"])
-    missing = [] if found else ["g++"]
+    compiler = shutil.which("g++", path=environment["PATH"])
+    missing = [] if compiler else ["g++"]
     if importlib.util.find_spec("pybind11") is None:
         missing.append("pybind11 (a Python package)")
     if missing:

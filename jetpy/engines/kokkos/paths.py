@@ -49,11 +49,11 @@ def needed_file(names: tuple[str, ...]) -> Path:
     BackendError
         If there is none.
     """
-    found = find_file(names)
-    if found is None:
+    file = find_file(names)
+    if file is None:
         folders = " or ".join(map(str, _folders()))
         raise BackendError(f"Kokkos has no file {names[0]} below {folders}; run `jetpy doctor`")
-    return found
+    return file
 
 
 def _folders() -> list[Path]:

@@ -32,9 +32,9 @@ def unpacked(data: Any, weight: str | None) -> tuple[Any, Any, int | None]:
     given = data.edge_index
     edges = given if is_array(given) else np.asarray(given)
     if edges.ndim != 2 or edges.shape[0] != 2:
-        found = "None" if given is None else f"of shape {tuple(edges.shape)}"
+        shape = "None" if given is None else f"of shape {tuple(edges.shape)}"
         raise GraphError(
-            f"edge_index of {type(data).__name__!r} is {found}; it must be an array of integers "
+            f"edge_index of {type(data).__name__!r} is {shape}; it must be an array of integers "
             "of shape (2, E)"
         )
     weights = None if weight is None else getattr(data, "edge_weight", None)

@@ -52,7 +52,7 @@ def from_gmsh(model: Any) -> Raw:
 def _pairs(kinds: Any, vertices: list[Ids], facets: list[_Facets]) -> npt.NDArray[Any]:
     """Return pairs of vertices with a common facet, given the vertices of the elements by kind."""
     of_kind = dict(zip(kinds, vertices, strict=True))
-    found = [np.zeros((0, 2), np.int64)]
+    pairs = [np.zeros((0, 2), np.int64)]
     for corners in CORNERS_OF_FACETS:
         rows = [
             np.column_stack([np.sort(nodes, axis=1), np.repeat(of_kind[kind], count)])
@@ -61,8 +61,8 @@ def _pairs(kinds: Any, vertices: list[Ids], facets: list[_Facets]) -> npt.NDArra
         ]
         if rows:
             once = np.unique(np.concatenate(rows), axis=0)
-            found.append(np.column_stack(cells_with_facet(once[:, :-1], once[:, -1])))
-    return np.concatenate(found)
+            pairs.append(np.column_stack(cells_with_facet(once[:, :-1], once[:, -1])))
+    return np.concatenate(pairs)
 
 
 def _facets(model: Any, dimension: int, kind: int) -> Iterator[_Facets]:
