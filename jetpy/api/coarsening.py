@@ -54,7 +54,7 @@ def coarsen(
     Parameters
     ----------
     graph, vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
-        As for `jetpy.partition`, with one weight per vertex.
+        As for `as_graph`, with one weight per vertex.
     k : int
         Number of parts. Coarsening ends at a number of vertices that depends on it: see
         `coarsest` in `CoarsenOptions`. The options ``{"coarsen.coarsest": "per-part",

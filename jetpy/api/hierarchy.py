@@ -153,7 +153,7 @@ class Hierarchy:
         preset : str, optional
             Preset of the initial partition and of refinement; by default that of the hierarchy.
         options : Options or mapping, optional
-            As for `jetpy.partition`; by default those of the hierarchy, which a mapping changes.
+            Values of single options by name, which replace those of the hierarchy; or all options.
             The options of coarsening stay those of the hierarchy. As there is one hierarchy,
             `branches` is empty, `cycles` is 0 and `generations` is 1.
 
@@ -230,12 +230,14 @@ class Hierarchy:
             `parts`.
         level : int
             Index of the level; -1 is the coarsest.
-        imbalance, large_imbalance, targets, seed, preset, options
-            As for `partition`.
+        imbalance, seed : optional
+            As for `jetpy.partition`; by default those of the hierarchy.
+        large_imbalance, targets, backend, threads, device, progress, profile
+            As for `jetpy.partition`.
+        preset, options
+            As for the method `partition`.
         fill_empty : bool
             After refinement, move a vertex into each empty part, as `partition` does.
-        backend, threads, device, progress, profile
-            As for `jetpy.partition`.
 
         Returns
         -------

@@ -70,10 +70,11 @@ def map_processes(
 
     Parameters
     ----------
-    graph, vertex_weights, edge_weights, weight, node_weight, n, large_imbalance, seed, backend
-    threads, device, repair, pattern, scale, progress, profile
-        As for `partition`, with one weight per vertex. Vertices are tasks, and edge weights are the
+    graph, vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
+        As for `as_graph`, with one weight per vertex. Vertices are tasks, and edge weights are the
         amounts of communication between them.
+    large_imbalance, seed, backend, threads, device, progress, profile
+        As for `partition`.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs per processor, a_2 processors per node and so on. PE p
         is in processor p // a_1, in node p // (a_1 a_2) and so on.

@@ -274,9 +274,9 @@ def vertex_separator(
         As for `as_graph`; `scale` concerns vertex weights only.
     symmetrize : bool
         Add missing reverse edges.
-    backend, threads, device
+    backend, threads
         As for `nested_dissection`. The result is the same on all back ends.
-    progress
+    device, progress
         As for `partition`.
 
     Returns

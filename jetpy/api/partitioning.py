@@ -280,9 +280,11 @@ def refine(
 
     Parameters
     ----------
-    graph, vertex_weights, edge_weights, vertex_sizes, weight, node_weight, n, imbalance
-    large_imbalance, lower_imbalance, min_weights, max_weights, targets, objective, seed, preset
-    options, backend, threads, device, repair, pattern, scale, progress, profile
+    graph, edge_weights, weight, node_weight, n, repair, pattern, scale
+        As for `as_graph`.
+    vertex_weights, vertex_sizes, imbalance, large_imbalance, lower_imbalance, min_weights
+    max_weights, targets, objective, seed, preset, options, backend, threads, device, progress
+    profile
         As for `partition`; the preset `max` is `ultra` here.
     fixed : array of int, shape (n,), optional
         As for `partition`. It overrides `parts`.

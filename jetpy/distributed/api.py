@@ -242,10 +242,12 @@ def refine(
 
     Parameters
     ----------
-    comm, block, k, vtxdist, imbalance, large_imbalance, seed, preset, backend, threads, device
-    small, progress
+    comm, block, vtxdist, threads, device, small
         As for `partition`.
-        The preset `max` is `ultra` here.
+    k, imbalance, large_imbalance, seed, preset, backend
+        As for `jetpy.partition`. The preset `max` is `ultra` here.
+    progress : bool or callable, optional
+        As for `jetpy.partition`; only the argument of process 0 counts.
     parts : array of int, shape (n_owned,)
         Part of each owned vertex, 0..k - 1.
 
@@ -275,8 +277,12 @@ def evaluate(
 
     Parameters
     ----------
-    comm, block, parts, k, vtxdist
-        As for `refine`.
+    comm, block, vtxdist
+        As for `partition`.
+    parts : array of int, shape (n_owned,)
+        Part of each owned vertex, 0..k - 1.
+    k : int
+        Number of parts.
     imbalance : float
         Determines the limits of the parts.
 

@@ -105,8 +105,10 @@ def nested_dissection(
 
     Parameters
     ----------
-    comm, vtxdist, threads, progress
+    comm, vtxdist, threads
         As for `partition`.
+    progress : bool or callable, optional
+        As for `jetpy.partition`; only the argument of process 0 counts.
     block : tuple of arrays
         (indptr, indices) of the owned rows, possibly none, as for `partition`. Only the positions
         of the entries matter. They may include the diagonal.

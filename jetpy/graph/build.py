@@ -166,8 +166,10 @@ def graph_from_pairs(
     Parameters
     ----------
     sources, targets : integers in 0..n - 1, shape (2 m,)
-    edge_weights, vertex_weights, rules, name, naming
+    edge_weights, vertex_weights, rules, naming
         As for `graph_from_csr`.
+    name
+        As for `as_graph`.
 
     Raises
     ------

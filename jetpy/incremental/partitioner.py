@@ -136,7 +136,9 @@ class IncrementalPartitioner:
     lower_imbalance, min_weights, max_weights
         As for `jetpy.partition`. Absolute limits stay when the weight of the graph changes;
         if no partition keeps them any more, `feasible` is false.
-    n, backend, threads, device, repair, progress
+    n, repair
+        As for `as_graph`.
+    backend, threads, device, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         The first partition, instead of a computed one.
