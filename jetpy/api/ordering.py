@@ -276,7 +276,9 @@ def vertex_separator(
         Add missing reverse edges.
     backend, threads
         As for `nested_dissection`. The result is the same on all back ends.
-    device, progress
+    device : int or True, optional
+        As for `partition`; the labels are on the host in any case.
+    progress
         As for `partition`.
 
     Returns
