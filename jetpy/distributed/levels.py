@@ -102,12 +102,7 @@ class PieceLevel(HierarchyLevel):
 
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
         """Return the piece of the coarse graph, and the coarse vertex of each owned vertex."""
-        backend, piece = self.backend, self.graph
-        constraints = constrain(backend, piece, limit, None)
-        match = shake_hands(backend, piece, options, constraints, salt)
-        partners = piece.halo.ids_of(match[: piece.n_owned])
-        match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))
-        return contract_pieces(backend, piece, partners)
+        return coarsen_piece(self.backend, self.graph, options, limit, salt)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph; gather it if it is small or dense."""
@@ -133,6 +128,25 @@ class PieceLevel(HierarchyLevel):
             coarse_of = piece.halo.ids_of(coarse_of)
         whole = gather_graph(backend, piece)
         return gathered_level(backend, whole, piece.blocks, coarse_of, self.watch)
+
+
+def coarsen_piece(
+    backend: Backend,
+    piece: Piece,
+    options: CoarsenOptions,
+    heaviest: int,
+    salt: int,
+    labels: Array | None = None,
+) -> tuple[Piece, Array]:
+    """Return the piece of the coarse graph, and the coarse vertex of each owned vertex.
+
+    Only vertices with the same label (int32, with those of ghosts) are contracted. Collective.
+    """
+    constraints = constrain(backend, piece, heaviest, labels)
+    match = shake_hands(backend, piece, options, constraints, salt)
+    partners = piece.halo.ids_of(match[: piece.n_owned])
+    match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))
+    return contract_pieces(backend, piece, partners)
 
 
 def gathered_level(

@@ -12,20 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.coarsening.constraints import constrain
-from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.methods import is_dense
-from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, with_required_width
 from jetpy.device.long_rows import find_long_rows
 from jetpy.distributed.api import agree_on_input, communicator, engine_of_process
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
-from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.faults import agreed, ending_all, run_collectively
 from jetpy.distributed.gathering import SMALL, gather_graph
+from jetpy.distributed.levels import coarsen_piece
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
-from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
@@ -219,15 +215,9 @@ class SeveralProcesses(Processes):
         own_labels = backend.xp.concatenate(
             (labels[piece.blocks.first : piece.blocks.end], labels[piece.halo.ghosts])
         )
-        constraints = constrain(backend, piece, heaviest, own_labels)
-        match = shake_hands(backend, piece, options, constraints, salt)
-        partners = piece.halo.ids_of(match[: piece.n_owned])
-        match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))
-        coarse, coarse_of = contract_pieces(backend, piece, partners)
+        coarse, coarse_of = coarsen_piece(backend, piece, options, heaviest, salt, own_labels)
         ids = self._comm.gather(backend, coarse.halo.ids_of(coarse_of))
-        whole = gather_graph(backend, coarse)
-        arrays = whole.indptr, whole.indices, whole.edge_weights, whole.vertex_weights
-        return GatheredGraph(*arrays, whole.edge_weight, whole.long_rows, coarse), ids
+        return GatheredGraph(**vars(gather_graph(backend, coarse)), piece=coarse), ids
 
     def _piece(self, backend: Backend, graph: DeviceGraph) -> Piece:
         """Return the piece of this process; all pieces have about equal numbers of entries."""

@@ -17,7 +17,7 @@ import jetpy.distributed
 from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import DeviceGraph, download, upload
-from jetpy.distributed import ordering
+from jetpy.distributed import levels, ordering
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.ordering import SeveralProcesses
 from jetpy.errors import GraphError, OptionError
@@ -122,7 +122,7 @@ def test_all_steps_are_shared() -> None:
     """Each process refines bands, dissects subtrees, and coarsens pieces."""
     steps: set[tuple[int, str]] = set()
     band_of, own_nodes = large_nodes.band_of, dissection.own_nodes
-    shared = ordering.shake_hands
+    shared = levels.shake_hands
 
     def bands(level: Any, host: Any, sides: Any, hops: int, own: slice) -> Any:
         found = band_of(level, host, sides, hops, own)
@@ -143,7 +143,7 @@ def test_all_steps_are_shared() -> None:
     with small_limits(), ExitStack() as stack:
         stack.enter_context(patch.multiple(large_nodes, band_of=bands))
         stack.enter_context(patch.multiple(dissection, own_nodes=nodes))
-        stack.enter_context(patch.multiple(ordering, shake_hands=hands))
+        stack.enter_context(patch.multiple(levels, shake_hands=hands))
         run_on_threads(2, partial(order, matrix=PATTERNS["mesh"], leaf_size=10))
     assert steps >= {(rank, step) for rank in (0, 1) for step in ("nodes", "pieces")}
     assert (1, "bands") in steps
