@@ -6,6 +6,7 @@ import _thread
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
@@ -137,6 +138,15 @@ def test_threads_are_divided_among_large_graphs(
     assert [result.threads for result in found] == expected
 
 
+@pytest.fixture
+def no_idle_backends() -> Iterator[None]:
+    """Drop the back ends that are idle before and after a test."""
+    backends.forget_backends()
+    yield
+    backends.forget_backends()
+
+
+@pytest.mark.usefixtures("no_idle_backends")
 def test_a_gpu_and_its_host_share_small_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The GPU is imitated; it takes some of the graphs, but not all."""
     taken: list[float] = []
