@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TypeVar
@@ -48,13 +48,23 @@ class Execution:
         Raises
         ------
         OptionError, BackendError
-            As `lease` and `device_of` do.
+            As the method `lease` does.
         """
-        with lease(backend, self.threads, device_of(graph, backend, self.device)) as leased:
+        with self.lease(graph, backend) as leased:
             engine = with_required_width(leased, graph)
             own_title = f"{title}, {engine.name}" if self.profile else None
             result, cost = execute(work, engine, self.progress, (graph.n, graph.m), own_title)
         return result, engine, cost
+
+    def lease(self, graph: Graph, backend: str) -> AbstractContextManager[Backend]:
+        """Lend a block the back end `backend`, on the GPU that the options or the graph name.
+
+        Raises
+        ------
+        OptionError, BackendError
+            As `jetpy.device.backends.lease` and `device_of` do.
+        """
+        return lease(backend, self.threads, device_of(graph, backend, self.device))
 
 
 def carry_out(plan: Plan, execution: Execution) -> Partition:
@@ -62,9 +72,7 @@ def carry_out(plan: Plan, execution: Execution) -> Partition:
     request = plan.request
     if not is_task(plan, execution):
         return run(plan.solve, request, execution)[0]
-    backend = _backend_of(request, execution)
-    device = device_of(request.graph, backend, execution.device)
-    [found] = run_small([request], replace(execution, device=device), backend)
+    [found] = run_small([request], execution, _backend_of(request, execution))
     return found
 
 
@@ -121,9 +129,9 @@ def run_small(requests: Sequence[Request], execution: Execution, backend: str) -
     problems = [request.problem for request in requests]
     size = sum(graph.n for graph in graphs), sum(graph.m for graph in graphs)
     with ExitStack() as leases:
-        engine = leases.enter_context(lease(backend, execution.threads, execution.device))
+        engine = leases.enter_context(execution.lease(graphs[0], backend))
         host = engine.host
-        if engine.tasks_at_once:
+        if engine.tasks_at_once and len(requests) > 1:
             host = leases.enter_context(lease(CPU, execution.threads))
 
         def work(backend: Backend, tell: Progress) -> list[Solved]:

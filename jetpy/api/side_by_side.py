@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from jetpy.api.plans import Plan
 from jetpy.api.run import Execution, carry_out, is_task, run_small
-from jetpy.device.backends import CPU, is_for_cpu, lease
+from jetpy.device.backends import CPU, is_for_cpu
 from jetpy.engines.threads import available_threads
 from jetpy.errors import JetpyError, OptionError
 from jetpy.graph.checks import integer
@@ -74,7 +74,7 @@ def _solve_small(
     requests = {place: plans[place].request for place in places}
     sizes = [request.graph.n + len(request.graph.indices) for request in requests.values()]
     backend = _backend_for(sum(sizes), execution)
-    with lease(backend, execution.threads, execution.device) as engine:
+    with execution.lease(plans[places[0]].request.graph, backend) as engine:
         threads, has_gpu = engine.host.threads, engine.tasks_at_once > 0
     most = LAUNCH_GRAPHS_ON_GPU
     if not has_gpu:

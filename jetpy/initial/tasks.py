@@ -323,13 +323,13 @@ def run_shared(
 
 def gpu_jobs(backend: Backend, host: Backend, jobs: Sequence[Job]) -> npt.NDArray[np.bool_]:
     """Return which jobs a GPU takes; the host takes the others at the same time."""
-    sizes = np.array([(job.graph.n, len(job.graph.indices)) for job in jobs], np.int64)
-    vertices, entries = sizes.T
-    rooms = (ENTRY_ROOM + 1) * np.maximum(vertices, entries)
-    work = (vertices + entries) // SIZE_OF_VERTEX
+    sizes = [_sizes(job) for job in jobs]
+    lengths = np.array([n + nnz for n, nnz, _ in sizes], np.int64)
+    work = lengths // SIZE_OF_VERTEX
     limit = max(1, backend.tasks_at_once // CROWDING)
-    most_at_once = np.minimum(limit, np.maximum(1, MAX_ROOM_ON_GPU // np.maximum(rooms, 1)))
-    return gpu_tasks(backend, host, work, work, most_at_once, int(sizes.sum()))
+    rooms = np.array([Rooms.of(*own).largest for own in sizes], np.int64)
+    most_at_once = np.minimum(limit, np.maximum(1, MAX_ROOM_ON_GPU // rooms))
+    return gpu_tasks(backend, host, work, work, most_at_once, int(lengths.sum()))
 
 
 def _started(batch: Batch, backend: Backend, host: Backend, effort: SmallOptions) -> Running:

@@ -248,6 +248,7 @@ GOOD = path(6)
         ("a.graph", 2, {}, jetpy.GraphError, "^graphs is a str; graphs must be a list of graphs$"),
         ([], 2, {"threads": 0}, jetpy.OptionError, "^threads is 0"),
         ([GOOD], 2, {"threads": 1.5}, jetpy.OptionError, "^threads is 1.5"),
+        ([GOOD], 2, {"device": False}, jetpy.OptionError, "device is False; device must be the"),
         ([GOOD], 2, {"progress": 3}, jetpy.OptionError, "^progress is 3; progress must be"),
     ],
 )

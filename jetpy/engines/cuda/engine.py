@@ -84,7 +84,7 @@ class CudaBackend(CompiledBackend):
     def get_ready(
         self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
     ) -> float:
-        """Compile the workunits that the cache lacks, those of the host beside; return seconds."""
+        """Compile the workunits that the cache lacks, here and for the host; return seconds."""
         if self._complete:
             return 0.0
         with ThreadPoolExecutor(1) as pool:
