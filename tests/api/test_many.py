@@ -163,7 +163,7 @@ def test_a_gpu_and_its_host_share_small_graphs(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(backends.BACKENDS, "cuda", lambda *_: DeviceBackend(1))
     graphs = [jetpy.generators.delaunay(100 + 3 * i, seed=i) for i in range(60)]
     graphs.append(random_graph(200, 800, 4, weighted=True))
-    found = jetpy.partition_many(graphs, 4, backend="cuda")
+    found = jetpy.partition_many(graphs, 4, backend="cuda", threads=2)
     assert len(taken) == 1
     assert 0 < taken[0] < 1
     assert {result.backend for result in found} == {DeviceBackend.name}

@@ -95,7 +95,7 @@ def test_shared_tasks_make_no_difference(
         options: Any = {"preset": preset, "leaf_size": 60}
         expected = jetpy.nested_dissection(graph, **options, backend="cpu", threads=2)
         with order_on(engine):
-            found = jetpy.nested_dissection(graph, **options, profile=True)
+            found = jetpy.nested_dissection(graph, **options, threads=2, profile=True)
     assert np.array_equal(found.perm, expected.perm)
     assert np.array_equal(found.tree.starts, expected.tree.starts)
     names = {(kernel.name, kernel.backend) for kernel in found.profile.kernels}
