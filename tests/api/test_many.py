@@ -33,6 +33,14 @@ SAME = ("k", "seed", "preset", "coarsening", "refinement", "backend", "objective
 SAME += ("gpu_skipped",)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_started_gpu() -> Iterator[None]:
+    """Let `auto` decide as in a process that has used no GPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backends, "_cuda_has_started", lambda: False)
+        yield
+
+
 def check_equal(found: list[Partition], alone: list[Partition]) -> None:
     """Compare everything except times and numbers of threads."""
     assert len(found) == len(alone)

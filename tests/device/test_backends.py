@@ -35,7 +35,8 @@ class Gpu(DeviceBackend):
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
-    """Yield the devices of the GPUs that were started."""
+    """Yield the devices of the GPUs that were started, as if no other test had used a GPU."""
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
     found: list[int | None] = []
 
     def make(threads: int | None, device: int | None) -> Gpu:
