@@ -44,6 +44,9 @@ LEVEL_SHARE, PARTS = 4, 16
 1 / LEVEL_SHARE of the level's; with more than `PARTS` parts, k / PARTS times as many, because more
 pairs then have no part in common, so that more threads can work. This bound and `MAX_EDGES` apply
 to a single sweep, because several sweeps are for the smallest cut."""
+HOST_SIZE = 600_000
+"""Where a level has at most this number of vertices and directed edges, copying it to the host
+takes less time than the launches that build its networks on a GPU."""
 
 
 @dataclass(eq=False)
@@ -75,12 +78,12 @@ class Yield:
         return is_long or self.gain * self.nnz * MIN_YIELD * self.sweeps < self.cut * self.arcs
 
 
-def builds_on_device(backend: Backend) -> bool:
+def builds_on_device(backend: Backend, graph: DeviceGraph) -> bool:
     """Return whether the networks of a level are built where its graph is, and flows on the host.
 
     Otherwise the host does both. The parts are the same.
     """
-    return backend.copies
+    return backend.copies and graph.size > HOST_SIZE
 
 
 class Flows:
@@ -95,7 +98,7 @@ class Flows:
     ) -> None:
         self.problem = problem
         self._source, self._device, self._pinned = backend, graph, pinned
-        self.backend = backend if builds_on_device(backend) else backend.host
+        self.backend = backend if builds_on_device(backend, graph) else backend.host
 
     @cached_property
     def method(self) -> HostFlows | DeviceFlows:
@@ -103,7 +106,7 @@ class Flows:
         backend, k = self.backend, self.problem.k
         graph = carry_graph(self._device, self._source, backend)
         hops = self.problem.options.refine.flow_hops
-        method = DeviceFlows if builds_on_device(backend) else HostFlows
+        method = DeviceFlows if builds_on_device(backend, self._device) else HostFlows
         return method(backend, graph, k, hops, self._places())
 
     def are_due(self, measures: Measures, *, finest: bool) -> bool:

@@ -35,7 +35,7 @@ COMPARED = [
 @pytest.fixture
 def on_device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Build networks on the back end, whatever it is."""
-    monkeypatch.setattr(module, "builds_on_device", lambda _: True)
+    monkeypatch.setattr(module, "builds_on_device", lambda *_: True)
     return
 
 
@@ -137,7 +137,7 @@ def test_parts_equal_those_of_tasks(
         assert isinstance(flows.method, DeviceFlows)
         found, after = flows.improve(backend.from_host(start.copy()), before)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "builds_on_device", lambda _: False)
+            patch.setattr(module, "builds_on_device", lambda *_: False)
             tasks = Flows(backend, level, problem, kept)
             assert isinstance(tasks.method, HostFlows)
             expected, measures = tasks.improve(backend.from_host(start.copy()), before)
@@ -155,7 +155,7 @@ def test_partitions_equal_those_of_tasks(monkeypatch: pytest.MonkeyPatch, preset
     options = {"small.max_vertices": 0}
     parts = []
     for there in (False, True):
-        monkeypatch.setattr(module, "builds_on_device", lambda _, there=there: there)
+        monkeypatch.setattr(module, "builds_on_device", lambda *_, there=there: there)
         found = partition(graph, 4, preset=preset, options=options, backend="cpu", threads=2)
         parts.append(found.parts)
     assert (parts[0] == parts[1]).all()
