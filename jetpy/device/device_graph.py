@@ -111,6 +111,31 @@ class DeviceGraph:
         """Number of vertices plus directed edges."""
         return self.n + self.nnz
 
+    def without_edges(self, backend: Backend) -> DeviceGraph:
+        """Return the graph without its arrays of edges, which frees them."""
+        nothing, no_weights = backend.empty(0), backend.empty(0, backend.sum_type)
+        return Vertices(
+            no_weights,
+            nothing,
+            no_weights,
+            self.vertex_weights,
+            self.edge_weight,
+            self.long_rows,
+            number_of_edges=self.nnz,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices(DeviceGraph):
+    """A level whose edges are not needed any more, only the numbers of vertices and edges."""
+
+    number_of_edges: int
+
+    @property
+    def nnz(self) -> int:
+        """Number of directed edges."""
+        return self.number_of_edges
+
 
 def with_required_width(backend: Backend, graph: Graph) -> Backend:
     """Return the back end for a graph: `backend`, or its variant with wide kernels.

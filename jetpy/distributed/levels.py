@@ -110,6 +110,10 @@ class PieceLevel(HierarchyLevel):
         level = PieceLevel(self.backend, coarse, coarse_of, watch, gathering=self.gathering)
         return level.gathered_if_due()
 
+    def without_edges(self) -> HierarchyLevel:
+        """Return the whole level, because its halo is needed."""
+        return self
+
     def with_narrow_kernels(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest level of a 32-bit graph."""
         own = self.backend.with_width(Width.NARROW)

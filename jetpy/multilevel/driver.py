@@ -154,10 +154,24 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     if backend.is_wide:
         return _solve_wide(finest, steps, progress)
     with Stopwatch(backend, "coarsen") as coarsening:
-        hierarchies = [coarsen(finest, steps, progress)]
+        hierarchies = [coarsen(finest, steps, progress, is_passed=partial(is_passed, steps))]
         hierarchies += add_hierarchies(hierarchies[0], steps)
     found = solve_hierarchies(hierarchies, steps, progress)
     return replace(found, seconds=all_seconds([found.seconds, stage_seconds(coarsening.seconds)]))
+
+
+def is_passed(steps: Sequence[Problem], levels: Sequence[HierarchyLevel]) -> bool:
+    """Return whether parts are only projected on the last of some levels, whatever follows.
+
+    It is neither refined, nor has it V-cycles or several hierarchies.
+    """
+    *finer, level = levels
+    return all(
+        not step.options.refine.is_refined(len(finer))
+        and not is_cycled(level, finer, step.options)
+        and level.graph.global_size > step.options.portfolio_limit
+        for step in steps
+    )
 
 
 def solve_hierarchies(
@@ -182,7 +196,8 @@ def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     backend = finest.backend
     with Stopwatch(backend, "coarsen") as coarsening:
         until = partial(is_narrow, problem=steps[-1])
-        hierarchy = coarsen(finest, steps, progress, until=until)
+        passed = partial(is_passed, steps)
+        hierarchy = coarsen(finest, steps, progress, until=until, is_passed=passed)
     found = solve_narrow(hierarchy[-1], steps)
     spent = stage_seconds(coarsening.seconds)
     found = replace(found, seconds=all_seconds([found.seconds, spent]))
@@ -235,7 +250,9 @@ def recombine(
     start = better.refined
     with Stopwatch(backend, "coarsen") as coarsening:
         blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
-        hierarchy = coarsen(finest_level(backend, graph, blocks, pinned), [problem], no_progress)
+        finest = finest_level(backend, graph, blocks, pinned)
+        passed = partial(is_passed, [problem])
+        hierarchy = coarsen(finest, [problem], no_progress, is_passed=passed)
         parts = start.parts
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)

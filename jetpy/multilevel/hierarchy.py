@@ -151,6 +151,10 @@ class HierarchyLevel:
         coarsening = coarsening_of(self.graph, options)
         return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
 
+    def without_edges(self) -> HierarchyLevel:
+        """Return the level for projection only, which frees the edges of its graph."""
+        return replace(self, graph=self.graph.without_edges(self.backend))
+
     def alone(self) -> HierarchyLevel:
         """Return the level with the whole graph on this process."""
         return self
@@ -209,11 +213,13 @@ def coarsen(
     depth: int = 0,
     variant: int = 0,
     until: Callable[[DeviceGraph], bool] | None = None,
+    is_passed: Callable[[Sequence[HierarchyLevel]], bool] = lambda _: False,
 ) -> list[HierarchyLevel]:
     """Return the hierarchy of a level, finest level first.
 
     `depth` is the depth of `finest`; each `variant` breaks ties differently. The hierarchy ends
-    early at the first level for which `until` returns true.
+    early at the first level for which `until` returns true. Given some levels, `is_passed` returns
+    whether the last of them needs no edges once there is a coarser one.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
@@ -235,7 +241,11 @@ def coarsen(
         most = min(options.min_shrink * finer.graph.global_n, finer.graph.global_n - 1)
         if n > most or n < target // 8:
             break
-        levels.append(finer.next_level(coarse, coarse_of, watch))
+        next_level = finer.next_level(coarse, coarse_of, watch)
+        if is_passed(levels):
+            levels[-1] = finer.without_edges()
+        levels.append(next_level)
+        del finer, next_level, coarse
         progress("coarsen", finest.graph.global_n - n, finest.graph.global_n - target)
     if until is None:
         levels[-1] = levels[-1].alone()

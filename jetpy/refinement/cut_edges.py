@@ -33,15 +33,15 @@ class CutEdges:
     @classmethod
     def find(cls, backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
         """Return the edges between the parts of a partition."""
-        most = graph.nnz // 2
-        tails, heads = backend.empty(most), backend.empty(most)
+        count = backend.reduce(graph.n, regions.count_cut_edges, graph=graph, parts=parts)
         edges = cls(
-            tails, heads, backend.empty(most, np.int64), backend.empty(most, backend.sum_type)
+            backend.empty(count),
+            backend.empty(count),
+            backend.empty(count, np.int64),
+            backend.empty(count, backend.sum_type),
         )
-        count = backend.scan(
-            graph.n, regions.list_cut_edges, k=k, graph=graph, parts=parts, cut=edges
-        )
-        return cls(*(a[:count] for a in (tails, heads, edges.keys, edges.weights)))
+        backend.scan(graph.n, regions.list_cut_edges, k=k, graph=graph, parts=parts, cut=edges)
+        return edges
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-from jetpy.lazy import cached_property
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
 from jetpy.workloads.flows import flow_cuts, flow_networks, regions
-from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
+from jetpy.workloads.flows.flow_networks import TERMINALS
 from jetpy.workloads.flows.regions import Pair, Pairs
 
 
@@ -35,7 +34,6 @@ class Trees:
     heads: Array
     twins: Array
     capacities: Array
-    used: Array
 
     @classmethod
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
@@ -45,7 +43,6 @@ class Trees:
         arrays += [backend.empty(2 * nodes) for _ in range(3)]
         arrays.append(backend.empty(nodes, kind))
         arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
-        arrays.append(backend.full(1, 0, np.int64))
         return cls(*arrays)
 
 
@@ -69,13 +66,7 @@ class HostFlows:
         self.backend, self.graph = backend, graph
         self._k, self._max_hops, self._places = k, max_hops, places
         self._order, self._hops, self._new_parts = (backend.empty(graph.n) for _ in range(3))
-
-    @cached_property
-    def trees(self) -> Trees:
-        """Storage for the networks of the pairs of a turn, which share no vertex and no edge."""
-        nodes = self.graph.n + TERMINALS * (self._k // 2)
-        arcs = self.graph.nnz + ARCS_PER_VERTEX * self.graph.n
-        return Trees.with_room(self.backend, nodes, arcs)
+        self._trees = Trees.with_room(backend, 0, 0)
 
     def begin_sweep(self, parts: Array) -> CutPairs:
         """Return the adjacent pairs of a partition; `improve` changes its `parts` in place."""
@@ -110,7 +101,6 @@ class HostFlows:
         rows[:, Pair.EDGES] = self._starts[chosen]
         rows[:, Pair.EDGES_END] = self._starts[chosen + 1]
         rows[:, Pair.FIRST] = np.cumsum(both) - both
-        rows[:, Pair.NODE] = rows[:, Pair.FIRST] + TERMINALS * np.arange(len(rows))
         backend = self.backend
         pairs = Pairs(
             backend.from_host(rows.ravel()),
@@ -138,16 +128,7 @@ class HostFlows:
             parts=parts,
             max_hops=self._max_hops,
         )
-        trees = self.trees
-        trees.used.fill(0)
-        backend.run_tasks(
-            count,
-            flow_networks.build_network,
-            graph=graph,
-            pairs=pairs,
-            parts=parts,
-            arcs=trees,
-        )
+        pairs, trees = self.build_networks(pairs, parts)
         new_parts = self._new_parts
         backend.run_tasks(
             count, flow_cuts.find_new_parts, pairs=pairs, new_parts=new_parts, trees=trees
@@ -156,3 +137,32 @@ class HostFlows:
             count, flow_cuts.take_new_parts, pairs=pairs, new_parts=new_parts, parts=parts
         )
         return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
+
+    def build_networks(self, pairs: Pairs, parts: Array) -> tuple[Pairs, Trees]:
+        """Build the networks of regions, one after the other; return them with updated rows."""
+        backend, graph = self.backend, self.graph
+        count = len(pairs.rows) // Pair.COUNT
+        backend.run_tasks(count, flow_networks.count_arcs, graph=graph, pairs=pairs)
+        rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
+        nodes, arcs = rows[:, Pair.SIZE] + TERMINALS, rows[:, Pair.NEXT_ARC]
+        trees = self._trees_with(int(nodes.sum()), int(arcs.sum()))
+        rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
+        rows[:, Pair.NEXT_ARC] = np.cumsum(arcs) - arcs
+        pairs = replace(pairs, rows=backend.from_host(rows.ravel()))
+        backend.run_tasks(
+            count,
+            flow_networks.build_network,
+            graph=graph,
+            pairs=pairs,
+            parts=parts,
+            arcs=trees,
+        )
+        return pairs, trees
+
+    def _trees_with(self, nodes: int, arcs: int) -> Trees:
+        """Return storage for the networks of a turn, which a later turn uses again if it can."""
+        room = len(self._trees.sides), len(self._trees.heads)
+        if nodes > room[0] or arcs > room[1]:
+            wanted = zip(room, (nodes, arcs), strict=True)
+            self._trees = Trees.with_room(self.backend, *(max(a, b) for a, b in wanted))
+        return self._trees

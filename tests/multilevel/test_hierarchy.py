@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from jetpy import generators
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.multilevel import hierarchy
+from jetpy.multilevel.driver import is_passed
 from jetpy.multilevel.hierarchy import coarsen, finest_level
+from jetpy.multilevel.vcycle import is_cycled
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import in_units, loosened, make_problem
 from jetpy.progress import no_progress
@@ -93,3 +96,29 @@ def test_shared_refinement_does_not_change_parts(
     shared = partition()
     monkeypatch.setattr(hierarchy, "SMALL", 0)
     assert partition() == shared
+
+
+@pytest.mark.parametrize(("step", "cycle_limit"), [(2, 3000), (3, 3000), (2, None), (1, 3000)])
+def test_levels_that_parts_only_pass_keep_no_edges(step: int, cycle_limit: int | None) -> None:
+    """All numbers of a level stay as they are, and so do the parts of a run."""
+    graph, usual = generators.grid(90, 100), preset("default")
+    options = replace(
+        usual,
+        refine=replace(usual.refine, level_step=step),
+        portfolio_limit=1000,
+        cycle_limit=cycle_limit,
+        cycle_step=3,
+    )
+    problem = make_problem(graph.n, 4, 0.03, 1, options)
+    finest = finest_level(get_backend("cpu", 1), upload(get_backend("cpu", 1), graph))
+    whole = coarsen(finest, [problem], no_progress)
+    levels = coarsen(finest, [problem], no_progress, is_passed=partial(is_passed, [problem]))
+    for depth, (one, other) in enumerate(zip(levels, whole, strict=True)):
+        kept, passed = other.graph, one.graph
+        assert (passed.n, passed.nnz, passed.size) == (kept.n, kept.nnz, kept.size)
+        assert passed.edge_weight == kept.edge_weight
+        has_cycles = is_cycled(other, whole[:depth], options)
+        is_needed = depth % step == 0 or has_cycles or kept.size <= 1000
+        is_needed |= depth == len(levels) - 1
+        assert len(passed.indices) == (kept.nnz if is_needed else 0)
+    assert (step == 1) == all(len(level.graph.indices) == level.graph.nnz for level in levels)

@@ -19,7 +19,7 @@ from jetpy.refinement import flows as module
 from jetpy.refinement.device_flows import DeviceFlows, DownloadBuffer
 from jetpy.refinement.flows import Flows, pair_rows, turns
 from jetpy.refinement.host_flows import HostFlows
-from jetpy.workloads.flows import flow_networks, regions
+from jetpy.workloads.flows import regions
 from jetpy.workloads.flows.flow_networks import TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 from tests.refinement.test_flows import GRAPHS, flows_on, in_stripes, measures_of
@@ -77,10 +77,8 @@ def built_by_tasks(
 
     def improve_pairs(pairs: Pairs, parts: Array) -> np.ndarray:
         level = {"graph": flows.graph, "pairs": pairs, "parts": parts}
-        backend, trees = flows.backend, flows.trees
-        backend.run_tasks(len(rows), regions.grow_region, **level, max_hops=flows._max_hops)
-        trees.used.fill(0)
-        backend.run_tasks(len(rows), flow_networks.build_network, **level, arcs=trees)
+        flows.backend.run_tasks(len(rows), regions.grow_region, **level, max_hops=flows._max_hops)
+        pairs, trees = flows.build_networks(pairs, parts)
         result[:] = pairs.rows.reshape(rows.shape)
         found.extend(network(row, pairs.order, pairs.hops, trees) for row in result)
         return result

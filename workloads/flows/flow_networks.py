@@ -39,7 +39,6 @@ class Arcs:
     heads: pk.View1D[pk.int32]  # head of each arc
     twins: pk.View1D[pk.int32]  # the reverse arc
     capacities: pk.View1D[Weight]  # residual capacity of each arc
-    used: pk.View1D[pk.int64]  # shape (1,): number of arcs that are reserved
 
 
 @pk.function
@@ -52,18 +51,6 @@ def inner_begin(row: int, pairs: PairRows) -> int:
 def end_of(row: int, pairs: PairRows) -> int:
     """Return the end of the nodes of a network."""
     return pairs.rows[row + Pair.NODE] + TERMINALS + pairs.rows[row + Pair.SIZE]
-
-
-@pk.function
-def most_arcs(row: int, graph: Graph, pairs: Pairs) -> pk.int64:
-    """Return the number of arcs that the network of a region could have."""
-    first: int = pairs.rows[row + Pair.FIRST]
-    size: int = pairs.rows[row + Pair.SIZE]
-    most: pk.int64 = ARCS_PER_VERTEX * size
-    for index in range(first, first + size):
-        v: int = pairs.order[index]
-        most += graph.indptr[v + 1] - graph.indptr[v]
-    return most
 
 
 @pk.function
@@ -180,8 +167,20 @@ def connect_region(
 
 
 @pk.workunit
-def build_network(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], arcs: Arcs):
-    """Build the network of the region of a pair."""
+def count_arcs(i: int, graph: Graph, pairs: Pairs):
+    """Count the arcs that the network of a region could have."""
     row: int = i * Pair.COUNT
-    first_arc: int = pk.atomic_fetch_add(arcs.used, [0], most_arcs(row, graph, pairs))
-    connect_region(first_arc, row, graph, pairs, parts, arcs)
+    first: int = pairs.rows[row + Pair.FIRST]
+    size: int = pairs.rows[row + Pair.SIZE]
+    most: pk.int64 = ARCS_PER_VERTEX * size
+    for index in range(first, first + size):
+        v: int = pairs.order[index]
+        most += graph.indptr[v + 1] - graph.indptr[v]
+    pairs.rows[row + Pair.NEXT_ARC] = most
+
+
+@pk.workunit
+def build_network(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], arcs: Arcs):
+    """Build the network of the region of a pair, from its next arc on."""
+    row: int = i * Pair.COUNT
+    connect_region(pairs.rows[row + Pair.NEXT_ARC], row, graph, pairs, parts, arcs)

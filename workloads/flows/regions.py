@@ -116,6 +116,14 @@ class CutEdges:
 
 
 @pk.workunit
+def count_cut_edges(v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32]):
+    """Count every edge between two parts once."""
+    for e in edges(v, graph):
+        if parts[v] < parts[graph.indices[e]]:
+            acc += 1
+
+
+@pk.workunit
 def list_cut_edges(
     v: int,
     acc: pk.Acc[pk.int64],
