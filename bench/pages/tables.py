@@ -10,7 +10,6 @@ from bench.pages.table import Table
 
 PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
 CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
-STUDY = "2026-11/performance.csv"
 MESSAGES = ("2026-11-messages/distributed.jsonl",)
 SEVERAL_GPUS = ("2026-11-h200/distributed.jsonl",)
 
@@ -47,11 +46,8 @@ TABLES: Mapping[str, Table] = {
     "components": Table(cuts.of_components, ["2026-11-epyc/components.jsonl"]),
     "cores": Table(times.by_cores, CORES, left=2),
     "gpu": Table(times.on_gpu, ["2026-11-h100/gpu-peer.csv"]),
-    "study-metis": Table(study.over_metis, [STUDY]),
-    "study-peers": Table(study.over_peers, [STUDY]),
     "study-jet": Table(study.over_program, ["2026-11-h100-study/performance.csv"]),
     "study-jet-real": Table(study.over_program, ["2026-11-h100-real/performance.csv"]),
-    "study-efficiency": Table(study.by_efficiency, [STUDY]),
     "study-bandwidth": Table(study.by_bandwidth, ["2026-11-h100-study/kernels.csv"]),
     "small": Table(times.on_small_graphs, ["2026-11-epyc/small.jsonl"]),
     "threads": Table(
