@@ -125,31 +125,6 @@ def time_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]
     ]
 
 
-def spread_rows(found: Results) -> list[list[str]]:
-    """Return a row per class: each tool's mean ratio of the largest to the smallest seed's cut."""
-    spreads = [
-        (column, record["class"], spread)
-        for column, records in enumerate(found.values())
-        for record in records.values()
-        if (spread := _spread(_feasible(record, "cuts")))
-    ]
-    classes = sorted({cls for _, cls, _ in spreads}, key=str.lower)
-    return [
-        [
-            name,
-            *(
-                mean_text(s for i, cls, s in spreads if i == column and name in (cls, "all"))
-                for column in range(len(found))
-            ),
-        ]
-        for name in (*classes, "all")
-    ]
-
-
-def _spread(cuts: Sequence[float]) -> float | None:
-    return max(cuts) / min(cuts) if len(cuts) > 1 and min(cuts) else None
-
-
 def feasible_rows(found: Results) -> list[list[str]]:
     """Return a row per condition: the feasible runs of each tool out of all its runs."""
     rows: dict[str, list[str]] = {}

@@ -77,12 +77,6 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
             markdown=options.markdown,
         )
     show(
-        "largest cut of the seeds divided by the smallest, geometric means",
-        ["class", *found],
-        comparisons.spread_rows(found),
-        markdown=options.markdown,
-    )
-    show(
         "feasible runs",
         ["condition", *found],
         comparisons.feasible_rows(found),

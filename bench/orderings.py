@@ -1,4 +1,4 @@
-"""Fill, operations, critical path and time of jetpy's orderings, METIS, AMD, Scotch and KaHIP.
+"""Fill, operations, critical path and time of jetpy's orderings, METIS, AMD and mt-METIS.
 
 `jetpy.symbolic` computes the fill and the operations of all orders. Each tool and matrix has a new
 process, which runs METIS and the tool in turn. The seconds of a run are the shortest of all rounds.

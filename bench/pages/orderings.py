@@ -17,10 +17,7 @@ TITLES = {
     **{f"jetpy/{preset}": f"`{preset}`" for preset in get_args(OrderingPreset)},
     "jetpy/minimum_degree": "`minimum_degree`",
     AMD: "AMD",
-    "scotch": "Scotch",
-    "kahip": "KaHIP",
     MT_METIS: "mt-METIS",
-    "metis, nseps = 8": "METIS, 8 tries",
 }
 """Names of the tools in the table."""
 HEADERS = [
