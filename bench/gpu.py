@@ -237,37 +237,32 @@ def case_rows(results: Iterable[Result]) -> list[list[str]]:
     ]
 
 
-def mean_rows(results: Sequence[Result]) -> list[list[str]]:
-    """Return a row per tool, group and half: geometric means, then the worst ratios and cases.
+def groups_of(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Return the results of each group, all results, and those of each half."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.case.group, []).append(result)
+    found["all"] = list(results)
+    for half in HALVES:
+        found[f"half {half}"] = [result for result in results if result.case.half == half]
+    return found
 
-    There are also rows for all groups and for both halves, where there are several.
-    """
+
+def mean_rows(results: Sequence[Result]) -> list[list[str]]:
+    """Return a row per tool and group: geometric means, then the worst ratios and cases."""
     rows = []
     for tool in dict.fromkeys(result.tool for result in results):
         own = [result for result in results if result.tool == tool]
-        for group, members in _grouped(own, lambda result: result.case.group, "all"):
-            for half, some in _grouped(members, lambda result: result.case.half, "both"):
-                columns = list(zip(*(result.ratios for result in some), strict=True))
-                rows.append(
-                    [tool, group, half, str(len(some)), *map(mean_text, columns)]
-                    + [_worst(some, number) for number in range(len(columns))]
-                )
+        for group, members in groups_of(own).items():
+            by_case = {str(result.case): result.ratios for result in members}
+            columns = [
+                {case: ratios[number] for case, ratios in by_case.items()}
+                for number in range(len(RATIOS))
+            ]
+            known = [{c: ratio for c, ratio in own.items() if ratio} for own in columns]
+            means = [mean_text(own.values()) for own in columns]
+            rows.append([tool, group, str(len(members)), *means, *map(extreme_text, known)])
     return rows
-
-
-def _grouped(results: Sequence[Result], name: Any, every: str) -> Iterator[tuple[str, Any]]:
-    """Yield the results of each group by name, and all of them if there are several groups."""
-    names = list(dict.fromkeys(map(name, results)))
-    for group in names:
-        yield group, [result for result in results if name(result) == group]
-    if len(names) > 1:
-        yield every, results
-
-
-def _worst(results: Iterable[Result], number: int) -> str:
-    """Return the largest of one kind of ratio and its case."""
-    found = {str(own.case): own.ratios[number] for own in results}
-    return extreme_text({case: ratio for case, ratio in found.items() if ratio is not None})
 
 
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
@@ -286,9 +281,9 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
         )
     show(
         f"Geometric means of {explained} divided by the peer's, and the worst cases",
-        ["tool", "group", "half", "cases", *RATIOS, *(f"worst {letter}" for letter in RATIOS)],
+        ["tool", "group", "cases", *RATIOS, *(f"worst {letter}" for letter in RATIOS)],
         mean_rows(results),
-        left=3,
+        left=2,
         markdown=options.markdown,
     )
     for result in results:

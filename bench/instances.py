@@ -130,24 +130,6 @@ def generated_instances(folder: Path, recipes: Recipes | None = None) -> Iterato
             yield Instance(name, cls, kind, n, partial(_cached, folder / f"{name}.npz", make))
 
 
-def add_options(parser: argparse.ArgumentParser, *, min_n: int = 0) -> None:
-    """Add the options that select graphs. `min_n` is the default of `--min-n`."""
-    parser.add_argument(
-        "--graphs",
-        type=Path,
-        metavar="DIR",
-        help="folder of real graphs: those listed in its MANIFEST.csv, or all without this file",
-    )
-    parser.add_argument("--generated", type=Path, metavar="DIR", help="cache of generated graphs")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these graphs")
-    parser.add_argument(
-        "--min-n", type=int, default=min_n, metavar="N", help="leave out graphs with fewer vertices"
-    )
-    parser.add_argument(
-        "--max-n", type=int, metavar="N", help="leave out graphs with more vertices"
-    )
-
-
 def listed(options: argparse.Namespace, recipes: Recipes | None = None) -> list[Instance]:
     """Return all graphs of `--graphs` and `--generated`, by default those of `RECIPES`."""
     instances: list[Instance] = []

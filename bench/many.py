@@ -21,7 +21,7 @@ import numpy as np
 import pymetis
 
 import jetpy
-from bench.harness import Experiment, Option
+from bench.harness import Experiment, Option, no_graphs
 from bench.instances import Instance
 from bench.records import Record
 from bench.tables import note, show
@@ -214,9 +214,7 @@ EXPERIMENT = Experiment(
     show=summarise,
     key=("preset", "callers", *FIELDS),
     tool="preset",
-    select=lambda options: [
-        Instance("delaunay", "mesh", "generated", 0, jetpy.generators.delaunay)
-    ],
+    select=no_graphs,
     has_graphs=False,
     needs_arrays=False,
 )

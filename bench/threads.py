@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 import jetpy
-from bench.harness import Experiment, Option
+from bench.harness import Experiment, Option, no_graphs
 from bench.instances import Instance
 from bench.records import Record
 from bench.tables import show
@@ -99,7 +99,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     show=summarise,
     key=(*FIELDS, "processors"),
-    select=lambda options: [Instance("delaunay", "mesh", "generated", 0, jetpy.Graph)],
+    select=no_graphs,
     has_graphs=False,
     needs_arrays=False,
 )

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from bench import small, threads
 from bench.comparisons import cut, ratios, seconds
-from bench.gpu import Result, records_of_runs, results_of
-from bench.gpu_cases import HALVES
+from bench.gpu import groups_of, records_of_runs, results_of
 from bench.pages.table import Cells
 from bench.records import read_records
 from bench.speedups import METIS, Runs, by_threads
@@ -73,17 +72,10 @@ def of_concurrent_calls(*paths: Path) -> Cells:
 
 def on_gpu(path: Path) -> Cells:
     """Return a row per group and half of the cases: time and cut over the C++ Jet's, worst time."""
-    found = results_of(records_of_runs(path))
-    groups: dict[str, list[Result]] = {}
-    for result in found:
-        groups.setdefault(GROUPS[result.case.group], []).append(result)
-    groups["all"] = found
-    for half in HALVES:
-        groups[f"half {half}"] = [result for result in found if result.case.half == half]
     rows = []
-    for name, members in groups.items():
+    for group, members in groups_of(results_of(records_of_runs(path))).items():
         cases = len({result.case for result in members})
-        row = [name, str(cases)]
+        row = [GROUPS.get(group, group), str(cases)]
         for preset in reversed(PRESETS):
             own = [result.ratios for result in members if result.tool.endswith(f" {preset}")]
             times, _, cuts = zip(*own, strict=True)

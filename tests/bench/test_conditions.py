@@ -84,27 +84,6 @@ def test_cut_rows_compare_with_the_best_peer() -> None:
     ]
 
 
-def test_above_rows_list_cases_with_large_ratios() -> None:
-    found = results(RECORDS)
-    rows = comparisons.above_rows(OWN, [PEER, OTHER], found)
-    assert rows == [["a", "plain", "2", PEER, "1.100"]]
-    title = comparisons.above_title(OWN, [PEER, OTHER], found)
-    assert "of 2 cases, 1 above 1.05, 0 above 1.10" in title
-
-
-def test_without_ratio_lists_cases_with_a_zero_or_missing_cut() -> None:
-    more = [record(OWN, [7, 7], graph="c"), record(PEER, [8, 8], graph="c")]
-    found = results([*RECORDS, *more, record(OTHER, [0, 0], graph="c")])
-    assert comparisons.without_ratio(OWN, [PEER, OTHER], found) == [
-        f"b plain k=2 ({OWN} 0, best 5)",
-        f"c plain k=2 ({OWN} 7, best 0)",
-    ]
-    assert comparisons.without_ratio(OWN, [OTHER], found) == [
-        f"a edge k=2 ({OWN} 30, best -)",
-        f"c plain k=2 ({OWN} 7, best 0)",
-    ]
-
-
 def test_rows_of_times_and_feasible_runs() -> None:
     found = results(RECORDS)
     assert comparisons.time_rows(OWN, [PEER], found)[-1] == ["all", "0.500"]

@@ -166,7 +166,7 @@ def test_rows_have_the_order_of_the_cases() -> None:
 def test_cases_have_the_setting_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDSS_THREADING_LIB", raising=False)
     options = argparse.Namespace(side=5, threads=2, backend="cpu")
-    [cube] = cudss.cube(options)
+    [cube] = cudss.EXPERIMENT.select(options)
     found = list(cudss.cases(options, cube))
     assert [(own["ordering"], own["levels"]) for own in found] == [
         (case.ordering, case.levels) for case in CASES

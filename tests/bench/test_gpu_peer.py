@@ -86,10 +86,8 @@ def test_presets_seeds_and_the_peer_run_in_turn(
     assert {run["cut"] for run in grid8["peer"]} == {25, 26}
     assert {run["seconds"] for run in grid8["peer"]} == {0.5, 1.0}
     rows = table_rows(output.out)
-    assert [row[1:4] for row in rows if row[0] == "cpu fast"] == [
-        *(["generated", "A", "1"], ["generated", "B", "2"], ["generated", "both", "3"]),
-        ["real", "A", "2"],
-        *(["all", "A", "3"], ["all", "B", "2"], ["all", "both", "5"]),
+    assert [row[1:3] for row in rows if row[0] == "cpu fast"] == [
+        *(["generated", "3"], ["real", "2"], ["all", "5"], ["half A", "3"], ["half B", "2"])
     ]
     monkeypatch.setattr(sys, "argv", ["", "--markdown", "--results", str(tmp_path / "results")])
     gpu.EXPERIMENT.main()
@@ -161,19 +159,14 @@ def test_ratios_are_those_of_medians_of_the_last_call() -> None:
 
 
 def test_means_and_worst_cases_by_group_and_half() -> None:
-    rows = {tuple(row[1:3]): row[3:] for row in gpu.mean_rows(gpu.results_of(RECORDS))}
-    assert list(rows) == [
-        *(("generated", half) for half in ("A", "B", "both")),
-        ("real", "A"),
-        *(("all", half) for half in ("A", "B", "both")),
-    ]
-    assert rows["generated", "A"][:4] == ["1", "1.000", "0.667", "0.500"]
-    assert rows["generated", "both"] == [
+    rows = {row[1]: row[2:] for row in gpu.mean_rows(gpu.results_of(RECORDS))}
+    assert list(rows) == ["generated", "real", "all", "half A", "half B"]
+    assert rows["generated"] == [
         *("2", "2.000", "0.816", "1.000"),
         *("4.000 cube/8", "1.000 cube/8", "2.000 cube/8"),
     ]
-    assert rows["real", "A"] == ["1", "0.500", "0.500", "-", "0.500 uk/8", "0.500 uk/8", "-"]
-    assert rows["all", "A"][1:] == [
+    assert rows["real"] == ["1", "0.500", "0.500", "-", "0.500 uk/8", "0.500 uk/8", "-"]
+    assert rows["half A"][1:] == [
         *("0.707", "0.577", "0.500"),
         *("1.000 grid/8", "0.667 grid/8", "0.500 grid/8"),
     ]

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from bench.papers.experiment import Cell, Values, experiment
-from bench.papers.gkway.measures import (
-    BENCHMARKS,
-    PRESET,
-    Unbalanced,
-    cut,
-    number,
-)
+from bench.papers.gkway.measures import BENCHMARKS, PRESET, Unbalanced, cut, number
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import described
 
