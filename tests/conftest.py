@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once, before worker processes start and compile them concurrently."""
-    if session.config.pluginmanager.hasplugin("dsession"):
+    if not hasattr(session.config, "workerinput"):
         for name in dict.fromkeys(["cpu", *(session.config.getoption("backend") or [])]):
             _compiled_backend(name)
 
@@ -95,12 +95,6 @@ def cupy() -> Any:
     """Return CuPy, if it finds a GPU."""
     require_backend("cuda")
     return pytest.importorskip("cupy")
-
-
-@pytest.fixture(scope="session")
-def compiled() -> None:
-    """Compile the kernels for tests that do not use the fixture `backend`."""
-    require_backend("cpu")
 
 
 def backend_in_mode(mode: str, name: str, threads: int | None) -> Backend:

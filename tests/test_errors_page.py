@@ -231,9 +231,7 @@ def messages() -> set[str]:
     return set(re.findall(r"^- `([^`]+)`$", PAGE.read_text("utf-8"), re.MULTILINE))
 
 
-def test_messages_are_as_expected(
-    compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_are_as_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, content in FILES.items():
         Path(name).write_text(content)

@@ -15,7 +15,6 @@ import jetpy.distributed
 from jetpy.graph.csr import Graph
 from tests.graphs import from_edges, heavy_vertex, isolated, path, random_graph
 
-pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 IMBALANCE = 0.9
 """So large that parts may share vertices even if k equals n."""

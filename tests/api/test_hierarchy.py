@@ -19,7 +19,6 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from tests.graphs import MULTILEVEL, edge_dict, from_edges, isolated, path, two_cliques
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
 CPU: dict[str, Any] = {"backend": "cpu", "threads": 2}
 ONE_HIERARCHY = {"branches": (), "cycles": 0}
 MESH = jetpy.generators.delaunay(6000, seed=1)

@@ -26,7 +26,6 @@ from tests.graphs import edge_dict, path
 from tests.strategies import weighted_graphs
 from tests.wide import wide_backend
 
-pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 W = INT32_MAX
 

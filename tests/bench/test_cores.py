@@ -110,7 +110,6 @@ def test_curves_contain_the_cases_of_all_tools(tmp_path: Path) -> None:
     assert not speedups.draw(without_metis, tmp_path / "none.svg")
 
 
-@pytest.mark.usefixtures("compiled")
 def test_run_measures_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,7 +104,6 @@ def test_poisson_problem_on_a_cubic_grid() -> None:
     assert (found.has_sorted_indices, found.indices.dtype) == (True, np.int32)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.ordering} {case.levels}")
 def test_cudss_gets_the_ordering_of_a_case(case: Case, solvers: list[Solver]) -> None:
     record = measured(case, 6, 1, "cpu")

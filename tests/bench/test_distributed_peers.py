@@ -70,7 +70,6 @@ def test_case_rows_list_each_graph_and_number_of_processes() -> None:
     assert rows[2][7:] == ["0.500", "2.000", "0.562", "1.000"]
 
 
-@pytest.mark.usefixtures("compiled")
 def test_records_are_computed_from_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     job = job_of(None, "cube:8", [])
     striped = np.arange(512, dtype=np.int32) % 2

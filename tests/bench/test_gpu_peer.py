@@ -60,7 +60,7 @@ def table_rows(printed: str) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in printed.splitlines() if line[:1] == "|"]
 
 
-@pytest.mark.usefixtures("compiled", "program")
+@pytest.mark.usefixtures("program")
 def test_presets_seeds_and_the_peer_run_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,7 +94,7 @@ def test_presets_seeds_and_the_peer_run_in_turn(
     assert capsys.readouterr().out == output.out
 
 
-@pytest.mark.usefixtures("compiled", "program")
+@pytest.mark.usefixtures("program")
 def test_half_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,7 +107,6 @@ def test_half_only(
     assert measure(monkeypatch, tmp_path, "--only", "cube") == "--set unseen lacks cube"
 
 
-@pytest.mark.usefixtures("compiled")
 def test_wrong_cut_of_the_peer_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,6 @@ import jetpy
 from bench import many
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("backend", [None, "cpu"])
 def test_each_variant_has_a_row(
     backend: str | None,

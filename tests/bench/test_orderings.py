@@ -100,7 +100,6 @@ def test_stencils_and_unknowns() -> None:
     assert (found.edge_weights == 1).all()
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("tool", TOOLS)
 def test_tools_return_orders_of_elimination(tool: str) -> None:
     """In the reverse order of elimination, a grid has much more fill."""
@@ -141,7 +140,6 @@ def test_order_and_seconds_of_the_program_of_mt_metis(tmp_path: Path) -> None:
     assert (tmp_path / "arguments").read_text().startswith("-p nd -t -T3 -s2 ")
 
 
-@pytest.mark.usefixtures("compiled")
 def test_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, int]] = []
 
@@ -161,7 +159,6 @@ def test_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["fill"] == [jetpy.symbolic(job.graph).fill]
 
 
-@pytest.mark.usefixtures("compiled")
 def test_program_measures_and_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

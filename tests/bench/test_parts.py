@@ -50,7 +50,6 @@ def test_call_does_not_fail_where_memory_is_not_measured(
     assert capsys.readouterr().err == "the memory of the process is not measured: no such file\n"
 
 
-@pytest.mark.usefixtures("compiled")
 def test_graphs_of_arguments_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

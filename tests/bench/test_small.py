@@ -116,7 +116,6 @@ def test_seeds_run_by_turns_after_a_warm_up() -> None:
         small.by_turns(job, tools, 2, seeds=1)
 
 
-@pytest.mark.usefixtures("compiled")
 def test_run_measures_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,8 +15,6 @@ from jetpy.workloads.common import selfcheck
 from tests.device_backend import DeviceBackend
 from tests.modules import load_workunits
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 @pytest.mark.parametrize("is_program", [True, False])
 def test_captured_counts_are_read_at_launch(is_program: bool) -> None:

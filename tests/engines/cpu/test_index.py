@@ -79,7 +79,7 @@ def test_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_warm_process_imports_only_the_modules_for_launches(
-    monkeypatch: pytest.MonkeyPatch, compiled: None
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("JETPY_CACHE_DIR")
     for _ in range(2):  # the first run may compile kernels that the index lacks
