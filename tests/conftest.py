@@ -10,7 +10,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # other tests need the other cores
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from jetpy.device.backends import BACKENDS, get_backend, kernel_modules
 from jetpy.engines.base import Backend
@@ -19,7 +19,12 @@ from jetpy.graph import scaling
 from jetpy.graph.csr import INT32_MAX
 from tests.device_backend import DeviceBackend
 
-settings.register_profile("jetpy", derandomize=True, deadline=None)
+settings.register_profile(
+    "jetpy",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("jetpy")
 
 MODES = ("lists", "lists and long rows", "captured", "long rows", "apart")

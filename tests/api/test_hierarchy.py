@@ -206,7 +206,7 @@ def test_trivial_problems(graph: Graph, k: int) -> None:
     assert refined.feasible == (graph.n < 2 or k == 1 or refined.cut > 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(weighted_graphs(least=4, most=16), st.integers(0, 9))
 def test_small_hierarchies(graph: Graph, seed: int) -> None:
     options = {"coarsen.coarsest": "per-part", "coarsen.per_part": 1}

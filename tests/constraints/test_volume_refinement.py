@@ -65,7 +65,7 @@ def sized_graphs(draw: st.DrawFn, most: int) -> Graph:
     return with_sizes(graph, sizes if draw(st.booleans()) else None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(sized_graphs(most=40), st.integers(1, 40), st.integers(0, 99), st.sampled_from([0, 0.3]))
 def test_refinement_never_increases_the_volume(
     graph: Graph, k: int, seed: int, share: float
@@ -82,7 +82,7 @@ def test_refinement_never_increases_the_volume(
     assert not any_move_helps(graph, found, limits, pinned)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sized_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
 def test_volume_of_coarse_nets_equals_that_of_the_graph(
     graph: Graph, k: int, most: int, seed: int

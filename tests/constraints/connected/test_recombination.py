@@ -24,7 +24,7 @@ from jetpy.progress import no_progress
 from tests.graphs import from_edges
 from tests.strategies import weighted_graphs
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 EFFORT = 1 << 20
 
 
