@@ -18,6 +18,7 @@ from jetpy.errors import BackendError
 from jetpy.graph import scaling
 from jetpy.graph.csr import INT32_MAX
 from tests.device_backend import DeviceBackend
+from tests.modules import Load, load_workunits
 
 settings.register_profile(
     "jetpy",
@@ -93,6 +94,12 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use a cache folder that does not exist yet."""
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Return a function that imports a module of workunits from its text."""
+    return lambda text: load_workunits(text, tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="session")
