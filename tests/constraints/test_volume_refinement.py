@@ -21,6 +21,7 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import communication_volume, edge_cut
 from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
+from tests.fuzz.oracles import volume_of
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
@@ -45,15 +46,6 @@ def volume_by_nets(nets: Nets, parts: np.ndarray) -> int:
     return sum(
         w * (len(set(parts[row].tolist())) - 1)
         for row, w in zip(rows, nets.weights.tolist(), strict=True)
-    )
-
-
-def volume_of(graph: Graph, parts: np.ndarray) -> int:
-    rows = (graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in range(graph.n))
-    sizes = np.ones(graph.n, int) if graph.vertex_sizes is None else graph.vertex_sizes
-    return sum(
-        int(sizes[v]) * len({int(p) for p in parts[row]} - {int(parts[v])})
-        for v, row in enumerate(rows)
     )
 
 
