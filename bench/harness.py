@@ -207,15 +207,17 @@ class Experiment:
     has_graphs: bool = True
     needs_arrays: bool = True
 
-    def main(self) -> None:
+    def main(self, arguments: Sequence[str] | None = None) -> None:
         """Measure the missing cases, then print the tables of all records.
+
+        The arguments are by default those of the process.
 
         Raises
         ------
         SystemExit
             If there are no records, or a process failed.
         """
-        options = self.parser().parse_args()
+        options = self.parser().parse_args(arguments)
         failed = self.run(options)
         records = self.records(options.results)
         if not records:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,9 @@ def test_each_variant_has_a_row(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(many, "available_threads", lambda: 3)
-    words = "many --graphs 5 --batch 2 --vertices 60 -k 3 --presets fast --threads 2 --rounds 2"
+    words = "--graphs 5 --batch 2 --vertices 60 -k 3 --presets fast --threads 2 --rounds 2"
     own = ["--backend", backend] if backend else []
-    monkeypatch.setattr(
-        sys, "argv", [*words.split(), *own, "--results", str(tmp_path), "--markdown"]
-    )
-    many.EXPERIMENT.main()
+    many.EXPERIMENT.main([*words.split(), *own, "--results", str(tmp_path), "--markdown"])
     table = capsys.readouterr().out
     rows = [line.split(" | ") for line in table.splitlines() if "| fast" in line]
     names = ["partition_many, threads=2"]

@@ -54,9 +54,8 @@ def test_graphs_of_arguments_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    words = "parts cube:6 ring:40:3 --ks 4 --repeat 2 --markdown --results"
-    monkeypatch.setattr(sys, "argv", [*words.split(), str(tmp_path)])
-    parts.EXPERIMENT.main()
+    words = "cube:6 ring:40:3 --ks 4 --repeat 2 --markdown --results"
+    parts.EXPERIMENT.main([*words.split(), str(tmp_path)])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     cuts = {row[0]: row[6:] for row in rows if row[0] in ("cube:6", "ring:40:3")}
     assert cuts["ring:40:3"] == ["24", "yes", "0"]

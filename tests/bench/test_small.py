@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -121,10 +120,9 @@ def test_run_measures_what_is_missing(
 ) -> None:
     recipes = {"tiny": ("mesh", 60, partial(generators.grid, 6, 10))}
     monkeypatch.setitem(small_cases.GENERATED, "A", recipes)
-    words = "small --only tiny --ks 2 8 --seeds 2 --presets fast --markdown"
+    words = "--only tiny --ks 2 8 --seeds 2 --presets fast --markdown"
     folders = ["--generated", str(tmp_path), "--results", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", [*words.split(), *folders])
-    small.EXPERIMENT.main()
+    small.EXPERIMENT.main([*words.split(), *folders])
     path = tmp_path / "small.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(line["graph"], line["k"], line["tool"]) for line in lines] == [
@@ -132,7 +130,6 @@ def test_run_measures_what_is_missing(
     ]
     assert all(0 < line["metis"]["cut"] <= 104 for line in lines)
     assert "| A | tiny | mesh | 60 | 2 |" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", [*words.replace("tiny", "uk").split(), *folders])
-    monkeypatch.setattr(sys, "argv", [*sys.argv, "--halves", "A"])
+    unknown = [*words.replace("tiny", "uk").split(), *folders, "--halves", "A"]
     with pytest.raises(SystemExit, match="the halves have no graph uk"):
-        small.EXPERIMENT.main()
+        small.EXPERIMENT.main(unknown)
