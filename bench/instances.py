@@ -64,8 +64,6 @@ LARGE: dict[str, Recipe] = {
     "rmat17x24": ("R-MAT", 1 << 17, partial(generators.rmat, 17, 24)),
     "stencil70": ("FEM", 343_000, partial(generators.cube, 70, 70, 70, 26)),
     "tetrahedra30": ("FEM", 61**3, partial(generators.tetrahedra, 30, 30, 30)),
-    "del200k": ("Delaunay", 200_000, partial(generators.delaunay, 200_000)),
-    "cube60": ("mesh", 60**3, partial(generators.cube, 60, 60, 60)),
 }
 """Graphs for GPUs, many cores and stages. Benchmarks use only those that the user names."""
 Recipes = Mapping[str, Mapping[str, Recipe]]
