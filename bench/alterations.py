@@ -9,15 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from jetpy import Graph, as_graph
 from jetpy.study.tools import IMBALANCE
 
 K = 16
 """Number of parts, unless the condition sets it."""
-SHARE = 0.03
-"""Share of the edges that are dropped or contracted."""
 
 Random = np.random.Generator
 Ints = npt.NDArray[np.int64]
@@ -50,30 +47,6 @@ def _degree(graph: Graph, rng: Random) -> Graph:
     return _weighted(graph, vertex_weights=np.maximum(graph.degrees, 1))
 
 
-def _relabelled(graph: Graph, rng: Random) -> Graph:
-    new_id = rng.permutation(graph.n)
-    weights = np.empty_like(graph.vertex_weights)
-    weights[new_id] = graph.vertex_weights
-    u, v, edge_weights = _edges(graph)
-    return _assembled(graph, new_id[u], new_id[v], edge_weights, weights)
-
-
-def _dropped(graph: Graph, rng: Random) -> Graph:
-    u, v, weights = _edges(graph)
-    kept = rng.random(len(u)) >= SHARE
-    return _assembled(graph, u[kept], v[kept], weights[kept], graph.vertex_weights)
-
-
-def _contracted(graph: Graph, rng: Random) -> Graph:
-    u, v, weights = _edges(graph)
-    selected = rng.random(len(u)) < SHARE
-    entries = selected[selected], (u[selected], v[selected])
-    contracted = sp.coo_array(entries, shape=(graph.n, graph.n))
-    coarse = csgraph.connected_components(contracted, directed=False)[1]
-    coarse_weights = np.bincount(coarse, graph.vertex_weights)
-    return _assembled(graph, coarse[u], coarse[v], weights, coarse_weights)
-
-
 @dataclass(frozen=True)
 class Condition:
     """The number of parts, the imbalance, and the alteration of the graph.
@@ -97,15 +70,9 @@ CONDITIONS = {
     "edge": Condition(alter=_edge),
     "both": Condition(alter=_both),
     "degree": Condition(alter=_degree),
-    "k2": Condition(k=2),
     "k7": Condition(k=7),
-    "k1000": Condition(k=1000),
-    "imbalance-0": Condition(imbalance=0.0),
     "imbalance-0.001": Condition(imbalance=0.001),
     "imbalance-0.1": Condition(imbalance=0.1),
-    "relabelled": Condition(alter=_relabelled),
-    "dropped": Condition(alter=_dropped),
-    "contracted": Condition(alter=_contracted),
 }
 
 

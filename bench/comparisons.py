@@ -13,9 +13,6 @@ Case = tuple[str, str, int]
 Results = dict[str, dict[Case, Record]]
 """Records of each tool (with preset and threads) by case."""
 
-LIMITS = (1.05, 1.10)
-"""Thresholds for the ratio to the best tool. The tables count the cases above each of them."""
-
 
 def results(records: Iterable[Record]) -> Results:
     """Return the last record of each tool and case."""
@@ -98,24 +95,6 @@ def cut_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]]
     return rows
 
 
-def above_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]]:
-    """Return the cases whose ratio to the best peer exceeds the first of `LIMITS`, worst first."""
-    best = best_peer(tool, peers, found)
-    worst = sorted(((ratio, peer, case) for case, (ratio, peer) in best.items()), reverse=True)
-    return [
-        [graph, condition, str(k), peer, f"{ratio:.3f}"]
-        for ratio, peer, (graph, condition, k) in worst
-        if ratio > LIMITS[0]
-    ]
-
-
-def above_title(tool: str, peers: Sequence[str], found: Results) -> str:
-    """Return a title with the number of cases above each of `LIMITS`."""
-    values = [ratio for ratio, _ in best_peer(tool, peers, found).values()]
-    counts = (f"{sum(r > limit for r in values)} above {limit:.2f}" for limit in LIMITS)
-    return f"{tool}: of {len(values)} cases, {', '.join(counts)} times the best tool's cut"
-
-
 def time_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]]:
     """Return a row per condition: the mean ratio of time to each peer."""
     to_peers = [ratios(found[tool], found[peer], seconds) for peer in peers]
@@ -123,31 +102,6 @@ def time_rows(tool: str, peers: Sequence[str], found: Results) -> list[list[str]
         [condition, *(mean_text(_select(values, cases).values()) for values in to_peers)]
         for condition, cases in _by_condition(found[tool])
     ]
-
-
-def spread_rows(found: Results) -> list[list[str]]:
-    """Return a row per class: each tool's mean ratio of the largest to the smallest seed's cut."""
-    spreads = [
-        (column, record["class"], spread)
-        for column, records in enumerate(found.values())
-        for record in records.values()
-        if (spread := _spread(_feasible(record, "cuts")))
-    ]
-    classes = sorted({cls for _, cls, _ in spreads}, key=str.lower)
-    return [
-        [
-            name,
-            *(
-                mean_text(s for i, cls, s in spreads if i == column and name in (cls, "all"))
-                for column in range(len(found))
-            ),
-        ]
-        for name in (*classes, "all")
-    ]
-
-
-def _spread(cuts: Sequence[float]) -> float | None:
-    return max(cuts) / min(cuts) if len(cuts) > 1 and min(cuts) else None
 
 
 def feasible_rows(found: Results) -> list[list[str]]:
@@ -159,19 +113,6 @@ def feasible_rows(found: Results) -> list[list[str]]:
             cells = rows.setdefault(condition, ["-"] * len(found))
             cells[list(found).index(label)] = f"{sum(runs)}/{len(runs)}"
     return [[condition, *cells] for condition, cells in rows.items()]
-
-
-def without_ratio(tool: str, peers: Sequence[str], found: Results) -> list[str]:
-    """Return the cases without a ratio to the best peer, with both cuts (- if none is feasible)."""
-    best, lowest_cuts = best_peer(tool, peers, found), lowest(peers, found)
-    rows = []
-    for case in sorted({case for peer in peers for case in found[peer]} & found[tool].keys()):
-        if case not in best:
-            graph, condition, k = case
-            cuts = (cut(found[tool][case]), lowest_cuts.get(case, (None, ""))[0])
-            ours, theirs = ("-" if value is None else f"{value:g}" for value in cuts)
-            rows.append(f"{graph} {condition} k={k} ({tool} {ours}, best {theirs})")
-    return rows
 
 
 def _by_condition(records: Mapping[Case, Record]) -> Iterator[tuple[str, set[Case]]]:

@@ -77,12 +77,6 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
             markdown=options.markdown,
         )
     show(
-        "largest cut of the seeds divided by the smallest, geometric means",
-        ["class", *found],
-        comparisons.spread_rows(found),
-        markdown=options.markdown,
-    )
-    show(
         "feasible runs",
         ["condition", *found],
         comparisons.feasible_rows(found),
@@ -93,22 +87,13 @@ def summarise(records: list[Record], options: argparse.Namespace) -> None:
 def show_cuts(
     title: str, tool: str, peers: Sequence[str], found: comparisons.Results, markdown: bool
 ) -> None:
-    """Print the cuts of a tool divided by those of others: means, and cases with large ratios."""
+    """Print the cuts of a tool divided by those of others: means, and the worst case."""
     show(
         f"{title}: cut divided by the cut of …, geometric means",
         ["condition", "cases", *peers, "best", "worst case"],
         comparisons.cut_rows(tool, peers, found),
         markdown=markdown,
     )
-    show(
-        comparisons.above_title(tool, peers, found),
-        ["graph", "condition", "k", "best tool", "ratio"],
-        comparisons.above_rows(tool, peers, found),
-        left=2,
-        markdown=markdown,
-    )
-    skipped = comparisons.without_ratio(tool, peers, found)
-    print(f"\nCases without a ratio: {len(skipped)}", *skipped, sep="\n  ")
 
 
 EXPERIMENT = Experiment(

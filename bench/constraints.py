@@ -95,12 +95,6 @@ def _with_targets(targets: list[int], graph: jetpy.Graph, rng: Random) -> Task:
     return _task(graph, np.array(targets))
 
 
-def _fixed_at_random(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
-    """Fix random vertices in random parts."""
-    fixed = np.where(rng.random(graph.n) < share, rng.integers(0, k, graph.n), NO_PART)
-    return _task(graph, np.ones(k), fixed)
-
-
 def _fixed_by_metis(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
     """Fix random vertices in the parts that METIS chooses."""
     parts = np.asarray(_pymetis(_task(graph, np.ones(k)))(0))
@@ -124,9 +118,6 @@ CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
     "targets 2:1:1:1": partial(_with_targets, [2, 1, 1, 1]),
     "targets 10 of 17": partial(_with_targets, [10, 1, 1, 1, 1, 1, 1, 1]),
     "targets 1 to 16": partial(_with_targets, list(range(1, 17))),
-    "fixed: 1 %, k = 2": partial(_fixed_at_random, 0.01, 2),
-    "fixed: 1 %, k = 16": partial(_fixed_at_random, 0.01, 16),
-    "fixed: 10 %, k = 16": partial(_fixed_at_random, 0.1, 16),
     "fixed by METIS: 1 %, k = 16": partial(_fixed_by_metis, 0.01, 16),
     "fixed by METIS: 20 %, k = 16": partial(_fixed_by_metis, 0.2, 16),
     **{

@@ -13,7 +13,6 @@ import argparse
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +21,7 @@ import scipy.sparse as sp
 
 import jetpy
 from bench.child import Unavailable
-from bench.harness import Experiment, Option
+from bench.harness import Experiment, Option, no_graphs
 from bench.instances import Instance
 from bench.records import Record
 from bench.tables import show
@@ -201,13 +200,6 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     show(title, HEADERS, rows_of(own), markdown=options.markdown)
 
 
-def cube(options: argparse.Namespace) -> list[Instance]:
-    """Return the cubic grid, which each process generates itself."""
-    side = options.side
-    make = partial(jetpy.generators.cube, side, side, side)
-    return [Instance(f"cube{side}", "mesh", "generated", side**3, make)]
-
-
 EXPERIMENT = Experiment(
     name="cudss",
     doc=__doc__,
@@ -222,7 +214,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     show=summarise,
     key=("ordering", "levels", "side", "threads", "backend", "threading_library"),
-    select=cube,
+    select=no_graphs,
     has_graphs=False,
     needs_arrays=False,
 )

@@ -15,7 +15,6 @@ import importlib
 import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -31,7 +30,6 @@ from bench.records import Record
 from bench.tables import extreme_text, mean_text, note, ratio_text, show
 from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
 from jetpy.device.device_graph import upload
-from jetpy.engines.threads import available_threads
 from jetpy.study.arrays import load_arrays
 from jetpy.study.programs import run_jet
 
@@ -43,25 +41,6 @@ PEER = "peer"
 """Name of the executable among the tools; jetpy's are a back end and a preset."""
 
 
-def metis_file(instance: Instance, folder: Path) -> Path:
-    """Return the METIS file of a graph; write it if it does not exist."""
-    file = folder / f"{instance.name}.graph"
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        jetpy.write_graph(file, instance.load())
-    return file
-
-
-def prepare(instances: Sequence[Instance], folder: Path) -> None:
-    """Write the missing METIS files in parallel, and generate the graphs for them."""
-    missing = [i for i in instances if not (folder / f"{i.name}.graph").exists()]
-    with ProcessPoolExecutor(available_threads()) as pool:
-        writers = {pool.submit(metis_file, i, folder): i.name for i in missing}
-        for writer in as_completed(writers):
-            error = writer.exception()
-            note(f"{writers[writer]}: {error!r}" if error else f"wrote {writer.result()}")
-
-
 def chosen(options: argparse.Namespace) -> list[Case]:
     """Return the cases that the options select; without `--graphs`, no real graphs."""
     found = select_cases(options.set, options.half, options.only)
@@ -69,25 +48,19 @@ def chosen(options: argparse.Namespace) -> list[Case]:
 
 
 def prepared(options: argparse.Namespace) -> list[Instance]:
-    """Return the graphs of the cases, whose METIS files are in the folder `--generated`.
+    """Return the graphs of the cases.
 
     Raises
     ------
     SystemExit
-        If the executable is missing, or with `--only-generate` when all files are written.
+        If the executable is missing.
     """
-    if options.peer is None or not (options.only_generate or os.access(options.peer, os.X_OK)):
+    if options.peer is None or not os.access(options.peer, os.X_OK):
         raise SystemExit(f"{options.peer} is not an executable file (--peer)")
-    if options.generated is None:
-        raise SystemExit("--generated is needed")
     if not options.graphs and REAL in {case.group for case in select_cases(options.set)}:
         note("the real graphs are left out: give --graphs DIR")
     names = list(dict.fromkeys(case.graph for case in chosen(options)))
-    found = sorted(present(options, names), key=lambda instance: names.index(instance.name))
-    prepare(found, options.generated)
-    if options.only_generate:
-        raise SystemExit(0)
-    return found
+    return sorted(present(options, names), key=lambda instance: names.index(instance.name))
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
@@ -134,9 +107,10 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     Each back end and preset has a run to warm up, and so has each process of the executable.
     """
     graph, threads = load_arrays(Path(folder)), settings["threads"]
+    file = Path(folder, "graph.graph")
+    jetpy.write_graph(file, graph)
     for case in cases:
         backends = list(available(case["backends"], threads))
-        file = Path(settings["generated"], f"{case['graph']}.graph")
         tools = {f"{backend} {p}": (backend, p) for backend in backends for p in case["presets"]}
         for how in tools.values():
             run_jetpy(graph, case["k"], case["seeds"][0], *how, threads)
@@ -263,37 +237,32 @@ def case_rows(results: Iterable[Result]) -> list[list[str]]:
     ]
 
 
-def mean_rows(results: Sequence[Result]) -> list[list[str]]:
-    """Return a row per tool, group and half: geometric means, then the worst ratios and cases.
+def groups_of(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Return the results of each group, all results, and those of each half."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.case.group, []).append(result)
+    found["all"] = list(results)
+    for half in HALVES:
+        found[f"half {half}"] = [result for result in results if result.case.half == half]
+    return found
 
-    There are also rows for all groups and for both halves, where there are several.
-    """
+
+def mean_rows(results: Sequence[Result]) -> list[list[str]]:
+    """Return a row per tool and group: geometric means, then the worst ratios and cases."""
     rows = []
     for tool in dict.fromkeys(result.tool for result in results):
         own = [result for result in results if result.tool == tool]
-        for group, members in _grouped(own, lambda result: result.case.group, "all"):
-            for half, some in _grouped(members, lambda result: result.case.half, "both"):
-                columns = list(zip(*(result.ratios for result in some), strict=True))
-                rows.append(
-                    [tool, group, half, str(len(some)), *map(mean_text, columns)]
-                    + [_worst(some, number) for number in range(len(columns))]
-                )
+        for group, members in groups_of(own).items():
+            by_case = {str(result.case): result.ratios for result in members}
+            columns = [
+                {case: ratios[number] for case, ratios in by_case.items()}
+                for number in range(len(RATIOS))
+            ]
+            known = [{c: ratio for c, ratio in own.items() if ratio} for own in columns]
+            means = [mean_text(own.values()) for own in columns]
+            rows.append([tool, group, str(len(members)), *means, *map(extreme_text, known)])
     return rows
-
-
-def _grouped(results: Sequence[Result], name: Any, every: str) -> Iterator[tuple[str, Any]]:
-    """Yield the results of each group by name, and all of them if there are several groups."""
-    names = list(dict.fromkeys(map(name, results)))
-    for group in names:
-        yield group, [result for result in results if name(result) == group]
-    if len(names) > 1:
-        yield every, results
-
-
-def _worst(results: Iterable[Result], number: int) -> str:
-    """Return the largest of one kind of ratio and its case."""
-    found = {str(own.case): own.ratios[number] for own in results}
-    return extreme_text({case: ratio for case, ratio in found.items() if ratio is not None})
 
 
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
@@ -312,9 +281,9 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
         )
     show(
         f"Geometric means of {explained} divided by the peer's, and the worst cases",
-        ["tool", "group", "half", "cases", *RATIOS, *(f"worst {letter}" for letter in RATIOS)],
+        ["tool", "group", "cases", *RATIOS, *(f"worst {letter}" for letter in RATIOS)],
         mean_rows(results),
-        left=3,
+        left=2,
         markdown=options.markdown,
     )
     for result in results:
@@ -330,7 +299,6 @@ EXPERIMENT = Experiment(
     doc=__doc__,
     options={
         "peer": Option(None, "executable of the C++ Jet", type=Path, metavar="PROGRAM"),
-        "only_generate": Option(False, "stop after generating the graphs"),
         "set": among(SETS, ["ten"], "sets of cases"),
         "half": Option(None, "only this half of the cases", choices=HALVES),
         "backends": among(BACKENDS, ON_GPU),

@@ -16,11 +16,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bench import instances
 from bench.child import CHILDREN, apart, ending_on_signals, failures_noted
 from bench.instances import Instance, selected
-from bench.records import Record, add_results_option, append_record, is_jetpy, read_records
-from bench.tables import add_markdown_option, note
+from bench.records import RESULTS, Record, append_record, is_jetpy, read_records
+from bench.tables import note
+from jetpy import generators
 from jetpy.study.arrays import save_arrays
 
 T = TypeVar("T")
@@ -94,6 +94,21 @@ class Option:
 
 
 LIBRARIES = Option((), type=Path, metavar="DIR")
+OF_GRAPHS = {
+    "graphs": Option(
+        None,
+        "folder of real graphs: those listed in its MANIFEST.csv, or all without this file",
+        type=Path,
+        metavar="DIR",
+    ),
+    "generated": Option(None, "cache of generated graphs", type=Path, metavar="DIR"),
+    "only": Option(None, "use only these graphs", metavar="NAME", is_several=True),
+    "min_n": Option(0, "leave out graphs with fewer vertices", metavar="N"),
+    "max_n": Option(None, "leave out graphs with more vertices", type=int, metavar="N"),
+}
+"""The options that select graphs."""
+OF_RESULTS = {"results": Option(RESULTS, "folder of the result files", metavar="DIR", type=Path)}
+MARKDOWN = {"markdown": Option(False, "print tables as Markdown")}
 
 
 def among(choices: Iterable[str], default: Iterable[str] | None = None, text: str = "") -> Option:
@@ -108,7 +123,6 @@ def parser(
     options: Mapping[str, Any],
     *,
     graphs: bool = False,
-    min_n: int = 0,
     results: bool = False,
 ) -> argparse.ArgumentParser:
     """Return the parser of a program of this package.
@@ -123,18 +137,12 @@ def parser(
         Names of options, and an `Option` or only its default.
     graphs, results : bool
         Whether it has the options that select graphs, and the option `--results`.
-    min_n : int
-        Default of `--min-n`.
     """
     found = argparse.ArgumentParser(prog=f"python -m bench.{name}", description=doc)
-    if graphs:
-        instances.add_options(found, min_n=min_n)
-    for option, default in options.items():
+    every = {**(OF_GRAPHS if graphs else {}), **options, **(OF_RESULTS if results else {})}
+    for option, default in {**every, **MARKDOWN}.items():
         own = default if isinstance(default, Option) else Option(default)
         own.add(found, option)
-    if results:
-        add_results_option(found)
-    add_markdown_option(found)
     return found
 
 
@@ -178,9 +186,7 @@ class Experiment:
         Returns the graphs that the options select.
     has_graphs : bool
         Whether `--graphs` and `--generated` give graphs. Without both, nothing is measured, unless
-        an option `graph` names graphs.
-    min_n : int
-        Default of `--min-n`.
+        an option `graph` names graphs. `select` may be `no_graphs` without them.
     needs_arrays : bool
         Whether the folder contains the arrays of the graph.
     """
@@ -199,18 +205,19 @@ class Experiment:
     file_of: Callable[[Record], str] = field(default=lambda record: "")
     select: Callable[[argparse.Namespace], Iterable[Instance]] = selected
     has_graphs: bool = True
-    min_n: int = 0
     needs_arrays: bool = True
 
-    def main(self) -> None:
+    def main(self, arguments: Sequence[str] | None = None) -> None:
         """Measure the missing cases, then print the tables of all records.
+
+        The arguments are by default those of the process.
 
         Raises
         ------
         SystemExit
             If there are no records, or a process failed.
         """
-        options = self.parser().parse_args()
+        options = self.parser().parse_args(arguments)
         failed = self.run(options)
         records = self.records(options.results)
         if not records:
@@ -221,14 +228,7 @@ class Experiment:
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the parser of the command line."""
-        return parser(
-            self.name,
-            self.doc,
-            self.options,
-            graphs=self.has_graphs,
-            min_n=self.min_n,
-            results=True,
-        )
+        return parser(self.name, self.doc, self.options, graphs=self.has_graphs, results=True)
 
     def path(self, folder: Path, record: Record) -> Path:
         """Return the file of a record in a folder of results."""
@@ -316,6 +316,11 @@ class Experiment:
 
     def _case(self, record: Record) -> Any:
         return tuple(_hashable(record.get(name)) for name in self.fields)
+
+
+def no_graphs(options: argparse.Namespace) -> list[Instance]:
+    """Return one place holder, for experiments whose processes generate their graphs."""
+    return [Instance("", "", "generated", 0, partial(generators.grid, 1, 1))]
 
 
 def in_turn(work: Callable[[T], bool], items: Sequence[T], jobs: int) -> Iterator[bool]:

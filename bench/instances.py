@@ -64,8 +64,6 @@ LARGE: dict[str, Recipe] = {
     "rmat17x24": ("R-MAT", 1 << 17, partial(generators.rmat, 17, 24)),
     "stencil70": ("FEM", 343_000, partial(generators.cube, 70, 70, 70, 26)),
     "tetrahedra30": ("FEM", 61**3, partial(generators.tetrahedra, 30, 30, 30)),
-    "del200k": ("Delaunay", 200_000, partial(generators.delaunay, 200_000)),
-    "cube60": ("mesh", 60**3, partial(generators.cube, 60, 60, 60)),
 }
 """Graphs for GPUs, many cores and stages. Benchmarks use only those that the user names."""
 Recipes = Mapping[str, Mapping[str, Recipe]]
@@ -128,24 +126,6 @@ def generated_instances(folder: Path, recipes: Recipes | None = None) -> Iterato
     for kind, own in (recipes or RECIPES).items():
         for name, (cls, n, make) in own.items():
             yield Instance(name, cls, kind, n, partial(_cached, folder / f"{name}.npz", make))
-
-
-def add_options(parser: argparse.ArgumentParser, *, min_n: int = 0) -> None:
-    """Add the options that select graphs. `min_n` is the default of `--min-n`."""
-    parser.add_argument(
-        "--graphs",
-        type=Path,
-        metavar="DIR",
-        help="folder of real graphs: those listed in its MANIFEST.csv, or all without this file",
-    )
-    parser.add_argument("--generated", type=Path, metavar="DIR", help="cache of generated graphs")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these graphs")
-    parser.add_argument(
-        "--min-n", type=int, default=min_n, metavar="N", help="leave out graphs with fewer vertices"
-    )
-    parser.add_argument(
-        "--max-n", type=int, metavar="N", help="leave out graphs with more vertices"
-    )
 
 
 def listed(options: argparse.Namespace, recipes: Recipes | None = None) -> list[Instance]:

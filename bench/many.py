@@ -1,18 +1,17 @@
 """Times of `jetpy.partition_many`, and of loops of `jetpy.partition` and METIS, on small graphs.
 
 Each round measures every variant on each batch of graphs in turn. For each batch, the program takes
-the shortest wall and processor time of all rounds. It prints the sums over the batches and appends
-one record per preset and variant to the result file.
+the shortest wall and processor time of all rounds. The tables have the sums over the batches.
+
+The program skips cases that the result file already contains.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import resource
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from operator import sub
 from statistics import geometric_mean
@@ -22,8 +21,10 @@ import numpy as np
 import pymetis
 
 import jetpy
-from bench.records import Record, add_results_option, append_record
-from bench.tables import add_markdown_option, note, ratio_text, show
+from bench.harness import Experiment, Option, no_graphs
+from bench.instances import Instance
+from bench.records import Record
+from bench.tables import note, show
 from jetpy.device.backends import BACKENDS, check_backend
 from jetpy.engines.threads import available_threads
 
@@ -34,13 +35,11 @@ Variant = Callable[[], list[int]]
 METIS, LOOP = "loop of pymetis.part_graph", "loop of partition"
 MANY = "partition_many, threads="
 WIDE = ", 64-bit arrays"
-CHUNK = 10
-"""Number of graphs that a process gets at a time."""
-FILE = "many.jsonl"
+FIELDS = ("graphs", "vertices", "k", "backend", "rounds", "batch")
 
 
 class Time(NamedTuple):
-    """Wall seconds, and processor seconds of this process and its finished child processes."""
+    """Wall and processor seconds."""
 
     wall: float
     processor: float
@@ -48,8 +47,7 @@ class Time(NamedTuple):
 
 def now() -> Time:
     """Return the current values of the clocks."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Time(time.perf_counter(), time.process_time() + children.ru_utime + children.ru_stime)
+    return Time(time.perf_counter(), time.process_time())
 
 
 def metis(graphs: Sequence[pymetis.CSRAdjacency], k: int) -> list[int]:
@@ -58,25 +56,17 @@ def metis(graphs: Sequence[pymetis.CSRAdjacency], k: int) -> list[int]:
     return [pymetis.part_graph(k, adjacency=graph, options=options).edge_cuts for graph in graphs]
 
 
-def loop(graphs: Sequence[Any], k: int, preset: Any) -> list[int]:
+def loop(graphs: Sequence[Any], k: int, preset: str) -> list[int]:
     """Partition one graph after the other on one thread and return the cuts."""
     return [partition_one(graph, k, preset) for graph in graphs]
 
 
 def many(
-    graphs: Sequence[Any], k: int, preset: Any, threads: int | None, backend: Any = "cpu"
+    graphs: Sequence[Any], k: int, preset: Any, threads: int | None, backend: Any
 ) -> list[int]:
     """Partition the graphs with `jetpy.partition_many` and return the cuts."""
     results = jetpy.partition_many(graphs, k, preset=preset, backend=backend, threads=threads)
     return [result.cut for result in results]
-
-
-def processes(graphs: Sequence[Arrays], k: int, preset: Any, count: int) -> list[int]:
-    """Start `count` processes, partition the graphs in them and return the cuts."""
-    context = multiprocessing.get_context("spawn")
-    call = partial(partition_one, k=k, preset=preset)
-    with ProcessPoolExecutor(count, context) as pool:
-        return list(pool.map(call, graphs, chunksize=CHUNK))
 
 
 def partition_one(graph: Any, k: int, preset: Any) -> int:
@@ -84,177 +74,150 @@ def partition_one(graph: Any, k: int, preset: Any) -> int:
     return jetpy.partition(graph, k, preset=preset, backend="cpu", threads=1).cut
 
 
-def variants(arrays: list[Arrays], options: argparse.Namespace, preset: str) -> dict[str, Variant]:
+def variants(arrays: Sequence[Arrays], case: Record) -> dict[str, Variant]:
     """Return the variants that run in this process, by name."""
+    k, preset, backend = case["k"], case["preset"], case["backend"]
     graphs = [jetpy.as_graph(rows) for rows in arrays]
     adjacency = [pymetis.CSRAdjacency(*rows) for rows in arrays]
     found: dict[str, Variant] = {
-        METIS: partial(metis, adjacency, options.k),
-        LOOP: partial(loop, graphs, options.k, preset),
-        f"{LOOP}{WIDE}": partial(loop, arrays, options.k, preset),
+        METIS: partial(metis, adjacency, k),
+        LOOP: partial(loop, graphs, k, preset),
+        f"{LOOP}{WIDE}": partial(loop, arrays, k, preset),
     }
-    calls = {f"{MANY}{threads}": (threads, "cpu") for threads in options.threads}
-    if options.backend:
-        calls[f"partition_many, backend={options.backend}"] = (None, options.backend)
+    calls = {f"{MANY}{threads}": (threads, "cpu") for threads in case["callers"]}
+    if backend:
+        calls[f"partition_many, backend={backend}"] = (None, backend)
     for name, call in calls.items():
-        found[name] = partial(many, graphs, options.k, preset, *call)
-        found[f"{name}{WIDE}"] = partial(many, arrays, options.k, preset, *call)
+        found[name] = partial(many, graphs, k, preset, *call)
+        found[f"{name}{WIDE}"] = partial(many, arrays, k, preset, *call)
     return found
 
 
-def process_variants(
-    arrays: list[Arrays], options: argparse.Namespace, preset: str
-) -> dict[str, Variant]:
-    """Return the variants that start processes, by name."""
-    return {
-        f"{count} new processes{WIDE}": partial(processes, arrays, options.k, preset, count)
-        for count in options.processes
-    }
+@dataclass
+class Measured:
+    """The shortest times of the batches, and the cuts of all graphs, by variant."""
 
+    times: dict[str, list[Time]] = field(default_factory=dict)
+    cuts: dict[str, list[int]] = field(default_factory=dict)
 
-def measure(
-    todo: dict[str, Variant], rounds: int, times: dict[str, list[Time]], cuts: dict[str, list[int]]
-) -> None:
-    """Run each variant on a batch. Append its shortest time to `times`, and its cuts to `cuts`.
+    def add(self, variants: Mapping[str, Variant], rounds: int) -> None:
+        """Run each variant on a batch.
 
-    Raises
-    ------
-    SystemExit
-        If two variants of jetpy find different cuts.
-    """
-    elapsed: dict[str, list[Time]] = {name: [] for name in todo}
-    found: dict[str, list[int]] = {}
-    for _ in range(rounds):
-        for name, variant in todo.items():
-            before = now()
-            found[name] = variant()
-            elapsed[name].append(Time(*map(sub, now(), before)))
-    for name in todo:
-        shortest = Time(*map(min, zip(*elapsed[name], strict=True)))
-        times.setdefault(name, []).append(shortest)
-        cuts.setdefault(name, []).extend(found[name])
-        if name != METIS and cuts[name] != cuts[LOOP]:
-            raise SystemExit(f"{name} finds other cuts than {LOOP}")
+        Raises
+        ------
+        SystemExit
+            If two variants of jetpy find different cuts.
+        """
+        elapsed: dict[str, list[Time]] = {name: [] for name in variants}
+        cuts: dict[str, list[int]] = {}
+        for _ in range(rounds):
+            for name, variant in variants.items():
+                before = now()
+                cuts[name] = variant()
+                elapsed[name].append(Time(*map(sub, now(), before)))
+        for name in variants:
+            shortest = Time(*map(min, zip(*elapsed[name], strict=True)))
+            self.times.setdefault(name, []).append(shortest)
+            self.cuts.setdefault(name, []).extend(cuts[name])
+            if name != METIS and self.cuts[name] != self.cuts[LOOP]:
+                raise SystemExit(f"{name} finds other cuts than {LOOP}")
 
-
-def records_of(preset: str, arrays: list[Arrays], options: argparse.Namespace) -> list[Record]:
-    """Measure all variants with a preset and return a record for each."""
-    times: dict[str, list[Time]] = {}
-    cuts: dict[str, list[int]] = {}
-    for start in range(0, len(arrays), options.batch):
-        batch = arrays[start : start + options.batch]
-        measure(variants(batch, options, preset), options.rounds, times, cuts)
-        note(f"{preset}: {start + len(batch)} graphs")
-    measure(process_variants(arrays, options, preset), options.rounds, times, cuts)
-    total = {name: Time(*map(sum, zip(*shortest, strict=True))) for name, shortest in times.items()}
-    pairs = zip(cuts[LOOP], cuts[METIS], strict=True)
-    quality = geometric_mean((ours + 1) / (theirs + 1) for ours, theirs in pairs)
-    return [
-        {
-            "graphs": len(arrays),
-            "vertices": options.vertices,
-            "k": options.k,
-            "preset": preset,
-            "variant": name,
-            "seconds": round(elapsed.wall, 6),
-            "cpu_seconds": round(elapsed.processor, 6),
-            "cut_ratio": 1.0 if name == METIS else round(quality, 6),
+    def summary(self) -> Record:
+        """Return the seconds of each variant, and the mean of jetpy's cuts divided by METIS's."""
+        pairs = zip(self.cuts[LOOP], self.cuts[METIS], strict=True)
+        quality = geometric_mean((ours + 1) / (theirs + 1) for ours, theirs in pairs)
+        sums = {name: Time(*map(sum, zip(*own, strict=True))) for name, own in self.times.items()}
+        return {
+            "seconds": {name: round(own.wall, 6) for name, own in sums.items()},
+            "cpu_seconds": {name: round(own.processor, 6) for name, own in sums.items()},
+            "cut_ratio": round(quality, 6),
         }
-        for name, elapsed in total.items()
-    ]
 
 
-def rows_of(records: Sequence[Record]) -> list[list[str]]:
-    """Return a table row for each record of a preset."""
-    by_variant = {record["variant"]: record for record in records}
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Measure all variants with a preset, in batches of Delaunay graphs."""
+    for case in cases:
+        k, preset, batch = case["k"], case["preset"], case["batch"]
+        generated = (
+            jetpy.generators.delaunay(case["vertices"], seed=i) for i in range(case["graphs"])
+        )
+        arrays = [(g.indptr.astype(np.int64), g.indices.astype(np.int64)) for g in generated]
+        loop(arrays[:2], k, preset)  # loads or compiles the kernels
+        if case["backend"]:
+            many(arrays[:2], k, preset, None, case["backend"])
+        found = Measured()
+        for start in range(0, len(arrays), batch):
+            found.add(variants(arrays[start : start + batch], case), case["rounds"])
+            note(f"{preset}: {min(start + batch, len(arrays))} graphs")
+        yield found.summary()
+
+
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each preset. With a back end, all threads of the host are measured as well."""
+    fixed = {name: getattr(options, name) for name in FIELDS}
+    threads = set(options.threads)
+    if options.backend:
+        check_backend(options.backend)
+        threads.add(available_threads())
+    for preset in options.presets:
+        yield {"preset": preset, "callers": sorted(threads), **fixed}
+
+
+def rows_of(record: Record) -> list[list[str]]:
+    """Return a table row for each variant of a record."""
+    seconds, cpu = record["seconds"], record["cpu_seconds"]
     return [
         [
             record["preset"],
             name,
-            f"{1000 * record['seconds'] / record['graphs']:.2f}",
-            f"{1000 * record['cpu_seconds'] / record['graphs']:.2f}",
-            f"{record['seconds'] / by_variant[METIS]['seconds']:.2f}",
-            f"{record['cpu_seconds'] / by_variant[METIS]['cpu_seconds']:.2f}",
-            f"{by_variant[LOOP]['seconds'] / record['seconds']:.2f}",
+            f"{1000 * own / record['graphs']:.2f}",
+            f"{1000 * cpu[name] / record['graphs']:.2f}",
+            f"{own / seconds[METIS]:.2f}",
+            f"{cpu[name] / cpu[METIS]:.2f}",
+            f"{seconds[LOOP] / own:.2f}",
             "1" if name == METIS else f"{record['cut_ratio']:.3f}",
         ]
-        for name, record in by_variant.items()
+        for name, own in seconds.items()
     ]
 
 
-def thread_rows(records: Sequence[Record], threads: Sequence[int]) -> list[list[str]]:
-    """Return a row for each record of a preset that is of `partition_many`.
-
-    It has the time divided by that of METIS's loop, the speedup over one thread if that was
-    measured, and the time divided by that of the most threads, with graphs of the same kind.
-    """
-    seconds = {record["variant"]: record["seconds"] for record in records}
-    rows = []
-    for record in records:
-        name, own = record["variant"], record["seconds"]
-        if name.startswith("partition_many"):
-            kind = WIDE if name.endswith(WIDE) else ""
-            one, most = (seconds.get(f"{MANY}{count}{kind}") for count in (1, max(threads)))
-            ratios = [own / seconds[METIS], one and one / own, most and own / most]
-            rows.append([record["preset"], name, *(ratio_text(ratio, 2) for ratio in ratios)])
-    return rows
-
-
-def main() -> None:
-    """Generate the graphs, measure all variants and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.many", description=__doc__)
-    parser.add_argument("--graphs", type=int, default=1000, help="number of Delaunay graphs")
-    parser.add_argument("--vertices", type=int, default=1000, help="number of vertices per graph")
-    parser.add_argument("-k", type=int, default=8)
-    parser.add_argument("--presets", nargs="+", default=["default", "fast"])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument(
-        "--processes",
-        type=int,
-        nargs="*",
-        default=[],
-        help="also start these numbers of processes, with one loop each",
-    )
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        help="also run partition_many on this back end, and on all threads of the host",
-    )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batch", type=int, default=100, help="number of graphs per batch")
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    if options.backend:
-        check_backend(options.backend)
-        options.threads = sorted({*options.threads, available_threads()})
-    graphs = (jetpy.generators.delaunay(options.vertices, seed=i) for i in range(options.graphs))
-    arrays = [(g.indptr.astype(np.int64), g.indices.astype(np.int64)) for g in graphs]
-    for preset in options.presets:  # warm-up: loads or compiles the kernels
-        loop(arrays[:2], options.k, preset)
-        if options.backend:
-            many(arrays[:2], options.k, preset, None, options.backend)
-    rows, rows_of_threads = [], []
-    for preset in options.presets:
-        records = records_of(preset, arrays, options)
-        rows += rows_of(records)
-        rows_of_threads += thread_rows(records, options.threads)
-        for record in records:
-            append_record(options.results / FILE, record)
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print a table for each record with the sizes of the options."""
+    sizes = {name: getattr(options, name) for name in ("graphs", "vertices", "k")}
     headers = ["preset", "variant", "ms", "CPU ms", "/ METIS", "CPU / METIS", "speedup", "cut"]
-    title = (
-        f"{options.graphs:,} Delaunay graphs of {options.vertices:,} vertices, k = {options.k}: "
-        "wall and processor milliseconds per graph, both divided by METIS's, speedup over the "
-        "loop, cut divided by METIS's"
-    )
-    show(title, headers, rows, left=2, markdown=options.markdown)
-    headers = ["preset", "variant", "/ METIS", "speedup", f"/ {max(options.threads)} threads"]
-    title = (
-        "partition_many: wall time divided by that of METIS's loop, speedup over one thread, and "
-        "time divided by that of the most threads"
-    )
-    show(title, headers, rows_of_threads, left=2, markdown=options.markdown)
+    for record in records:
+        if not sizes.items() <= record.items():
+            continue
+        title = (
+            f"{record['graphs']:,} Delaunay graphs of {record['vertices']:,} vertices, "
+            f"k = {record['k']}: wall and processor milliseconds per graph, both divided by "
+            "METIS's, speedup over the loop, cut divided by METIS's"
+        )
+        show(title, headers, rows_of(record), left=2, markdown=options.markdown)
 
+
+EXPERIMENT = Experiment(
+    name="many",
+    doc=__doc__,
+    options={
+        "graphs": Option(1000, "number of Delaunay graphs"),
+        "vertices": Option(1000, "number of vertices per graph"),
+        "k": 8,
+        "presets": ("default", "fast"),
+        "threads": (1, 2),
+        "backend": Option(None, "also run partition_many on this back end", BACKENDS),
+        "rounds": 3,
+        "batch": Option(100, "number of graphs per batch"),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("preset", "callers", *FIELDS),
+    tool="preset",
+    select=no_graphs,
+    has_graphs=False,
+    needs_arrays=False,
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-INTERVAL = 0.002
-"""Seconds between two samples of a GPU's memory."""
 
 
 def process_bytes(field: str) -> int:
@@ -40,56 +33,6 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-class _MemoryInfo(ctypes.Structure):
-    """The structure nvmlMemory_t: bytes."""
-
-    _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
-
-
-def gpu_memory_reader(device: int = 0) -> Callable[[], int]:
-    """Return a function that returns the bytes in use on a GPU, by all processes.
-
-    It asks the driver by NVML, not by CUDA, because some calls of CUDA make the capture of a graph
-    in another thread fail.
-
-    Raises
-    ------
-    OSError
-        If NVML is not installed or fails.
-    """
-    nvml = ctypes.CDLL("libnvidia-ml.so.1")
-    bus = importlib.import_module("cupy").cuda.runtime.deviceGetPCIBusId(device)
-    handle, memory = ctypes.c_void_p(), _MemoryInfo()
-
-    def call(name: str, *arguments: object) -> None:
-        code = getattr(nvml, name)(*arguments)
-        if code != 0:
-            raise OSError(f"{name} fails with code {code}")
-
-    def used() -> int:
-        call("nvmlDeviceGetMemoryInfo", handle, ctypes.byref(memory))
-        return int(memory.used)
-
-    call("nvmlInit_v2")
-    call("nvmlDeviceGetHandleByPciBusId_v2", bus.encode(), ctypes.byref(handle))
-    return used
-
-
-@contextmanager
-def sampled(read: Callable[[], int]) -> Iterator[list[int]]:
-    """Call `read` every `INTERVAL` seconds in a thread; yield the first and the largest value."""
-    first = read()
-    values, ended = [first, first], threading.Event()
-
-    def sample() -> None:
-        while not ended.wait(INTERVAL):
-            values[1] = max(values[1], read())
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    try:
-        yield values
-    finally:
-        ended.set()
-        sampler.join()
-        values[1] = max(values[1], read())
+def gpu_pool_bytes() -> int:
+    """Return the size of CuPy's memory pool on the GPU, which only grows during a run."""
+    return int(importlib.import_module("cupy").get_default_memory_pool().total_bytes())

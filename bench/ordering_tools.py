@@ -1,18 +1,16 @@
 """jetpy's orderings and those of other programs, most of them libraries called through ctypes.
 
 All of them get the same pattern in the integer type that they require. All but jetpy and mt-METIS,
-whose program is `mtmetis`, run on one thread. METIS is the one in pymetis, AMD the function
-`amd_order` of SuiteSparse, and KaHIP the function `reduced_nd`.
+whose program is `mtmetis`, run on one thread. METIS is the one in pymetis, and AMD the function
+`amd_order` of SuiteSparse.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from ctypes import byref, c_bool, c_int, c_void_p
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,8 +31,6 @@ from jetpy.study.arrays import load_arrays
 Permutation = npt.NDArray[Any]
 Order = Callable[[int], tuple[Permutation, float]]
 """Called as `order(seed)`; returns the rows in the order of elimination, and the seconds."""
-ECO = 1
-"""KaHIP's configuration `eco`, the default of its program `node_ordering`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +85,7 @@ def _minimum_degree(job: Job) -> Order:
     return order
 
 
-def _metis(separators: int, job: Job) -> Order:
+def _metis(job: Job) -> Order:
     import pymetis
 
     adjacency = pymetis.CSRAdjacency(
@@ -97,9 +93,8 @@ def _metis(separators: int, job: Job) -> Order:
     )
 
     def order(seed: int) -> tuple[Permutation, float]:
-        options = pymetis.Options(seed=seed, nseps=separators)
         start = perf_counter()
-        perm, _ = pymetis.nested_dissection(adjacency, options=options)
+        perm, _ = pymetis.nested_dissection(adjacency, options=pymetis.Options(seed=seed))
         return np.asarray(perm), perf_counter() - start
 
     return order
@@ -116,50 +111,6 @@ def _amd(job: Job) -> Order:
         seconds = perf_counter() - start
         assert status in (0, 1)  # 1: the rows are not sorted
         return perm, seconds
-
-    return order
-
-
-def _scotch(job: Job) -> Order:
-    library = load_libraries(job.libraries, "libscotcherr-7.0.so", "libscotch-7.0.so")
-    assert library.SCOTCH_numSizeof() == 4
-    os.environ["SCOTCH_PTHREAD_NUMBER"] = "1"
-    library.SCOTCH_graphAlloc.restype = library.SCOTCH_stratAlloc.restype = c_void_p
-    graph, strategy = c_void_p(library.SCOTCH_graphAlloc()), c_void_p(library.SCOTCH_stratAlloc())
-    n, perm = job.graph.n, np.empty(job.graph.n, np.int32)
-    rows, indices = pointer(job.graph.indptr), pointer(job.graph.indices)
-    edges = len(job.graph.indices), indices, None
-
-    def order(seed: int) -> tuple[Permutation, float]:
-        library.SCOTCH_randomReset()
-        start = perf_counter()
-        failed = (
-            library.SCOTCH_graphInit(graph)
-            or library.SCOTCH_graphBuild(graph, 0, n, rows, None, None, None, *edges)
-            or library.SCOTCH_stratInit(strategy)
-            or library.SCOTCH_graphOrder(graph, strategy, None, pointer(perm), None, None, None)
-        )
-        seconds = perf_counter() - start
-        assert not failed
-        library.SCOTCH_stratExit(strategy)
-        library.SCOTCH_graphExit(graph)
-        return perm, seconds
-
-    return order
-
-
-def _kahip(job: Job) -> Order:
-    library = load_libraries(job.libraries, "libkahip.so")
-    rows = pointer(job.graph.indptr), pointer(job.graph.indices)
-    columns = np.empty(job.graph.n, np.int32)
-
-    def order(seed: int) -> tuple[Permutation, float]:
-        start = perf_counter()
-        library.reduced_nd(
-            byref(c_int(job.graph.n)), *rows, c_bool(True), seed, ECO, pointer(columns)
-        )
-        seconds = perf_counter() - start
-        return np.argsort(columns), seconds
 
     return order
 
@@ -191,16 +142,13 @@ AMD = "amd"
 TOOLS = {
     **{f"jetpy/{preset}": Tool(partial(_jetpy, preset)) for preset in get_args(OrderingPreset)},
     "jetpy/minimum_degree": Tool(_minimum_degree),
-    BASELINE: Tool(partial(_metis, 1), (1, 2)),
-    "metis, nseps = 8": Tool(partial(_metis, 8), (1, 2)),
+    BASELINE: Tool(_metis, (1, 2)),
     AMD: Tool(_amd),
-    "scotch": Tool(_scotch),
-    "kahip": Tool(_kahip, (1,)),
     MT_METIS: Tool(_mt_metis, (1, 2)),
 }
 """The tools by name. METIS treats the seeds 0 and 1 as the same."""
-DEFAULT = [tool for tool in TOOLS if tool not in ("kahip", MT_METIS)]
-"""The tools that are fast enough for all matrices, and in packages."""
+DEFAULT = [tool for tool in TOOLS if tool != MT_METIS]
+"""The tools that are in packages."""
 
 
 OPTIONS = {

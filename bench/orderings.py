@@ -1,4 +1,4 @@
-"""Fill, operations, critical path and time of jetpy's orderings, METIS, AMD, Scotch and KaHIP.
+"""Fill, operations, critical path and time of jetpy's orderings, METIS, AMD and mt-METIS.
 
 `jetpy.symbolic` computes the fill and the operations of all orders. Each tool and matrix has a new
 process, which runs METIS and the tool in turn. The seconds of a run are the shortest of all rounds.
@@ -19,7 +19,7 @@ from bench.instances import Instance, selected
 from bench.matrices import HALVES, RECIPES, half_of
 from bench.ordering_tools import AMD, BASELINE, MT_METIS, OPTIONS, TOOLS, Job, job_of
 from bench.records import Record, by_tool, is_jetpy
-from bench.tables import extreme_text, mean_text, ratio_text, show
+from bench.tables import extreme_text, mean_text, show
 
 MEASURES = ("fill", "operations", "height", "critical_path")
 MANY = 100_000
@@ -152,24 +152,8 @@ def better_rows(found: Results) -> list[list[str]]:
     return rows
 
 
-def matrix_rows(found: Results, measure: str) -> list[list[str]]:
-    """Return a row for each matrix that METIS ordered: METIS's value, and the ratios of tools."""
-    rows = []
-    for name, record in found.get(BASELINE, {}).items():
-        by_ratio = [
-            time_ratios(records)
-            if measure == "seconds"
-            else ratios(records, [found[BASELINE]], measure)
-            for tool, records in found.items()
-            if tool != BASELINE
-        ]
-        base = f"{mean(record, measure):,.4g}"
-        rows.append([name, record["half"], base, *(ratio_text(own.get(name)) for own in by_ratio)])
-    return sorted(rows, key=lambda row: row[1])
-
-
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
-    """Print a table of means for each half and for all matrices, and tables of the matrices."""
+    """Print tables of means for each half and for all matrices."""
     for half in (*HALVES, "all"):
         chosen = [record for record in records if half in (record["half"], "all")]
         if not chosen or options.half not in (half, "all"):
@@ -182,13 +166,6 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
         title = f"{named}: geometric means over the better of METIS and AMD"
         headers = ["tool", "matrices", "fill", "operations", "worst operations"]
         show(title, headers, better_rows(found), markdown=options.markdown)
-    found = by_matrix(records, options.threads, options.backend)
-    for measure in (*MEASURES, "seconds"):
-        headers = ["matrix", "half", BASELINE, *(tool for tool in found if tool != BASELINE)]
-        rows = [row for row in matrix_rows(found, measure) if options.half in (row[1], "all")]
-        show(
-            f"{measure}: METIS, and ratios to it", headers, rows, left=2, markdown=options.markdown
-        )
 
 
 EXPERIMENT = Experiment(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,7 +20,7 @@ import scipy.sparse as sp
 import jetpy
 from bench.harness import Experiment, Option
 from bench.instances import Instance, selected
-from bench.memory import gpu_memory_reader, process_bytes, reset_peak, sampled
+from bench.memory import gpu_pool_bytes, process_bytes, reset_peak
 from bench.records import Record
 from bench.tables import note, show
 from jetpy.device.backends import ON_GPU, get_backend
@@ -129,26 +128,20 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
 def with_peaks(run: Callable[[], Any], *, on_gpu: bool) -> tuple[Any, Record]:
     """Return the result of a call, and the memory that it adds, in bytes.
 
-    That is the peak of this process, and of all that is in use on the GPU. What cannot be measured
-    is None, with the reason on standard error.
+    That is the peak of this process, and the growth of the memory pool of the GPU. What cannot be
+    measured is None, with the reason on standard error.
     """
     used: int | None = None
-    gpu: list[int] | None = None
-    with ExitStack() as stack:
-        if on_gpu:
-            try:
-                gpu = stack.enter_context(sampled(gpu_memory_reader()))
-            except OSError as error:
-                note(f"the memory of the GPU is not measured: {error}")
-        try:
-            used = process_bytes("VmRSS")
-            reset_peak()
-        except OSError as error:
-            note(f"the memory of the process is not measured: {error}")
-            used = None
-        result = run()
+    pool = gpu_pool_bytes() if on_gpu else 0
+    try:
+        used = process_bytes("VmRSS")
+        reset_peak()
+    except OSError as error:
+        note(f"the memory of the process is not measured: {error}")
+        used = None
+    result = run()
     peak = None if used is None else process_bytes("VmHWM") - used
-    return result, {"peak": peak, "gpu_peak": gpu and gpu[1] - gpu[0]}
+    return result, {"peak": peak, "gpu_peak": gpu_pool_bytes() - pool if on_gpu else None}
 
 
 def row_of(record: Record) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,17 +15,6 @@ RESULTS = Path(__file__).parent / "results"
 Record = dict[str, Any]
 APPENDING = Lock()
 """Threads of this process append one after the other."""
-
-
-def add_results_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--results`."""
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default=RESULTS,
-        metavar="DIR",
-        help="folder of the result files; by default bench/results",
-    )
 
 
 def read_records(path: Path) -> list[Record]:

@@ -1,4 +1,4 @@
-"""Times and cuts of jetpy and METIS on small graphs, by turns in one process on one thread.
+"""Times and cuts of jetpy and other tools on small graphs, by turns with METIS on one thread.
 
 The program skips cases that the result file already contains. Without --graphs and --generated, it
 only prints the tables.
@@ -7,13 +7,11 @@ only prints the tables.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, geometric_mean, median
 from typing import Any
 
 import numpy as np
@@ -21,91 +19,105 @@ import numpy.typing as npt
 import pymetis
 
 import jetpy
-from bench.instances import Instance, add_options, present
-from bench.records import add_results_option, append_record, read_records
-from bench.small_cases import GENERATED, HALVES, KS, classes_of
-from bench.small_tables import METIS, comparisons, draw_front, summarise
-from bench.tables import add_markdown_option, note
+from bench.figures import Point, draw_points
+from bench.harness import Experiment, Option, among
+from bench.instances import Instance, present
+from bench.records import Record, by_tool, is_jetpy
+from bench.small_cases import CLASSES, GENERATED, HALVES, KS, classes_of
+from bench.tables import mean_text, note, ratio_text, show
 from bench.tools import TOOLS
 from jetpy.device.backends import BACKENDS, check_backend
-from jetpy.study.tools import IMBALANCE, PACKAGES, Job
+from jetpy.study.arrays import load_arrays
+from jetpy.study.tools import IMBALANCE, Job
+from jetpy.study.verdict import judge
 
-FILE = "small.jsonl"
-PERCENT = round(100 * IMBALANCE)
+METIS = "metis"
 ALSO = ("kaminpar", "mtkahypar")
 
-Arrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""indptr and indices."""
 Answer = tuple[npt.ArrayLike, int | None]
 """The part of each vertex, and the cut if the tool returns it."""
 Solve = Callable[[int, int], Answer]
 """Called as `solve(k, seed)`."""
+Case = tuple[str, int]
+"""Graph and number of parts."""
+Results = Mapping[str, Mapping[Case, Record]]
+"""The last record of each tool by case."""
 
 
-def prepare_metis(arrays: Arrays) -> Solve:
-    """Prepare METIS. It gets the same arrays and seeds as jetpy, and the same imbalance."""
-    adjacency = pymetis.CSRAdjacency(*arrays)
+def chosen(options: argparse.Namespace) -> Iterator[Instance]:
+    """Yield the graphs of the chosen halves, and name those that the folders lack.
+
+    Raises
+    ------
+    SystemExit
+        If the halves do not contain a graph of `--only`.
+    """
+    known = {name for half in options.halves for name in classes_of(half)}
+    if unknown := set(options.only or ()) - known:
+        raise SystemExit(f"the halves have no graph {', '.join(sorted(unknown))}")
+    for half in options.halves:
+        names = [name for name in classes_of(half) if not options.only or name in options.only]
+        yield from present(options, names, {"generated": GENERATED[half]})
+
+
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield each tool and number of parts."""
+    half = next(half for half in HALVES if instance.name in classes_of(half))
+    about = {"half": half, "class": classes_of(half)[instance.name], "seeds": options.seeds}
+    for tool in (*(f"jetpy/{options.backend}/{p}" for p in options.presets), *options.also):
+        for k in options.ks:
+            yield {**about, "k": k, "tool": tool}
+
+
+def prepare_metis(job: Job) -> Solve:
+    """Prepare METIS. It gets 64-bit arrays, and the same imbalance and seeds as jetpy."""
+    adjacency = pymetis.CSRAdjacency(*arrays_of(job))
 
     def solve(k: int, seed: int) -> Answer:
-        options = pymetis.Options(ufactor=10 * PERCENT, seed=seed)
+        options = pymetis.Options(ufactor=round(1000 * job.imbalance), seed=seed)
         found = pymetis.part_graph(k, adjacency, options=options)
         return found.vertex_part, found.edge_cuts
 
     return solve
 
 
-def prepare_jetpy(arrays: Arrays, backend: Any, preset: Any) -> Solve:
-    """Prepare jetpy with a preset on one thread."""
+def prepare(tool: str, job: Job) -> Solve:
+    """Prepare a back end and preset of jetpy, which gets the arrays of METIS, or another tool."""
+    if not is_jetpy(tool):
+        run = TOOLS[tool].prepare(job)
+        return lambda k, seed: (run(k, seed)[0], None)
+    _, backend, preset = tool.split("/")
+    check_backend(backend, 1)
+    arrays = arrays_of(job)
+    how: dict[str, Any] = {"imbalance": job.imbalance, "preset": preset, "backend": backend}
 
     def solve(k: int, seed: int) -> Answer:
-        found = jetpy.partition(
-            arrays, k, imbalance=IMBALANCE, seed=seed, preset=preset, backend=backend, threads=1
-        )
+        found = jetpy.partition(arrays, k, seed=seed, threads=1, **how)
         return found.parts, found.cut
 
     return solve
 
 
-def prepare_other(graph: jetpy.Graph, folder: Path, tool: str) -> Solve:
-    """Prepare another partitioner of `bench.tools` on one thread."""
-    run = TOOLS[tool].prepare(Job(graph, folder, "default", threads=1))
-    return lambda k, seed: (run(k, seed)[0], None)
+def arrays_of(job: Job) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return indptr and indices with 64 bits."""
+    return job.graph.indptr.astype(np.int64), job.graph.indices.astype(np.int64)
 
 
-def preparations(
-    graph: jetpy.Graph, arrays: Arrays, folder: Path, options: argparse.Namespace
-) -> dict[str, Callable[[], Solve]]:
-    """Return the function that prepares each tool of the options for a graph, METIS first."""
-    return {
-        METIS: partial(prepare_metis, arrays),
-        **{
-            f"jetpy/{options.backend}/{preset}": partial(
-                prepare_jetpy, arrays, options.backend, preset
-            )
-            for preset in options.presets
-        },
-        **{tool: partial(prepare_other, graph, folder, tool) for tool in options.also},
-    }
+def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
+    """Yield the results of a tool, and those of METIS by turns with it, for each number of parts.
 
-
-def recount(arrays: Arrays, parts: npt.ArrayLike, k: int) -> tuple[int, bool]:
-    """Return the cut of the k parts, and whether a part has more vertices than the limit.
-
-    Vertices and edges weigh 1. The limit is floor(1.03 ceil(n / k)).
+    All weights are 1.
     """
-    indptr, indices = arrays
-    labels, n = np.asarray(parts), len(indptr) - 1
-    sources = np.repeat(np.arange(n), np.diff(indptr))
-    sizes = np.bincount(labels, minlength=k)
-    if len(labels) != n or len(sizes) != k:
-        raise SystemExit(f"{len(labels)} labels from 0 to {len(sizes) - 1} are not {k} parts")
-    limit = -(-n // k) * (100 + PERCENT) // 100
-    return int(np.count_nonzero(labels[sources] != labels[indices])) // 2, bool(sizes.max() > limit)
+    loaded = load_arrays(Path(folder))
+    graph = jetpy.as_graph((loaded.indptr, loaded.indices))
+    job, tool = Job(graph, Path(folder), "default", 1, IMBALANCE), cases[0]["tool"]
+    tools = {METIS: prepare_metis(job), tool: prepare(tool, job)}
+    for case in cases:
+        found = by_turns(job, tools, case["k"], case["seeds"])
+        yield {**found[tool], METIS: found[METIS]}
 
 
-def measure(
-    arrays: Arrays, tools: Mapping[str, Solve], k: int, seeds: int
-) -> dict[str, dict[str, float]]:
+def by_turns(job: Job, tools: Mapping[str, Solve], k: int, seeds: int) -> dict[str, Record]:
     """Run all tools once to warm up, then by turns with each seed.
 
     Returns
@@ -127,10 +139,12 @@ def measure(
             wall, cpu = time.perf_counter(), time.thread_time()
             parts, reported = solve(k, seed)
             cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
-            cut, is_above = recount(arrays, parts, k)
-            if reported not in (None, cut):
-                raise SystemExit(f"{tool} returns a cut of {reported}, but its parts cut {cut}")
-            runs[tool].append((cpu, wall, cut, is_above))
+            verdict = judge(job, parts, k)
+            if reported not in (None, verdict.cut):
+                raise SystemExit(
+                    f"{tool} returns a cut of {reported}, but its parts cut {verdict.cut}"
+                )
+            runs[tool].append((cpu, wall, verdict.cut, not verdict.feasible))
     found = {}
     for tool, own in runs.items():
         cpus, walls, cuts, above = zip(*own, strict=True)
@@ -143,88 +157,140 @@ def measure(
     return found
 
 
-def importable(tools: Sequence[str]) -> Iterator[str]:
-    """Yield the tools that are installed, and name the others."""
-    for tool in tools:
-        try:
-            import_module(PACKAGES[tool])
-        except ImportError as error:
-            note(f"{tool} is left out: {error}")
-        else:
-            yield tool
+def results(records: Iterable[Record]) -> Results:
+    """Return the last record of each tool and case.
+
+    Older files have a record for each case, with the results of all tools.
+    """
+    found = []
+    for record in records:
+        others = dict(record.get("tools", {}))
+        metis = others.pop(METIS, None)
+        found += [{**record, "tool": t, METIS: metis, **own} for t, own in others.items()]
+        found += [] if others else [record]
+    return by_tool(found, "graph", "k")
 
 
-def chosen(options: argparse.Namespace, half: str) -> list[Instance]:
-    """Return the graphs of a half that the options select, and name those that are missing."""
-    names = [name for name in classes_of(half) if not options.only or name in options.only]
-    return present(options, names, {"generated": GENERATED[half]})
+def time_ratio(record: Record) -> float:
+    """Return the processor time divided by METIS's."""
+    return float(record["cpu_seconds"] / record[METIS]["cpu_seconds"])
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the missing tools of each case, and METIS with them; append each record at once."""
-    path = options.results / FILE
-    done = {
-        (record["graph"], record["k"], record["seeds"], tool)
-        for record in read_records(path)
-        for tool in record["tools"]
-    }
-    for half in options.halves:
-        classes = classes_of(half)
-        for instance in chosen(options, half):
-            graph = instance.load()
-            arrays = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-            about = {"graph": instance.name, "half": half, "class": classes[instance.name]}
-            with tempfile.TemporaryDirectory() as folder:
-                todo = preparations(graph, arrays, Path(folder), options)
-                for k in options.ks:
-                    case = instance.name, k, options.seeds
-                    names = [tool for tool in todo if (*case, tool) not in done]
-                    if not names:
-                        continue
-                    note(f"{instance.name} k={k} {' '.join(names)}")
-                    tools = {tool: todo[tool]() for tool in dict.fromkeys((METIS, *names))}
-                    sizes = {"n": graph.n, "m": graph.m, "k": k, "seeds": options.seeds}
-                    found = measure(arrays, tools, k, options.seeds)
-                    append_record(path, {**about, **sizes, "tools": found})
+def cut_ratio(record: Record) -> float | None:
+    """Return the mean cut divided by METIS's; None if one of them is 0."""
+    own, metis = record["cut"], record[METIS]["cut"]
+    return own / metis if own and metis else None
 
 
-def main() -> None:
-    """Measure the missing cases, then print the tables of all results and draw the figure."""
-    parser = argparse.ArgumentParser(prog="python -m bench.small", description=__doc__)
-    add_options(parser)
-    parser.add_argument(
-        "--halves",
-        nargs="+",
-        choices=HALVES,
-        default=list(HALVES),
-        help="A: options may be chosen on these graphs; B: report these",
+def means(records: Iterable[Record]) -> list[str]:
+    """Return the number of records, and the geometric means of processor time and cut."""
+    found = list(records)
+    return [str(len(found)), mean_text(map(time_ratio, found)), mean_text(map(cut_ratio, found))]
+
+
+GROUPS: Mapping[str, Callable[[Record], bool]] = {
+    "all": lambda record: True,
+    **{f"k = {k}": partial(lambda k, record: record["k"] == k, k) for k in KS},
+    **{cls: partial(lambda cls, record: record["class"] == cls, cls) for cls in CLASSES},
+}
+"""Groups of cases: all, those of each k, and those of each class."""
+
+
+def mean_rows(records: Iterable[Record], halves: Sequence[str] = HALVES) -> list[list[str]]:
+    """Return a row per group: the number of cases and the means of a tool for each half."""
+    found = list(records)
+    rows = []
+    for name, belongs in GROUPS.items():
+        own = ([r for r in found if r["half"] == half and belongs(r)] for half in halves)
+        rows.append([name, *(cell for half in own for cell in means(half))])
+    return rows
+
+
+def case_rows(found: Results) -> list[list[str]]:
+    """Return a row per case: METIS's milliseconds and cut, and the ratios of each tool."""
+    names = [name for half in HALVES for name in classes_of(half)]
+    rows: dict[Case, list[str]] = {}
+    for number, records in enumerate(found.values()):
+        for case, record in records.items():
+            metis = record[METIS]
+            first = [record["half"], record["graph"], record["class"], f"{record['n']:,}"]
+            first += [
+                str(record["k"]),
+                f"{1000 * metis['cpu_seconds']:.2f}",
+                f"{metis['cut']:,.1f}",
+            ]
+            row = rows.setdefault(case, [*first, *["-"] * len(found)])
+            cells = f"{time_ratio(record):.3f}; {ratio_text(cut_ratio(record))}"
+            row[len(first) + number] = cells
+    return [rows[case] for case in sorted(rows, key=lambda case: (names.index(case[0]), case[1]))]
+
+
+def points(found: Results, half: str) -> tuple[int, list[Point]]:
+    """Return the number of cases of a half that all tools solved, and the means of each tool."""
+    solved = (
+        {case for case, own in records.items() if own["half"] == half and cut_ratio(own)}
+        for records in found.values()
     )
-    parser.add_argument("--ks", nargs="+", type=int, choices=KS, default=KS, help="parts")
-    parser.add_argument("--presets", nargs="+", default=["fast", "default"], help="jetpy's presets")
-    parser.add_argument("--backend", choices=BACKENDS, default="cpu", help="jetpy's back end")
-    parser.add_argument("--seeds", type=int, default=15, help="number of runs with other seeds")
-    parser.add_argument(
-        "--also", nargs="+", choices=ALSO, default=[], help="also measure these partitioners"
-    )
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="figure of time and cut")
-    add_results_option(parser)
-    add_markdown_option(parser)
-    options = parser.parse_args()
-    known = {name for half in options.halves for name in classes_of(half)}
-    if unknown := set(options.only or ()) - known:
-        parser.error(f"the halves have no graph {', '.join(sorted(unknown))}")
-    if options.graphs or options.generated:
-        check_backend(options.backend, 1)
-        options.also = list(importable(options.also))
-        run(options)
-    records = read_records(options.results / FILE)
-    if not records:
-        raise SystemExit(f"no results in {options.results}")
-    found = comparisons(records)
-    summarise(found, options.markdown)
-    if options.figure and not draw_front(found, options.figure):
+    common = set.intersection(*solved)
+    if not common:
+        return 0, []
+    return len(common), [
+        Point(METIS, 1, 1),
+        *(
+            Point(
+                tool,
+                geometric_mean(time_ratio(records[case]) for case in common),
+                geometric_mean(cut_ratio(records[case]) or 1.0 for case in common),
+            )
+            for tool, records in found.items()
+        ),
+    ]
+
+
+def draw(found: Results, file: Path) -> bool:
+    """Draw time and cut over METIS's, one panel per half. Without common cases, return False."""
+    counted = [(half, *points(found, half)) for half in HALVES]
+    panels = [(f"half {half}, {number} cases", own) for half, number, own in counted if own]
+    if panels:
+        draw_points(panels, METIS, file)
+    return bool(panels)
+
+
+def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
+    """Print all tables, and draw the figure."""
+    found = results(records)
+    headers = ["half", "graph", "class", "n", "k", "METIS ms", "cut", *found]
+    title = "METIS's processor milliseconds and cut; processor time and cut divided by METIS's"
+    show(title, headers, case_rows(found), left=3, markdown=options.markdown)
+    headers = ["cases", *(f"{h}: {name}" for h in HALVES for name in ("number", "time", "cut"))]
+    for tool, own in found.items():
+        above = sum(record["above_limit"] for record in own.values())
+        runs = sum(record["seeds"] for record in own.values())
+        title = f"{tool}: geometric means over METIS; {above} of {runs} results above the limit"
+        show(title, headers, mean_rows(own.values()), markdown=options.markdown)
+    if options.figure and not draw(found, options.figure):
         note("no figure: no case was solved by all tools")
 
 
+EXPERIMENT = Experiment(
+    name="small",
+    doc=__doc__,
+    options={
+        "halves": among(HALVES, text="A: options may be chosen on these graphs; B: report these"),
+        "ks": Option(KS, choices=KS),
+        "presets": ("fast", "default"),
+        "backend": Option("cpu", choices=BACKENDS),
+        "seeds": Option(15, "number of runs with other seeds"),
+        "also": among(ALSO, (), "also measure these partitioners"),
+        "figure": Option(None, "figure of time and cut", type=Path, metavar="FILE"),
+    },
+    cases=cases,
+    measure=measure,
+    show=summarise,
+    key=("graph", "k", "seeds", "tool"),
+    together=["k"],
+    select=chosen,
+)
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from bench.comparisons import Case, case_text, cut, median_of_feasible, ratios, results, seconds
-from bench.pareto import set_log_ticks
+from bench.figures import set_log_ticks
 from bench.records import Record, is_jetpy
 from bench.tables import extreme_text, mean_text
 from bench.tools import TOOLS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import geometric_mean
@@ -11,11 +10,6 @@ from typing import TypeVar
 from jetpy.cli.tables import columns, stdout_console
 
 T = TypeVar("T")
-
-
-def add_markdown_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--markdown`."""
-    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
 
 
 def show(

@@ -10,7 +10,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # other tests need the other cores
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from jetpy.device.backends import BACKENDS, get_backend, kernel_modules
 from jetpy.engines.base import Backend
@@ -18,8 +18,14 @@ from jetpy.errors import BackendError
 from jetpy.graph import scaling
 from jetpy.graph.csr import INT32_MAX
 from tests.device_backend import DeviceBackend
+from tests.modules import Load, load_workunits
 
-settings.register_profile("jetpy", derandomize=True, deadline=None)
+settings.register_profile(
+    "jetpy",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("jetpy")
 
 MODES = ("lists", "lists and long rows", "captured", "long rows", "apart")
@@ -39,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once, before worker processes start and compile them concurrently."""
-    if session.config.pluginmanager.hasplugin("dsession"):
+    if not hasattr(session.config, "workerinput"):
         for name in dict.fromkeys(["cpu", *(session.config.getoption("backend") or [])]):
             _compiled_backend(name)
 
@@ -90,17 +96,17 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Return a function that imports a module of workunits from its text."""
+    return lambda text: load_workunits(text, tmp_path, monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def cupy() -> Any:
     """Return CuPy, if it finds a GPU."""
     require_backend("cuda")
     return pytest.importorskip("cupy")
-
-
-@pytest.fixture(scope="session")
-def compiled() -> None:
-    """Compile the kernels for tests that do not use the fixture `backend`."""
-    require_backend("cpu")
 
 
 def backend_in_mode(mode: str, name: str, threads: int | None) -> Backend:

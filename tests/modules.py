@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import itertools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,8 @@ from jetpy.device.backends import kernel_modules
 from jetpy.engines.cuda.kernels import with_workunits
 from jetpy.kernel_language import pykokkos_standin
 
+Load = Callable[[str], ModuleType]
+"""Type of the fixture `load`."""
 _numbers = itertools.count()
 PLACE = """
 @pk.workunit

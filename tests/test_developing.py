@@ -51,7 +51,7 @@ def load_kernels(folder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(folder, name, module, raising=False)
 
 
-def test_example_of_a_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels(workloads.multilevel, "border", monkeypatch)
     host = load("jetpy.multilevel.border", "jetpy/multilevel/border.py", monkeypatch)
     test = load("tests.multilevel.test_border", "tests/multilevel/test_border.py", monkeypatch)
@@ -61,7 +61,7 @@ def test_example_of_a_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) ->
     assert found.tolist() == test.oracle(graph, parts, 5)
 
 
-def test_example_of_a_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_a_refinement(monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels(workloads.refinement, "coin", monkeypatch)
     made = load("jetpy.refinement.coin", "jetpy/refinement/coin.py", monkeypatch)
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
@@ -87,9 +87,7 @@ def test_example_of_a_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
-def test_example_of_a_back_end_in_a_study(
-    compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_a_back_end_in_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = load("jetpy.engines.cpp", "jetpy/engines/cpp.py", monkeypatch)
     monkeypatch.setattr(made, "COMMAND", (*made.COMMAND, "-O0"))  # a run needs all kernels
     monkeypatch.setitem(BACKENDS, "cpp", lambda threads, device: made.CppBackend())

@@ -10,7 +10,7 @@ import pytest
 
 import jetpy
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled")]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 
 

@@ -34,9 +34,7 @@ def texts(root: Path, name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", modules())
-def test_examples_run(
-    name: str, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     failed, tried = doctest.testmod(
         importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE

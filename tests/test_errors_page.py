@@ -19,12 +19,9 @@ from jetpy.engines.cuda.installation import Installation
 from jetpy.engines.kokkos.paths import check_not_hidden
 from jetpy.engines.oom_message import _explain
 from jetpy.io.permutations import read_permutation
-from jetpy.io.weights import read_vertex_weights
-from jetpy.mapping import read_hosts
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
-from jetpy.meshes.formats import meshio, output_format
-from jetpy.meshes.one_number import check_room_for_parts
+from jetpy.meshes.formats import output_format
 from tests.graphs import from_edges
 from tests.test_remedies import LazyFrame
 
@@ -41,21 +38,16 @@ FILES = {
     "text.txt": "0 1\n1 two\n",
     "far.txt": "0 1\n900000000 3\n",
     "ids.txt": "5000000000001 5000000000002\n",
-    "index.csv": ",source,target\n0,0,1\n",
     "stiffness.txt": "0 1 -0.5\n",
     "laplacian.mtx": "%%MatrixMarket matrix coordinate real symmetric\n"
     "2 2 3\n1 1 1.0\n2 1 -1.0\n2 2 1.0\n",
-    "fraction.graph": "2 1 1\n2 0.5\n1 0.5\n",
-    "packed.graph": "BZh91AY&SY",
     "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
     "twice.txt": "0 1\n0 1\n",
     "mesh.stl": "no mesh",
     "old.msh": "$MeshFormat\n3.0 0 8\n$EndMeshFormat\n",
-    "square.graph": "0 0\n",
     "few.part": "0\n1\n",
     "perm.txt": "3\n1\n2\n",
     "deleted.part": "0\n-1\n",
-    "weights.txt": "1\n0.5\n",
 }
 """Content by file name; a message begins with the name."""
 
@@ -71,12 +63,6 @@ def partition(**options: Any) -> Callable[[], object]:
 
 def update(**batch: Any) -> Callable[[], object]:
     return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="cpu").update(jetpy.Batch(**batch))
-
-
-def replace_materials(path: Path) -> None:
-    mesh = meshio().Mesh(np.zeros((4, 2)), [("triangle", [[0, 1, 2], [1, 2, 3]])])
-    mesh.cell_data["medit:ref"] = [np.array([1, 2])]
-    check_room_for_parts(path, mesh)
 
 
 def refuse_cache() -> None:
@@ -123,59 +109,39 @@ NO_GRAPHS = (
     "perm.txt",
     "few.part",
     "deleted.part",
-    "weights.txt",
-    "square.graph",
 )
 PROVOKED: list[Callable[[], object]] = [
     *(read(name) for name in FILES if name not in NO_GRAPHS),
-    read("mesh.xyz"),
     lambda: jetpy.read_parts("few.part", n=3),
     lambda: jetpy.read_parts("deleted.part"),
     lambda: read_permutation("perm.txt", 3),
-    lambda: jetpy.minimum_degree(PATH).save("perm.csv"),
-    lambda: read_vertex_weights("weights.txt", 2),
-    lambda: read_mesh(Path("square.graph")),
     read_reduced_session,
     lambda: jetpy.as_graph(np.zeros((2, 3))),
     lambda: jetpy.as_graph({0: [1]}),
     lambda: jetpy.as_graph((np.array([0, 1, 2]), np.array([1, 2, 0]))),
     lambda: jetpy.as_graph(LazyFrame()),
-    lambda: read_hosts("nodes.txt"),
     lambda: jetpy.as_graph(PATH, n=4),
     lambda: jetpy.from_edges({"a": ["Bob"], "b": ["Cy"]}, "a", "b", nodes=["Bob"]),
     lambda: read_mesh(Path("mesh.stl")),
     lambda: read_mesh(Path("old.msh")),
-    lambda: replace_materials(Path("labels.mesh")),
     lambda: output_format(Path("mesh.off")),
     write_without_h5py,
     lambda: type_of("hexagon"),
-    partition(k=0),
     lambda: jetpy.partition_many([PATH, PATH], [2, 0]),
     lambda: jetpy.partition_many([PATH, PATH], 2, fixed=[None]),
     partition(imbalance=3),
-    partition(seed=-1),
     partition(preset="best"),
     partition(options={"patience": 12}),
-    partition(options={"refine.patience": 0}),
     partition(preset="jet", options=jetpy.Options()),
     partition(targets=[1, 2, 3]),
     partition(max_weights=1),
     partition(k=None),
-    partition(together=[4, 4, 4]),
-    partition(fixed=[0, 5, -1]),
     partition(connected=True, objective="volume"),
-    partition(generations=0),
     partition(backend="numba"),
-    partition(backend="cpu", device=0),
-    partition(backend="cpu", threads=0),
-    lambda: jetpy.evaluate(PATH, [0, 1]),
-    lambda: jetpy.evaluate(PATH, [0, 1, 2], k=2),
     lambda: jetpy.partition(PATH, 2, backend="cpu").members(2),
     lambda: jetpy.write_parts("nowhere/mesh.part", [0]),
-    lambda: jetpy.write_parts("mesh.xlsx", [0]),
     lambda: jetpy.map_processes(PATH, "4:8", "1"),
     update(delete_edges=[(0, 2)]),
-    update(insert_edges=[(0, 1)]),
     update(delete_vertices=[3]),
     refuse_cache,
     lambda: cuda_problem(driver=()),
@@ -186,14 +152,20 @@ PROVOKED: list[Callable[[], object]] = [
 ]
 
 
+SELF_EXPLANATORY = {
+    "old.msh: the MSH version is 3.0; jetpy reads 2, 4.0 and 4.1; save it as MSH 4.1: "
+    "gmsh FILE -save -save_all -format msh41 -o new.msh",
+    "mesh.xdmf: files of this format need h5py: pip install h5py",
+}
+"""Messages that name the remedy, so that the page has nothing to add."""
+
+
 def messages() -> set[str]:
     """Return the messages that the page quotes, one per line."""
     return set(re.findall(r"^- `([^`]+)`$", PAGE.read_text("utf-8"), re.MULTILINE))
 
 
-def test_messages_equal_those_of_the_page(
-    compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_are_as_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, content in FILES.items():
         Path(name).write_text(content)
@@ -202,4 +174,4 @@ def test_messages_equal_those_of_the_page(
         with pytest.raises(jetpy.JetpyError) as error:
             provoke()
         found.add(str(error.value))
-    assert found == messages()
+    assert found == messages() | SELF_EXPLANATORY

@@ -51,7 +51,7 @@ def _logging_kept() -> Iterator[None]:
     logger.setLevel(before)
 
 
-@pytest.mark.usefixtures("compiled", "_logging_kept")
+@pytest.mark.usefixtures("_logging_kept")
 @pytest.mark.parametrize("page", with_code())
 def test_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

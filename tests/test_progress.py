@@ -100,9 +100,7 @@ def test_failed_run_removes_its_bars(shown: list[str]) -> None:
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-def test_progress_true_shows_bars(
-    run: Callable[..., Any], shown: list[str], compiled: None
-) -> None:
+def test_progress_true_shows_bars(run: Callable[..., Any], shown: list[str]) -> None:
     results = [run(choice) for choice in (None, False)]
     assert shown == []
     results.append(run(True))

@@ -31,8 +31,6 @@ from tests.graphs import SMALL_GRAPHS, path, random_graph, two_cliques
 from tests.strategies import weighted_graphs
 from tests.test_layers import modules
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 GRAPH = random_graph(300, 900, 1, weighted=True)
 
 

@@ -35,9 +35,7 @@ def sections() -> dict[str, list[Block]]:
 
 
 @pytest.mark.parametrize("title", sections())
-def test_recipe_runs(
-    title: str, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipe_runs(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names: dict[str, Any] = {}
@@ -75,9 +73,7 @@ class Process:
 
 @pytest.mark.parametrize("ghosting", [False, True])
 @pytest.mark.parametrize("bounds", [[0, 90], [0, 40, 90], [0, 0, 25, 90]])
-def test_dolfinx_recipe_sends_cells_to_owners_and_ghosts(
-    bounds: list[int], ghosting: bool, compiled: None
-) -> None:
+def test_dolfinx_recipe_sends_cells_to_owners_and_ghosts(bounds: list[int], ghosting: bool) -> None:
     """Each cell goes to its owner first, then to the owners of its neighbours."""
     names: dict[str, Any] = {}
     exec(sections()["DOLFINx: custom partitioner"][0].code, names)

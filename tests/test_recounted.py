@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ import pytest
 import jetpy
 import jetpy.distributed
 from jetpy.graph.csr import Graph
+from tests.fuzz.oracles import loads_of
 from tests.graphs import from_edges, heavy_vertex, isolated, path, random_graph
+from tests.mapping.oracle import cost_of, cut_of, dense, numbers
 
-pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 IMBALANCE = 0.9
 """So large that parts may share vertices even if k equals n."""
@@ -118,30 +118,6 @@ def block(graph: Graph) -> tuple[np.ndarray, ...]:
     return graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights
 
 
-def cut_of(graph: Graph, parts: np.ndarray, distance: Callable[[int, int], int]) -> int:
-    """Return the sum over undirected edges of weight times the distance of their parts."""
-    total = 0
-    for u in range(graph.n):
-        for e in range(graph.indptr[u], graph.indptr[u + 1]):
-            p, q = int(parts[u]), int(parts[graph.indices[e]])
-            if p != q:
-                total += int(graph.edge_weights[e]) * distance(p, q)
-    return total // 2
-
-
-def loads_of(weights: np.ndarray, parts: np.ndarray, k: int) -> list[list[int]]:
-    """Return the sums of weights, shape (n, c), of each part."""
-    loads = [[0] * weights.shape[1] for _ in range(k)]
-    for p, row in zip(parts.tolist(), weights.tolist(), strict=True):
-        loads[p] = [load + weight for load, weight in zip(loads[p], row, strict=True)]
-    return loads
-
-
-def pairs(one: list[list[int]], other: list[list[int]]) -> list[tuple[int, int]]:
-    """Return pairs of corresponding entries of two tables."""
-    return list(zip(chain(*one), chain(*other), strict=True))
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", PARTITIONS)
 def test_numbers_of_partitions_are_correct(way: str, case: str) -> None:
@@ -153,15 +129,13 @@ def test_numbers_of_partitions_are_correct(way: str, case: str) -> None:
         two_weights(graph) if way.startswith("several weights") else graph.vertex_weights[:, None]
     )
     loads = loads_of(weights, result.parts, k)
-    assert result.cut == cut_of(graph, result.parts, lambda p, q: 1)
-    assert result.part_weights.reshape(k, -1).tolist() == loads
-    limits = result.limits.reshape(k, -1).tolist()
-    assert result.feasible == all(load <= limit for load, limit in pairs(loads, limits))
-    if hasattr(result, "ideals"):
-        ideals = result.ideals.reshape(k, -1).tolist()
-    else:
-        ideals = [[-(-graph.total_vertex_weight // k)]] * k
-    heaviest = max(load / max(ideal, 1) for load, ideal in pairs(loads, ideals))
+    assert result.cut == cut_of(graph, result.parts)
+    assert result.part_weights.reshape(k, -1).tolist() == loads.tolist()
+    limits = result.limits.reshape(k, -1)
+    assert result.feasible == (loads <= limits).all()
+    ideal = -(-graph.total_vertex_weight // k)
+    ideals = getattr(result, "ideals", np.full(k, ideal)).reshape(k, -1)
+    heaviest = (loads / np.maximum(ideals, 1)).max()
     assert result.imbalance == (heaviest - 1 if graph.n else 0)
     if way == "home":
         moved = (result.parts != start(graph, k)) * graph.vertex_weights
@@ -185,20 +159,16 @@ def test_numbers_of_mappings_are_correct(way: str, case: str) -> None:
     graph = CASES[case][0]()
     hierarchy, distances, method = MAPPINGS[way]
 
-    def distance(p: int, q: int) -> int:
-        if hierarchy is None:
-            return distances[p][q]
-        near, far = map(int, distances.split(":"))
-        size = int(hierarchy[0])
-        return near if p // size == q // size else far
-
+    matrix = np.array(distances)
+    if hierarchy is not None:
+        matrix = dense(numbers(hierarchy), numbers(distances))
     result = jetpy.map_processes(
         graph, hierarchy, distances, method=method, imbalance=IMBALANCE, **ENGINE
     )
     k = result.partition.k
-    (heaviest,) = max(loads_of(graph.vertex_weights[:, None], result.pe, k))
-    assert result.cut == cut_of(graph, result.pe, lambda p, q: 1)
-    assert result.cost == 2 * cut_of(graph, result.pe, distance)
+    heaviest = loads_of(graph.vertex_weights, result.pe, k).max()
+    assert result.cut == cut_of(graph, result.pe)
+    assert result.cost == cost_of(graph, result.pe, matrix)
     assert result.feasible == (heaviest <= result.limit)
     assert result.imbalance == (heaviest / -(-graph.total_vertex_weight // k) - 1 if graph.n else 0)
 
@@ -213,10 +183,10 @@ def test_numbers_of_sessions_are_correct(given: bool, case: str, tmp_path: Any) 
 
     def check(live: jetpy.IncrementalPartitioner) -> None:
         now, parts = live.graph, live.partition[live.vertices]
-        loads = [load for (load,) in loads_of(now.vertex_weights[:, None], parts, k)]
-        assert live.cut == cut_of(now, parts, lambda p, q: 1)
-        assert live.part_weights.tolist() == loads
-        assert live.feasible == (max(loads) <= live.limit)
+        loads = loads_of(now.vertex_weights, parts, k)
+        assert live.cut == cut_of(now, parts)
+        assert live.part_weights.tolist() == loads.tolist()
+        assert live.feasible == (loads.max() <= live.limit)
 
     check(live)
     update = live.insert_vertices([4, 1])

@@ -307,7 +307,7 @@ def test_remedy_gives_the_graph(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_remedy_works(compiled: None, case: str) -> None:
+def test_remedy_works(case: str) -> None:
     wrong, words, right = OTHERS[case]
     with pytest.raises(jetpy.JetpyError, match=words):
         wrong()
@@ -330,14 +330,14 @@ def test_compressed_file_can_be_renamed() -> None:
     assert jetpy.read_graph(Path("packed.graph").rename("packed.graph.bz2")).n == 3
 
 
-def test_remedy_of_a_batch_is_not_an_option_of_graphs(compiled: None) -> None:
+def test_remedy_of_a_batch_is_not_an_option_of_graphs() -> None:
     live = jetpy.IncrementalPartitioner(path(3), 2, imbalance=0.5, **ENGINE)
     with pytest.raises(jetpy.GraphError, match=r"overflows: weights must be below 2\*\*31$"):
         live.insert_edges([(0, 2)], [2**40])
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_session_is_saved_instead_of_pickled(compiled: None, copied: Callable[[Any], Any]) -> None:
+def test_session_is_saved_instead_of_pickled(copied: Callable[[Any], Any]) -> None:
     live = jetpy.IncrementalPartitioner(path(4), 2, **ENGINE)
     with pytest.raises(TypeError, match=r"save\(path\) .* IncrementalPartitioner\.load\(path\)"):
         copied(live)

@@ -30,7 +30,7 @@ from jetpy.workloads.common import selfcheck
 from tests.children import ensure, run_in_child
 from tests.conftest import register_mode, require_backend
 from tests.graphs import random_graph
-from tests.modules import load_workunits
+from tests.modules import Load
 from tests.switching import switching_often
 
 Choice = tuple[str, int | None]
@@ -395,12 +395,12 @@ def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
 
 
 def test_fork_waits_for_running_compilations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LLVM and its Python package have locks, and the cache has a file lock."""
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
-    module = load_workunits(text, tmp_path, monkeypatch)
+    module = load(text)
     begun, compile_text = threading.Event(), llvm.compile_text
 
     def compile_slowly(text: str, name: str) -> bytes:

@@ -17,7 +17,7 @@ import pytest
 from tests.children import MPIEXEC
 from tests.markdown import packages
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled")]
+pytestmark = pytest.mark.slow
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
 WRITTEN = {
     "mesh": {"plate.vtu", "plate.png"},

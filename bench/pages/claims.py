@@ -85,13 +85,6 @@ def over_kaminpar_on_16_threads() -> list[str]:
     return [f"{geometric_mean(times):.2f}", f"{max(times):.1f}"]
 
 
-def both_presets_over_kaminpar() -> list[str]:
-    """Return the times of `default` and `fast` divided by KaMinPar's on 16 threads."""
-    rows = table("cores").rows
-    found = {row[1]: row[2] for row in rows if row[0] == "16 (Xeon)"}
-    return [found["`default`"], found["`fast`"]]
-
-
 def over_metis_on_large_graphs() -> list[str]:
     """Return the cases of at least 250,000 vertices, and `default`'s time over METIS's there."""
     found = runs_on(EPYC)
@@ -226,11 +219,6 @@ SENTENCES: Sequence[Sentence] = (
         "`default` and `best` need {}, {} and {} times the operations of the better of METIS and "
         "AMD.",
         operations_of_orderings,
-    ),
-    Sentence(
-        CHOOSING,
-        "On 16 threads, `default` takes {} times and `fast` {} times as long as KaMinPar",
-        both_presets_over_kaminpar,
     ),
     Sentence(
         CHOOSING,

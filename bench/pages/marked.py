@@ -21,8 +21,8 @@ WIDTH = 100
 
 def pages(root: Path = ROOT) -> list[Path]:
     """Return the pages of the documentation, and those with tables next to the programs."""
-    others = (root / "bench" / folder / "README.md" for folder in ("papers", "studies"))
-    return [root / "README.md", *others, *sorted((root / "docs").rglob("[!_]*.md"))]
+    papers = root / "bench" / "papers" / "README.md"
+    return [root / "README.md", papers, *sorted((root / "docs").rglob("[!_]*.md"))]
 
 
 def names(text: str) -> list[str]:

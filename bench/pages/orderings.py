@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from bench.matrices import HALVES
 from bench.ordering_tools import AMD, BASELINE, MT_METIS
 from bench.orderings import Results, better_rows, by_matrix, mean_rows
 from bench.pages.table import Cells
@@ -18,14 +17,11 @@ TITLES = {
     **{f"jetpy/{preset}": f"`{preset}`" for preset in get_args(OrderingPreset)},
     "jetpy/minimum_degree": "`minimum_degree`",
     AMD: "AMD",
-    "scotch": "Scotch",
-    "kahip": "KaHIP",
     MT_METIS: "mt-METIS",
-    "metis, nseps = 8": "METIS, 8 tries",
 }
 """Names of the tools in the table."""
 HEADERS = [
-    *("half", "order", "matrices", "fill", "operations", "worst operations", "height"),
+    *("order", "matrices", "fill", "operations", "worst operations", "height"),
     *("critical path", "time"),
 ]
 
@@ -36,8 +32,8 @@ SIZES = {
 """Ranges of the numbers of rows."""
 
 
-def results(paths: Sequence[Path], half: str) -> tuple[Results, int]:
-    """Return the records of a half by tool and matrix, and jetpy's number of threads.
+def results(paths: Sequence[Path]) -> tuple[Results, int]:
+    """Return the records of half B by tool and matrix, and jetpy's number of threads.
 
     If jetpy has run with several numbers of threads, the largest number counts. It has run on one
     back end.
@@ -46,37 +42,35 @@ def results(paths: Sequence[Path], half: str) -> tuple[Results, int]:
     own = [record for record in records if is_jetpy(record["tool"])]
     threads = max(record["threads"] for record in own)
     (backend,) = {record.get("backend", "cpu") for record in own}
-    return by_matrix((r for r in records if r["half"] == half), threads, backend), threads
+    return by_matrix((r for r in records if r["half"] == "B"), threads, backend), threads
+
+
+def rows_of(found: Results, *first: str) -> list[list[str]]:
+    """Return a row per tool, after cells that all rows have: means over METIS_NodeND."""
+    rows = []
+    for tool, number, fill, operations, worst, height, path, _, time, _ in mean_rows(found):
+        if tool != BASELINE:
+            rows.append([*first, TITLES[tool], number, fill, operations, worst, height, path, time])
+    return rows
 
 
 def by_order(*paths: Path) -> Cells:
-    """Return a row per half and tool: geometric means over METIS_NodeND, and the worst matrix."""
-    rows = []
-    for half in HALVES:
-        found, _ = results(paths, half)
-        for tool, number, fill, operations, worst, height, path, _, time, _ in mean_rows(found):
-            if tool != BASELINE:
-                rows.append(
-                    [half, TITLES[tool], number, fill, operations, worst, height, path, time]
-                )
-    return Cells(HEADERS, rows)
+    """Return a row per tool, for half B: geometric means over METIS_NodeND, the worst matrix."""
+    found, _ = results(paths)
+    return Cells(HEADERS, rows_of(found))
 
 
 def by_size(*paths: Path) -> Cells:
     """Return a row per range of sizes and tool, for half B: means over METIS_NodeND."""
-    found, _ = results(paths, "B")
+    found, _ = results(paths)
     rows = []
     for title, is_inside in SIZES.items():
         every = {
             tool: {name: record for name, record in records.items() if is_inside(record["n"])}
             for tool, records in found.items()
         }
-        chosen = {tool: records for tool, records in every.items() if records}
-        for tool, number, fill, operations, worst, height, path, _, time, _ in mean_rows(chosen):
-            if tool != BASELINE:
-                values = number, fill, operations, worst, height, path, time
-                rows.append([title, TITLES[tool], *values])
-    return Cells(["rows", *HEADERS[1:]], rows)
+        rows += rows_of({tool: records for tool, records in every.items() if records}, title)
+    return Cells(["rows", *HEADERS], rows)
 
 
 def over_the_better(paths: Sequence[Path]) -> list[str]:
@@ -84,7 +78,7 @@ def over_the_better(paths: Sequence[Path]) -> list[str]:
 
     The operations are geometric means over the better of METIS and AMD on each matrix.
     """
-    found, threads = results(paths, "B")
+    found, threads = results(paths)
     rows = {tool: row for tool, *row in better_rows(found)}
     presets = [rows[f"jetpy/{preset}"] for preset in get_args(OrderingPreset)]
     return [str(threads), presets[0][0], *(operations for _, _, operations, _ in presets)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from statistics import geometric_mean
@@ -12,31 +11,10 @@ from bench.pages.times import KAMINPAR, PRESETS, cores_cells
 from bench.records import read_records
 from bench.speedups import METIS, by_threads
 from jetpy.errors import count as count_text
-from jetpy.study.efficiency import Cell, Efficiencies
+from jetpy.study.efficiency import Cell
 from jetpy.study.metrics import Values
-from jetpy.study.results import Results, read_results
+from jetpy.study.results import read_results
 
-PLATFORMS = {
-    "two-cores cpu-1": "EPYC, 1 thread",
-    "two-cores cpu-2": "EPYC, 2 threads",
-    "h200 cpu-1": "Xeon, 1 thread",
-    "h200 cpu-16": "Xeon, 16 threads",
-    "h200 gpu": "H200",
-}
-HOST = {platform: platform.replace("gpu", "cpu-16") for platform in PLATFORMS}
-"""For each platform, the platform on which other partitioners run."""
-BASE = {platform: platform.rpartition(" ")[0] + " cpu-1" for platform in PLATFORMS}
-"""For each platform, one thread of its host."""
-NATIVE, KOKKOS = "jetpy/default", "jetpy/default kokkos"
-APPLICATIONS = {
-    NATIVE: "jetpy: `cpu`, on the H200 `cuda`",
-    KOKKOS: "jetpy: `kokkos-openmp`, on the H200 `kokkos-cuda`",
-    "jetpy/default kokkos-serial": "jetpy: `kokkos-serial` (one thread)",
-    "metis": "METIS (one thread)",
-    "kaminpar": "KaMinPar",
-    "mtkahypar": "Mt-KaHyPar",
-    "kahip": "KaHIP, fast (one thread)",
-}
 WITH_PROGRAM = {
     "jetpy/fast": "jetpy, `fast`",
     "jetpy/default": "jetpy, `default`",
@@ -49,11 +27,8 @@ WITH_PROGRAM = {
 BANDWIDTH = {
     "20553809 cpu-16": "`cpu`, Xeon, 16 threads",
     "20553809 gpu": "`cuda`, H100",
-    "epyc cpu-1": "`cpu`, EPYC, 1 thread",
-    "epyc cpu-2": "`cpu`, EPYC, 2 threads",
 }
 """Platforms whose kernels were timed."""
-BACK_ENDS = {NATIVE: "`cpu`, `cuda`", KOKKOS: "`kokkos-openmp`, `kokkos-cuda`"}
 
 
 def ratios(values: Values, ours: str, platform: str, theirs: str, there: str) -> list[float]:
@@ -72,49 +47,8 @@ def mean_ratio(values: Values, ours: str, platform: str, theirs: str, there: str
     return geometric_mean(known) if known else None
 
 
-def _text(ratio: float | None, digits: int = 2) -> str:
-    return "" if ratio is None else f"{ratio:.{digits}f}"
-
-
-def over_metis(performance: Path) -> Cells:
-    """Return a row per application: its times and cuts over METIS's on one thread of the host."""
-    found = read_results(performance.parent)
-    rows = []
-    for name, title in APPLICATIONS.items():
-        times, cuts = (
-            [mean_ratio(values, name, p, "metis", BASE[p]) for p in PLATFORMS]
-            for values in (found.seconds, found.cuts)
-        )
-        known = [ratio for ratio in cuts if ratio is not None]
-        lowest, highest = _text(min(known), 3), _text(max(known), 3)
-        span = lowest if lowest == highest else f"{lowest} to {highest}"
-        rows.append([title, *map(_text, times), span])
-    return Cells(["", *PLATFORMS.values(), "cut"], rows)
-
-
-def peer_cells(found: Results, platform: str, peer: str) -> list[str]:
-    """Return `default`'s time and cut on a platform over those of another tool on its host."""
-    return [
-        _text(mean_ratio(values, NATIVE, platform, peer, HOST[platform]))
-        for values in (found.seconds, found.cuts)
-    ]
-
-
-def over_peers(performance: Path) -> Cells:
-    """Return a row per platform: `default`'s time and cut over KaMinPar's and Mt-KaHyPar's."""
-    found = read_results(performance.parent)
-    rows = [
-        [
-            f"`{'cuda' if platform.endswith('gpu') else 'cpu'}`, {title}",
-            *(
-                text
-                for peer in ("kaminpar", "mtkahypar")
-                for text in peer_cells(found, platform, peer)
-            ),
-        ]
-        for platform, title in PLATFORMS.items()
-    ]
-    return Cells(["jetpy", "KaMinPar: time", "cut", "Mt-KaHyPar: time", "cut"], rows)
+def _text(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}"
 
 
 def over_program(performance: Path) -> Cells:
@@ -136,28 +70,6 @@ def over_program(performance: Path) -> Cells:
             texts = (f"{number:.3f}" for number in numbers)
             rows.append([f"{title}, {place}", str(len(times)), *texts])
     return Cells(["", "problems", "time", "worst time", "cut"], rows)
-
-
-def efficiency_rows(title: str, found: Efficiencies, names: Mapping[str, str]) -> list[list[str]]:
-    """Return a row per application: its efficiency on each platform, and the metric."""
-    return [
-        [
-            f"{title}: {label}",
-            *(_text(found.by_platform[name].get(platform)) for platform in PLATFORMS),
-            _text(found.metric[name]),
-        ]
-        for name, label in names.items()
-    ]
-
-
-def by_efficiency(performance: Path) -> Cells:
-    """Return the efficiencies by time and cut of jetpy's back ends, and Pennycook's metric."""
-    found = read_results(performance.parent)
-    rows = [
-        *efficiency_rows("time", found.by_time, BACK_ENDS),
-        *efficiency_rows("cut", found.by_cut, {NATIVE: "every back end"}),
-    ]
-    return Cells(["", *PLATFORMS.values(), "metric"], rows)
 
 
 def by_bandwidth(*kernels: Path) -> Cells:

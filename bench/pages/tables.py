@@ -10,7 +10,6 @@ from bench.pages.table import Table
 
 PEERS = ("peers/peers_cpu_real.csv", "peers/peers_cpu_generated.csv")
 CORES = ("2026-11-xeon/cores.jsonl", "2026-11-epyc/cores.jsonl")
-STUDY = "2026-11/performance.csv"
 MESSAGES = ("2026-11-messages/distributed.jsonl",)
 SEVERAL_GPUS = ("2026-11-h200/distributed.jsonl",)
 
@@ -21,7 +20,7 @@ def _orderings(folder: str) -> tuple[str, str]:
 
 ORDERINGS = _orderings("2026-11-orderings")
 PAPERS = (
-    *("jet.table1", "jet.fig1", "jet.fig3", "jet.table2", "jet.table6", "jet.table3", "jet.phi"),
+    *("jet.table1", "jet.fig1", "jet.fig3", "jet.table2", "jet.table6"),
     *("jet.table4", "jet.table5"),
     *("gkway.table4", "gkway.fig13", "gkway.fig14", "gkway.table7", "gkway.fig15"),
     *("igkway.table1", "igkway.fig6", "igkway.fig7", "igkway.fig8"),
@@ -47,11 +46,8 @@ TABLES: Mapping[str, Table] = {
     "components": Table(cuts.of_components, ["2026-11-epyc/components.jsonl"]),
     "cores": Table(times.by_cores, CORES, left=2),
     "gpu": Table(times.on_gpu, ["2026-11-h100/gpu-peer.csv"]),
-    "study-metis": Table(study.over_metis, [STUDY]),
-    "study-peers": Table(study.over_peers, [STUDY]),
     "study-jet": Table(study.over_program, ["2026-11-h100-study/performance.csv"]),
     "study-jet-real": Table(study.over_program, ["2026-11-h100-real/performance.csv"]),
-    "study-efficiency": Table(study.by_efficiency, [STUDY]),
     "study-bandwidth": Table(study.by_bandwidth, ["2026-11-h100-study/kernels.csv"]),
     "small": Table(times.on_small_graphs, ["2026-11-epyc/small.jsonl"]),
     "threads": Table(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench import threads
+from bench import small, threads
 from bench.comparisons import cut, ratios, seconds
-from bench.gpu import Result, records_of_runs, results_of
-from bench.gpu_cases import HALVES
+from bench.gpu import groups_of, records_of_runs, results_of
 from bench.pages.table import Cells
 from bench.records import read_records
-from bench.small_tables import comparisons, groups, means
 from bench.speedups import METIS, Runs, by_threads
 from bench.tables import mean_text, ratio_text
 
@@ -52,19 +50,12 @@ def by_cores(xeon: Path, epyc: Path) -> Cells:
 
 def on_small_graphs(path: Path) -> Cells:
     """Return a row per group of cases of half B: their number, and the means of each preset."""
-    found = comparisons(read_records(path))
-    rows = []
-    for group, belongs in groups():
-        chosen = [
-            [
-                own
-                for own in found[f"jetpy/cpu/{preset}"].values()
-                if own.half == "B" and belongs(own)
-            ]
-            for preset in reversed(PRESETS)
-        ]
-        rows.append([group, str(len(chosen[0])), *(mean for own in chosen for mean in means(own))])
-    headers = ["`default`: time", "wall", "cut", "`fast`: time", "wall", "cut"]
+    found = small.results(read_records(path))
+    default, fast = (
+        small.mean_rows(found[f"jetpy/cpu/{preset}"].values(), "B") for preset in reversed(PRESETS)
+    )
+    rows = [[*own, *other[2:]] for own, other in zip(default, fast, strict=True)]
+    headers = ["`default`: time", "cut", "`fast`: time", "cut"]
     return Cells(["cases", "number", *headers], rows)
 
 
@@ -72,28 +63,19 @@ def of_concurrent_calls(*paths: Path) -> Cells:
     """Return the ratios of `bench.threads`, one column for each file."""
     records = [read_records(path)[-1] for path in paths]
     headers = [f"{record['processors']} processors" for record in records]
-    rows = []
-    for name, base in threads.BASES.items():
-        medians = [record["seconds"] for record in records]
-        if name != base and any(name in own for own in medians):
-            cells = (f"{own[name] / own[base]:.2f}" if name in own else "" for own in medians)
-            rows.append([f"{name} / {base}", *cells])
-    return Cells(["", *headers], rows)
+    columns = [threads.ratios(record) for record in records]
+    names = sorted({name for own in columns for name in own}, key=lambda name: int(name.split()[0]))
+    return Cells(
+        ["", *headers], [[name, *(own.get(name, "") for own in columns)] for name in names]
+    )
 
 
 def on_gpu(path: Path) -> Cells:
     """Return a row per group and half of the cases: time and cut over the C++ Jet's, worst time."""
-    found = results_of(records_of_runs(path))
-    groups: dict[str, list[Result]] = {}
-    for result in found:
-        groups.setdefault(GROUPS[result.case.group], []).append(result)
-    groups["all"] = found
-    for half in HALVES:
-        groups[f"half {half}"] = [result for result in found if result.case.half == half]
     rows = []
-    for name, members in groups.items():
+    for group, members in groups_of(results_of(records_of_runs(path))).items():
         cases = len({result.case for result in members})
-        row = [name, str(cases)]
+        row = [GROUPS.get(group, group), str(cases)]
         for preset in reversed(PRESETS):
             own = [result.ratios for result in members if result.tool.endswith(f" {preset}")]
             times, _, cuts = zip(*own, strict=True)

@@ -13,15 +13,17 @@ from time import perf_counter
 
 from bench.harness import Option, parser
 from bench.instances import selected
+from bench.papers import gkway, igkway, jet, mapping
 from bench.papers.classes import QUICK
 from bench.papers.experiment import Experiment, Result, numbers, table, write_results
-from bench.papers.experiments import EXPERIMENTS
 from bench.papers.setting import Setting
 from bench.provenance import note_measurement
 from bench.tables import note, show
 from jetpy import BackendError
 from jetpy.device.backends import BACKENDS, check_backend
 from jetpy.engines.threads import available_threads
+
+EXPERIMENTS = [*jet.EXPERIMENTS, *gkway.EXPERIMENTS, *igkway.EXPERIMENTS, *mapping.EXPERIMENTS]
 
 
 def list_experiments(experiments: Iterable[Experiment], *, markdown: bool) -> None:

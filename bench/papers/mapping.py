@@ -11,26 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import fmean, geometric_mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jetpy
 from bench.child import Unavailable
 from bench.instances import Instance
 from bench.papers.experiment import NO_GRAPH, PEER_MISSING, Cell, Values, experiment
-from bench.papers.mappers import (
-    AS_PUBLISHED,
-    GPU_IM_OPTIONS,
-    PEERS,
-    Prepare,
-    by_partition,
-    summary,
-)
+from bench.papers.mappers import AS_PUBLISHED, GPU_IM_OPTIONS, PEERS, Prepare, by_partition
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import FEM, ROAD, PaperGraph, described
 from jetpy import BackendError
 from jetpy.choices import Preset
 from jetpy.problem.machine import machine
 from jetpy.profiling.profile import Event, Kind, Profile
+from jetpy.study.mappers import MapOnto, judge_mapping, run_mapping
 from jetpy.study.tools import IMBALANCE, Job
 
 HIERARCHIES = [f"4:8:{nodes}" for nodes in range(1, 7)]
@@ -101,15 +95,29 @@ def mapped(setting: Setting, name: str, case: Case) -> Mapped:
                 solve = prepare(job, setting.backend)
             except (ImportError, BackendError) as error:
                 raise Unavailable(str(error)) from error
-            found = summary(job, solve, machine(case.hierarchy, DISTANCE), range(setting.seeds))
-        return Mapped(
-            cost=fmean(found["costs"]),
-            cut=fmean(found["cuts"]),
-            seconds=fmean(found["seconds"]),
-            balanced=found["feasible"] / setting.seeds,
-        )
+            return mean_of_runs(job, solve, case.hierarchy, setting.seeds)
 
     return setting.keep((name, case.instance.name, case.hierarchy), measure)
+
+
+def mean_of_runs(job: Job, map_onto: MapOnto, hierarchy: str, seeds: int) -> Mapped:
+    """Map onto a machine with each seed, and return the means of the runs.
+
+    Raises
+    ------
+    RuntimeError
+        If the method reports another cost than the cost of its mapping.
+    """
+    target, found = machine(hierarchy, DISTANCE), []
+    for seed in range(seeds):
+        run = map_onto(target, seed)
+        verdict = judge_mapping(job, run.pe, target)
+        if run.cost not in (None, verdict.cost):
+            raise RuntimeError(
+                f"the method reports cost {run.cost}, but the cost is {verdict.cost}"
+            )
+        found.append((verdict.cost, verdict.cut, run.seconds, verdict.feasible))
+    return Mapped(*map(fmean, zip(*found, strict=True)))
 
 
 def all_mapped(setting: Setting, names: Iterable[str], chosen: Sequence[Case]) -> dict[str, Found]:
@@ -259,21 +267,12 @@ def table2(setting: Setting) -> Values:
 
 def phases(setting: Setting, case: Case) -> dict[str, float]:
     """Return the mean seconds of each phase of GPU-IM over the seeds."""
-    options = jetpy.preset("jet").changed(GPU_IM_OPTIONS)
+    job = Job(setting.graph(case.instance), Path(), "default", setting.threads, IMBALANCE)
+    options, target = jetpy.preset("jet").changed(GPU_IM_OPTIONS), machine(case.hierarchy, DISTANCE)
+    how: Mapping[str, Any] = {"options": options, "profile": True}
     runs = []
     for seed in range(setting.seeds):
-        run = jetpy.map_processes(
-            setting.graph(case.instance),
-            case.hierarchy,
-            DISTANCE,
-            method="im",
-            imbalance=IMBALANCE,
-            seed=seed,
-            options=options,
-            backend=setting.backend,
-            threads=setting.threads,
-            profile=True,
-        ).partition
+        run = run_mapping(setting.backend, "im", job, target, seed, **how).partition
         assert run.profile is not None
         runs.append(split(run.profile, run.seconds["total"]))
     return {phase: fmean(run[phase] for run in runs) for phase in PHASES}

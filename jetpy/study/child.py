@@ -162,7 +162,7 @@ def _jetpy(case: Case, job: Job, *, profile: bool) -> Partition:
     backend = _backend(case)
     if case.mapping:
         target, method = machine_in(case.mapping), _preset(case)
-        return run_mapping(backend, method, job, target, case.seed, profile).partition
+        return run_mapping(backend, method, job, target, case.seed, profile=profile).partition
     return run_jetpy(backend, job, case.k, case.seed, profile)
 
 

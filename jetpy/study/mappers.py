@@ -21,6 +21,7 @@ from jetpy.device.backends import check_backend
 from jetpy.evaluation.evaluate import evaluate
 from jetpy.problem.limits import limit_of_pes
 from jetpy.problem.machine import Machine, machine
+from jetpy.problem.options import Options
 from jetpy.result.mapping import Mapping
 from jetpy.study.tools import Job
 
@@ -91,7 +92,9 @@ def run_mapping(
     job: Job,
     target: Machine,
     seed: int,
-    profile: bool,
+    *,
+    options: Options | None = None,
+    profile: bool = False,
 ) -> Mapping:
     """Map with one of jetpy's back ends and methods."""
     return map_processes(
@@ -101,18 +104,21 @@ def run_mapping(
         method=method,
         imbalance=job.imbalance,
         seed=seed,
+        options=options,
         backend=backend,
         threads=job.threads,
         profile=profile,
     )
 
 
-def prepare_jetpy(backend: choices.Backend, method: choices.Method, job: Job) -> MapOnto:
+def prepare_jetpy(
+    backend: choices.Backend, method: choices.Method, job: Job, options: Options | None = None
+) -> MapOnto:
     """Prepare one of jetpy's back ends and methods."""
     check_backend(backend, job.threads)
 
     def map_onto(machine: Machine, seed: int) -> MappingRun:
-        mapping = run_mapping(backend, method, job, machine, seed, profile=False)
+        mapping = run_mapping(backend, method, job, machine, seed, options=options)
         return MappingRun(mapping.pe, mapping.seconds["total"], mapping.cost)
 
     return map_onto

@@ -19,7 +19,6 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from tests.graphs import MULTILEVEL, edge_dict, from_edges, isolated, path, two_cliques
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
 CPU: dict[str, Any] = {"backend": "cpu", "threads": 2}
 ONE_HIERARCHY = {"branches": (), "cycles": 0}
 MESH = jetpy.generators.delaunay(6000, seed=1)
@@ -207,7 +206,7 @@ def test_trivial_problems(graph: Graph, k: int) -> None:
     assert refined.feasible == (graph.n < 2 or k == 1 or refined.cut > 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(weighted_graphs(least=4, most=16), st.integers(0, 9))
 def test_small_hierarchies(graph: Graph, seed: int) -> None:
     options = {"coarsen.coarsest": "per-part", "coarsen.per_part": 1}

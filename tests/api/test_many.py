@@ -52,7 +52,7 @@ def check_equal(found: list[Partition], alone: list[Partition]) -> None:
         assert [level.n for level in one.levels] == [level.n for level in other.levels]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     graphs=st.lists(weighted_graphs(least=0, most=24), max_size=5),
     k=st.integers(1, 6),

@@ -42,7 +42,7 @@ def test_fewest_parts_of_unit_weights_are_full(most: int) -> None:
     assert (same.parts == found.parts).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(weighted_graphs(least=1, most=30), st.integers(0, 30), st.booleans())
 def test_fewest_parts_keep_the_maximum(graph: Graph, more: int, connected: bool) -> None:
     most = int(graph.vertex_weights.max()) + more
@@ -165,7 +165,7 @@ def test_within_a_single_part_is_the_usual_partition() -> None:
     assert nested.cut == usual.cut
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     weighted_graphs(least=2, most=30),
     st.integers(2, 5),

@@ -26,7 +26,6 @@ from tests.graphs import edge_dict, path
 from tests.strategies import weighted_graphs
 from tests.wide import wide_backend
 
-pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 W = INT32_MAX
 
@@ -75,7 +74,7 @@ def test_wide_kernels_compute_the_same_as_narrow_ones(
             assert found[0].measures.cut == found[1].measures.cut
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(weighted_graphs(), st.integers(1, 40), st.integers(1, 40))
 def test_narrowed_weights_keep_their_order(
     graph: Graph, edge_factor: int, vertex_factor: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import jetpy
 from bench.constraints import CONDITIONS, Task, measure, supports
@@ -37,7 +36,6 @@ def test_best_known_reads_the_rows_of_an_imbalance(tmp_path: Path) -> None:
     assert best_known(None, 0.05) == {}
 
 
-@pytest.mark.usefixtures("compiled")
 def test_tasks_are_the_same_in_each_process(tmp_path: Path) -> None:
     save_arrays(tmp_path, jetpy.generators.grid(30, 30))
     name = "several weights: random, k = 4"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -110,15 +109,13 @@ def test_curves_contain_the_cases_of_all_tools(tmp_path: Path) -> None:
     assert not speedups.draw(without_metis, tmp_path / "none.svg")
 
 
-@pytest.mark.usefixtures("compiled")
 def test_run_measures_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_graph(tmp_path / "small.npz", generators.grid(30, 20))
-    words = "cores --tools pymetis jetpy/cpu --presets fast --threads 1 2 --ks 2 4 --seeds 0 1"
+    words = "--tools pymetis jetpy/cpu --presets fast --threads 1 2 --ks 2 4 --seeds 0 1"
     folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", [*words.split(), *folders])
-    cores.EXPERIMENT.main()
+    cores.EXPERIMENT.main([*words.split(), *folders])
     path = tmp_path / "cores.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(line["tool"], line["k"]) for line in lines] == [
@@ -134,12 +131,11 @@ def test_run_measures_what_is_missing(
     assert "the folders lack a, b" in output.err
     before = path.read_text()
     monkeypatch.delattr(harness, "apart")
-    cores.EXPERIMENT.main()
+    cores.EXPERIMENT.main([*words.split(), *folders])
     assert path.read_text() == before
 
 
-def test_unknown_graphs_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["cores", "--generated", str(tmp_path), "--results", str(tmp_path), "--only", "c"]
-    monkeypatch.setattr(sys, "argv", words)
+def test_unknown_graphs_are_an_error(tmp_path: Path) -> None:
+    words = ["--generated", str(tmp_path), "--results", str(tmp_path), "--only", "c"]
     with pytest.raises(SystemExit, match="--groups known unseen lacks c"):
-        cores.EXPERIMENT.main()
+        cores.EXPERIMENT.main(words)

@@ -104,7 +104,6 @@ def test_poisson_problem_on_a_cubic_grid() -> None:
     assert (found.has_sorted_indices, found.indices.dtype) == (True, np.int32)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.ordering} {case.levels}")
 def test_cudss_gets_the_ordering_of_a_case(case: Case, solvers: list[Solver]) -> None:
     record = measured(case, 6, 1, "cpu")
@@ -166,7 +165,7 @@ def test_rows_have_the_order_of_the_cases() -> None:
 def test_cases_have_the_setting_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDSS_THREADING_LIB", raising=False)
     options = argparse.Namespace(side=5, threads=2, backend="cpu")
-    [cube] = cudss.cube(options)
+    [cube] = cudss.EXPERIMENT.select(options)
     found = list(cudss.cases(options, cube))
     assert [(own["ordering"], own["levels"]) for own in found] == [
         (case.ordering, case.levels) for case in CASES

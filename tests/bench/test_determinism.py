@@ -39,7 +39,6 @@ def hashes(weights: str, threads: int) -> dict[tuple[str, str], str]:
     return {case: digest(solve(graph, engine)) for case, solve in cases(OPTIONS, weights).items()}
 
 
-@pytest.mark.usefixtures("compiled")
 def test_hashes_of_all_cases() -> None:
     unit, random = (hashes(weights, 1) for weights in OPTIONS.weights)
     assert list(unit) == CASES

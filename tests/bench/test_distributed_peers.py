@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from ctypes import CDLL
 from pathlib import Path
 
@@ -70,7 +69,6 @@ def test_case_rows_list_each_graph_and_number_of_processes() -> None:
     assert rows[2][7:] == ["0.500", "2.000", "0.562", "1.000"]
 
 
-@pytest.mark.usefixtures("compiled")
 def test_records_are_computed_from_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     job = job_of(None, "cube:8", [])
     striped = np.arange(512, dtype=np.int32) % 2
@@ -109,19 +107,15 @@ def test_library_in_the_nearest_folder_is_loaded(
 
 @pytest.mark.slow
 def test_folders_of_libraries_are_optional(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("mpi4py")
-    words = "peers cube:6 --tools jetpy/fast --processes 1 --ks 2 --markdown"
-    monkeypatch.setattr(sys, "argv", [*words.split(), "--results", str(tmp_path)])
-    peers.EXPERIMENT.main()
+    words = "cube:6 --tools jetpy/fast --processes 1 --ks 2 --markdown"
+    peers.EXPERIMENT.main([*words.split(), "--results", str(tmp_path)])
     assert "| cube:6 | 2 | 1 | 36 |" in capsys.readouterr().out
 
 
-def test_unknown_graph_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["peers", "mesh.graph"])
+def test_unknown_graph_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        peers.EXPERIMENT.main()
+        peers.EXPERIMENT.main(["mesh.graph"])
     assert "mesh.graph is neither cube:SIDE nor rmat:SCALE:EDGE_FACTOR" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -61,7 +60,7 @@ def table_rows(printed: str) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in printed.splitlines() if line[:1] == "|"]
 
 
-@pytest.mark.usefixtures("compiled", "program")
+@pytest.mark.usefixtures("program")
 def test_presets_seeds_and_the_peer_run_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,28 +86,19 @@ def test_presets_seeds_and_the_peer_run_in_turn(
     assert {run["cut"] for run in grid8["peer"]} == {25, 26}
     assert {run["seconds"] for run in grid8["peer"]} == {0.5, 1.0}
     rows = table_rows(output.out)
-    assert [row[1:4] for row in rows if row[0] == "cpu fast"] == [
-        *(["generated", "A", "1"], ["generated", "B", "2"], ["generated", "both", "3"]),
-        ["real", "A", "2"],
-        *(["all", "A", "3"], ["all", "B", "2"], ["all", "both", "5"]),
+    assert [row[1:3] for row in rows if row[0] == "cpu fast"] == [
+        *(["generated", "3"], ["real", "2"], ["all", "5"], ["half A", "3"], ["half B", "2"])
     ]
     monkeypatch.setattr(sys, "argv", ["", "--markdown", "--results", str(tmp_path / "results")])
     gpu.EXPERIMENT.main()
     assert capsys.readouterr().out == output.out
 
 
-@pytest.mark.usefixtures("compiled", "program")
-def test_half_only_and_existing_metis_files(
+@pytest.mark.usefixtures("program")
+def test_half_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert measure(monkeypatch, tmp_path, "--only-generate") == 0
-    files = sorted((tmp_path / "cache").iterdir())
-    names = ["grid4.graph", "grid4.npz", "grid8.graph", "grid8.npz", "uk.graph"]
-    assert [file.name for file in files] == names
-    for file in files:
-        os.utime(file, (1, 1))
     assert measure(monkeypatch, tmp_path, "--half", "B", "--only", "uk", "grid8") == 0
-    assert all(file.stat().st_mtime == 1 for file in files)
     rows = table_rows(capsys.readouterr().out)
     assert [row[:4] for row in rows if row[0] == "generated"] == [
         ["generated", "grid8", "2", "B"],
@@ -117,7 +107,6 @@ def test_half_only_and_existing_metis_files(
     assert measure(monkeypatch, tmp_path, "--only", "cube") == "--set unseen lacks cube"
 
 
-@pytest.mark.usefixtures("compiled")
 def test_wrong_cut_of_the_peer_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,19 +158,14 @@ def test_ratios_are_those_of_medians_of_the_last_call() -> None:
 
 
 def test_means_and_worst_cases_by_group_and_half() -> None:
-    rows = {tuple(row[1:3]): row[3:] for row in gpu.mean_rows(gpu.results_of(RECORDS))}
-    assert list(rows) == [
-        *(("generated", half) for half in ("A", "B", "both")),
-        ("real", "A"),
-        *(("all", half) for half in ("A", "B", "both")),
-    ]
-    assert rows["generated", "A"][:4] == ["1", "1.000", "0.667", "0.500"]
-    assert rows["generated", "both"] == [
+    rows = {row[1]: row[2:] for row in gpu.mean_rows(gpu.results_of(RECORDS))}
+    assert list(rows) == ["generated", "real", "all", "half A", "half B"]
+    assert rows["generated"] == [
         *("2", "2.000", "0.816", "1.000"),
         *("4.000 cube/8", "1.000 cube/8", "2.000 cube/8"),
     ]
-    assert rows["real", "A"] == ["1", "0.500", "0.500", "-", "0.500 uk/8", "0.500 uk/8", "-"]
-    assert rows["all", "A"][1:] == [
+    assert rows["real"] == ["1", "0.500", "0.500", "-", "0.500 uk/8", "0.500 uk/8", "-"]
+    assert rows["half A"][1:] == [
         *("0.707", "0.577", "0.500"),
         *("1.000 grid/8", "0.667 grid/8", "0.500 grid/8"),
     ]

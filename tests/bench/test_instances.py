@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 
 import jetpy
-from bench.instances import Instance, add_options, selected
+from bench import harness
+from bench.instances import Instance, selected
 
 
 def found(*words: str) -> list[Instance]:
-    parser = ArgumentParser()
-    add_options(parser)
-    return selected(parser.parse_args(words))
+    return selected(harness.parser("example", None, {}, graphs=True).parse_args(words))
 
 
 def test_folder_without_manifest_lists_all_graph_files(tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ import csv
 
 import pytest
 
-from bench.papers.__main__ import main
+from bench.papers.__main__ import EXPERIMENTS, main
 from bench.papers.experiment import numbers
-from bench.papers.experiments import EXPERIMENTS
 
 
 def test_names_are_unique() -> None:

@@ -1,65 +1,16 @@
-"""`bench.parts` and its measurements of memory, with a stand-in for the NVIDIA library."""
+"""`bench.parts` and its measurements of memory."""
 
 from __future__ import annotations
 
-import ctypes
 import sys
-import time
 from argparse import ArgumentTypeError
 from mmap import PAGESIZE, mmap
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from bench import memory, parts
-
-BYTES = (5 << 30, 9 << 30, 7 << 30)
-
-
-class Nvml:
-    """Answers as NVML does: in turn with `BYTES`, then always with the last of them."""
-
-    def __init__(self) -> None:
-        self.code, self.asked = 0, 0
-
-    def nvmlInit_v2(self) -> int:
-        return self.code
-
-    def nvmlDeviceGetHandleByPciBusId_v2(self, bus: bytes, handle: Any) -> int:
-        assert bus == b"0000:07:00.0"
-        return 0
-
-    def nvmlDeviceGetMemoryInfo(self, handle: Any, found: Any) -> int:
-        used = BYTES[min(self.asked, len(BYTES) - 1)]
-        ctypes.cast(found, ctypes.POINTER(ctypes.c_ulonglong))[2] = used
-        self.asked += 1
-        return 0
-
-
-@pytest.fixture
-def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
-    library = Nvml()
-    runtime = SimpleNamespace(deviceGetPCIBusId=lambda device: f"0000:0{7 + device}:00.0")
-    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: library)
-    monkeypatch.setitem(sys.modules, "cupy", cupy)  # type: ignore[arg-type]
-    return library
-
-
-def test_largest_memory_of_the_gpu_is_found_in_between(nvml: Nvml) -> None:
-    with memory.sampled(memory.gpu_memory_reader()) as values:
-        end = time.monotonic() + 60
-        while nvml.asked < len(BYTES) and time.monotonic() < end:
-            time.sleep(memory.INTERVAL)
-    assert values == [5 << 30, 9 << 30]
-
-
-def test_error_of_the_library_is_raised(nvml: Nvml) -> None:
-    nvml.code = 3
-    with pytest.raises(OSError, match="nvmlInit_v2 fails with code 3"):
-        memory.gpu_memory_reader()
 
 
 def test_peak_of_the_process_is_that_since_the_reset() -> None:
@@ -78,11 +29,13 @@ def test_peak_of_the_process_is_that_since_the_reset() -> None:
     assert before + (1 << 23) < peak() < before + (1 << 25)
 
 
-@pytest.mark.usefixtures("nvml")
-def test_memory_that_a_call_adds() -> None:
-    result, peaks = parts.with_peaks(lambda: time.sleep(20 * memory.INTERVAL), on_gpu=True)
-    assert result is None
-    assert peaks["gpu_peak"] == 4 << 30
+def test_memory_that_a_call_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = iter([5 << 30, 9 << 30])
+    pool = SimpleNamespace(total_bytes=lambda: next(sizes))
+    cupy = SimpleNamespace(get_default_memory_pool=lambda: pool)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)  # type: ignore[arg-type]
+    result, peaks = parts.with_peaks(lambda: 7, on_gpu=True)
+    assert (result, peaks["gpu_peak"]) == (7, 4 << 30)
     assert abs(peaks["peak"]) < 1 << 25
 
 
@@ -97,14 +50,12 @@ def test_call_does_not_fail_where_memory_is_not_measured(
     assert capsys.readouterr().err == "the memory of the process is not measured: no such file\n"
 
 
-@pytest.mark.usefixtures("compiled")
 def test_graphs_of_arguments_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    words = "parts cube:6 ring:40:3 --ks 4 --repeat 2 --markdown --results"
-    monkeypatch.setattr(sys, "argv", [*words.split(), str(tmp_path)])
-    parts.EXPERIMENT.main()
+    words = "cube:6 ring:40:3 --ks 4 --repeat 2 --markdown --results"
+    parts.EXPERIMENT.main([*words.split(), str(tmp_path)])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     cuts = {row[0]: row[6:] for row in rows if row[0] in ("cube:6", "ring:40:3")}
     assert cuts["ring:40:3"] == ["24", "yes", "0"]

@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jetpy.cli.main import main
-from jetpy.device.backends import get_backend, kernel_modules
 from jetpy.graph.generators import grid
 from jetpy.io import write_graph
 
@@ -21,14 +20,8 @@ def _interruptible(interruptible: None) -> None:
     """Let the programs that tests start be interrupted, too."""
 
 
-@pytest.fixture(scope="session")
-def _compiled() -> None:
-    """Compile the kernels first, because commands print a line if they compile any."""
-    get_backend("cpu", 1).compile(kernel_modules())
-
-
 @pytest.fixture
-def folder(_compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Enter a folder with a mesh of 1200 vertices and a partition of it into 4 parts."""
     monkeypatch.chdir(tmp_path)
     write_graph("mesh.graph", grid(40, 30))

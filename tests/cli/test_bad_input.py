@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from jetpy.engines.cpu.engine import CpuBackend
 from tests.cli.conftest import ENGINE, Run
+from tests.cli.test_map import as_npy
+from tests.mapping.oracle import dense
 
+
+def as_npz(value: Any) -> bytes:
+    file = BytesIO()
+    np.savez(file, value)
+    return file.getvalue()
+
+
+DISTANCES = dense([2, 4], [1, 10])
+GOOD = as_npy(DISTANCES)
 FILES = {
     "rubbish.graph": os.urandom(4000),
     "rubbish.npz": os.urandom(4000),
@@ -23,144 +37,61 @@ FILES = {
     "short.part": b"0\n1\n",
     "words.part": b"zero\n" * 1200,
     "negative.part": b"-1\n" * 1200,
-}
-
-GRAPHS = {
-    "nothing.graph": (2, "'nothing.graph' does not exist"),
-    ".": (2, "'.' is a directory without indptr.npy and indices.npy"),
-    "mesh.foo": (1, "'.foo' is not a graph format"),
-    "mesh.vtk": (1, "for a mesh, use jetpy mesh"),
-    "rubbish.graph": (1, "rubbish.graph: "),
-    "rubbish.npz": (1, "rubbish.npz: "),
-    "rubbish.mtx": (1, "rubbish.mtx: "),
-    "rubbish.graph.xz": (1, "rubbish.graph.xz: damaged or cut short"),
-    "text.graph": (1, "text.graph: line 1"),
-    "short.graph": (1, "short.graph: "),
-    "loop.graph": (1, "loop.graph: "),
-}
-
-OPTIONS = {
-    "": (2, "-k is missing; give the number of parts, or --max-weights without it"),
-    "-k 0": (2, "k is 0; k must be in 1.."),
-    "-k -3": (2, "k is -3"),
-    "-k 99999999": (2, "k is 99999999"),
-    "-k four": (2, "'four' is not a valid integer"),
-    "-k 2.5": (2, "'2.5' is not a valid integer"),
-    "-k 2 --imbalance -1": (2, "imbalance is -1.0"),
-    "-k 2 --imbalance nan": (2, "imbalance is nan"),
-    "-k 2 --imbalance inf": (2, "imbalance is inf"),
-    "-k 2 --imbalance 3": (2, "imbalance is 3.0 (300 %); it must be below 1"),
-    "-k 2 --imbalance 1 -o out.part": (2, "unless large_imbalance=True (--large-imbalance)"),
-    "-k 2 --imbalance 3%": (2, "'3%' is neither a number"),
-    "-k 2 --imbalance 0.1,0.2": (2, "imbalance has 2 numbers; give one number"),
-    "-k 2 --imbalance 0.1,-1": (2, "imbalance is -1.0"),
-    "-k 2 --imbalance 0.1,0.2 --session s.npz": (
-        2,
-        "cannot be combined with several imbalances",
-    ),
-    "-k 2 --backend numba": (2, "the back end numba is now called cpu"),
-    "-k 2 --seed -1": (2, "seed is -1"),
-    "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
-    "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'max', 'jet'"),
-    "-k 2 --generations 0": (2, "generations is 0; it must be an integer in 1.."),
-    "-k 2 --generations 1.5": (2, "'1.5' is not a valid integer"),
-    "-k 2 --preset max --time-limit 0": (2, "time_limit is 0.0; it must be a positive number"),
-    "-k 2 --time-limit -1": (2, "time_limit is -1.0"),
-    "-k 2 --time-limit nan": (2, "time_limit is nan"),
-    "-k 2 --time-limit 10s": (2, "'10s' is not a valid float"),
-    "-k 2 --coarsening pairs": (2, "'pairs' is not one of 'two-hop', 'union-find', 'constrained'"),
-    "-k 2 --refinement fm": (2, "'fm' is not one of 'jet', 'independent-set'"),
-    "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'cpu', 'cuda'"),
-    "-k 2 --backend cpu --device 0": (
-        2,
-        "device is given, but cpu runs on CPUs; leave device out, or use cuda or kokkos-cuda",
-    ),
-    "-k 2 --backend kokkos-openmp --device 0": (2, "kokkos-openmp runs on CPUs"),
-    "-k 2 --backend cuda --device -1": (2, "device is -1; device must be at least 0"),
-    "-k 2 --device one": (2, "'one' is not a valid integer"),
-    "-k 2 --backend cpu --threads 0": (2, "threads is 0"),
-    "-k 2 --threads two": (2, "'two' is not a valid integer"),
-    "-k 2 --colour": (2, "No such option"),
-    "-k 2 -o nowhere/out.part": (1, "nowhere/out.part: cannot be written: No such file"),
-    "-k 2 -o .": (1, ".: cannot be written: Is a directory"),
-    "-k 2 -o mesh.graph/out.part": (1, "mesh.graph/out.part: cannot be written: Not a directory"),
-    "-k 2 -o out.mtx": (2, "out.mtx: jetpy does not write partitions as .mtx; use .npy, .npz"),
-    "-k 2 -o out.graph.gz": (2, "or another name, for example mesh.part, for text"),
-    "-k 2 -o -": (2, "'-' (standard output) is allowed for --json only"),
-    "-k 2 --profile -": (2, "'-' (standard output) is allowed for --json only"),
-    "-k 2 --profile nowhere/trace.json": (1, "nowhere/trace.json: cannot be written"),
-    "-k 2 --profile mesh.graph": (2, "mesh.graph is given twice"),
-    "-k 2 --profile x --json x": (2, "x is given twice"),
-    "-k 2 -o x --profile x": (2, "x is given twice"),
-    "-k 2 -o ./mesh.graph": (2, "mesh.graph is given twice"),
-    "-k 2 -o out --json out": (2, "out is given twice"),
-    "-k 2 --json nowhere/out.json": (1, "nowhere/out.json: cannot be written"),
-}
-
-OTHERS = {
-    "": (2, "Usage: jetpy"),
-    "part mesh.graph": (2, "No such command 'part'"),
-    "partiton mesh.graph": (2, "No such command 'partiton'. Did you mean 'partition'?"),
-    "partition mesh.graph -k 2 --quite": (2, "Did you mean '--quiet'?"),
-    "generate delauney 9 -o x.graph": (2, "Did you mean 'delaunay'?"),
-    "--foo": (2, "No such option '--foo'; see jetpy --help"),
-    "evaluate mesh.graph": (2, "Missing argument 'PARTS'"),
-    "evaluate mesh.foo mesh.part": (1, "mesh.foo: '.foo' is not a graph format"),
-    "mesh mesh.graph -k 2": (
-        1,
-        "mesh.graph: the suffix is that of a graph, not of a mesh; use jetpy partition",
-    ),
-    "mesh mesh.graph -k 2 -o x.foo": (1, "x.foo: meshio does not write files with this"),
-    "evaluate mesh.graph nothing.part": (2, "'nothing.part' does not exist"),
-    "evaluate mesh.graph short.part": (
-        1,
-        "short.part: the file has 2 part ids, but the graph has 1200",
-    ),
-    "evaluate mesh.graph words.part": (1, "words.part: line 1"),
-    "evaluate mesh.graph negative.part": (1, "negative.part: line 1: part -1 is negative"),
-    "evaluate mesh.graph mesh.part -k 3": (1, "vertex 900 is in part 3"),
-    "evaluate mesh.graph mesh.part -k 0": (2, "k must be at least 1"),
-    "evaluate mesh.graph mesh.part --json mesh.part": (2, "mesh.part is given twice"),
-    "evaluate mesh.graph mesh.part --cut-matrix m.txt": (
-        2,
-        "m.txt: the suffix of a cut matrix must be one of",
-    ),
-    "evaluate mesh.graph mesh.part --cut-matrix -": (
-        2,
-        "'-' (standard output) is allowed for --json",
-    ),
-    "evaluate mesh.graph mesh.part --cut-matrix no/m.csv": (1, "no/m.csv: cannot be written"),
-    "evaluate mesh.graph mesh.part --cut-matrix m.csv --json m.csv": (2, "m.csv is given twice"),
-    "generate": (2, "Usage: jetpy generate"),
-    "generate torus 3 -o x.graph": (2, "No such command 'torus'"),
-    "generate grid 3 -o x.graph": (2, "Missing argument 'COLS'"),
-    "generate grid 3 3": (2, "Missing option '-o'"),
-    "generate grid 0 3 -o x.graph": (2, "each side is 0; it must be at least 1"),
-    "generate grid 3 3 -o x.foo": (2, "x.foo: the suffix must be one of .graph, "),
-    "generate grid 3 3 -o nowhere/x.graph": (1, "nowhere/x.graph: cannot be written"),
-    "generate delaunay ten -o x.graph": (2, "'ten' is not a valid integer"),
-    "compile --backend cpu --device 1": (2, "cpu runs on CPUs"),
-    "compile --arch sm_90": (2, "--arch needs --backend cuda, and cannot be combined with"),
-    "compile --backend cuda --device 0 --arch sm_90": (2, "cannot be combined with --device"),
-    "demo --backend cpu --device 1": (2, "cpu runs on CPUs"),
-    "compile --backend cpu -j 0": (2, "0 is not in the range x>=1"),
-}
-
-CASES = {
-    **{f"partition {name} -k 2 -o out.part": case for name, case in GRAPHS.items()},
-    **{f"partition mesh.graph {options}": case for options, case in OPTIONS.items()},
-    **OTHERS,
+    "ring.txt": b"0 1 2 1\n1 0 1 2\n2 1 0 1\n1 2 1 0\n",
+    "rubbish.txt": b"\xff" + os.urandom(300),
+    "rubbish.npy": b"\xff" + os.urandom(300),
+    "empty.txt": b"",
+    "empty.npy": b"",
+    "short.npy": GOOD[:-8],
+    "header.npy": GOOD[:40],
+    "torn.npy": GOOD.replace(b"False, 's", b"FalseO").replace(b"   \n", b"  '   \n"),
+    "zip.npy": as_npz(DISTANCES),
+    "torn_zip.npy": b"PK\x03\x04" + os.urandom(300),
+    "objects.npy": as_npy(np.array([[0, None], [None, 0]])),
+    "floats.npy": as_npy(DISTANCES / 2),
+    "row.npy": as_npy(DISTANCES[0]),
+    "ragged.txt": b"0 1\n1\n",
+    "floats.txt": b"0 1.5\n1.5 0\n",
+    "words.txt": b"near far\nfar near\n",
+    "huge.txt": b"0 99999999999999999999\n99999999999999999999 0\n",
+    "wide.txt": b"0 1 2\n1 0 2\n",
+    "uneven.txt": b"0 1\n2 0\n",
+    "negative.txt": b"0 -1\n-1 0\n",
+    "self.txt": b"3 1\n1 0\n",
+    "short.txt": b"0\n1\n",
+    "many.txt": b"7\n" * 1200,
+    "minus.txt": b"-2\n" * 1200,
+    "zero.txt": b"0\n" * 1200,
+    "few.xy": b"0 1\n2 3\n",
+    "one.xy": b"1\n" * 1200,
+    "words.xy": b"here there\n" * 1200,
+    "two.txt": b"1 2\n" * 1200,
+    "nan.npy": as_npy(np.full((1200, 2), np.nan)),
 }
 
 
-@pytest.mark.parametrize("line", CASES)
-def test_bad_command_line_is_refused(run: Run, folder: Path, line: str) -> None:
-    code, words = CASES[line]
+def files_in(folder: Path) -> dict[Path, bytes]:
+    """Return the contents of all files but the description of a study's machine."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "machine.json")
+    return {path: path.read_bytes() for path in files}
+
+
+def cases() -> list[tuple[int, str, str]]:
+    """Return exit code, arguments and words of each line of the table."""
+    lines = Path(__file__).with_name("refused.txt").read_text("utf-8").splitlines()
+    rows = (line.split(" | ") for line in lines if line and not line.startswith("#"))
+    return [(int(code), command, words) for code, command, words in rows]
+
+
+@pytest.mark.parametrize(("code", "command", "words"), cases())
+def test_bad_command_line_is_refused(
+    run: Run, folder: Path, code: int, command: str, words: str
+) -> None:
     for name, content in FILES.items():
         Path(name).write_bytes(content)
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    arguments = line.split()
-    if arguments[:1] == ["partition"] and "--backend" not in arguments:
+    before = files_in(folder)
+    arguments = command.split()
+    if arguments[:1] in (["partition"], ["map"]) and "--backend" not in arguments:
         arguments += ["--backend", "cpu"]
     result = run(*arguments, code=code)
     assert words in " ".join(result.stderr.split())
@@ -168,7 +99,7 @@ def test_bad_command_line_is_refused(run: Run, folder: Path, line: str) -> None:
     if not result.stderr.startswith("Usage: "):  # without a command, click prints the help
         assert result.stderr.startswith("jetpy: error: ")
         assert result.stderr.count("\n") == 1
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert files_in(folder) == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root has all permissions")

@@ -142,7 +142,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", MENDED)
-def test_error_of_several_processes_names_the_file_and_repair(what: str, compiled: None) -> None:
+def test_error_of_several_processes_names_the_file_and_repair(what: str) -> None:
     def work(comm: Communicator) -> None:
         indptr, indices = ([0], []) if comm.rank else BROKEN[what]
         block = np.array(indptr), np.array(indices, np.int64)

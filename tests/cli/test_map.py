@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -32,12 +31,6 @@ DISTANCES = dense([2, 4], [1, 10])
 def as_npy(value: Any) -> bytes:
     file = BytesIO()
     np.save(file, value, allow_pickle=True)
-    return file.getvalue()
-
-
-def as_npz(value: Any) -> bytes:
-    file = BytesIO()
-    np.savez(file, value)
     return file.getvalue()
 
 
@@ -237,144 +230,6 @@ def test_repair_adds_missing_edges(run: Run) -> None:
     result = run("map", "half.graph", *MACHINE, *ENGINE, code=1)
     assert result.stderr.startswith("jetpy: error: half.graph: ")
     run("map", "half.graph", *MACHINE, "--repair", *ENGINE)
-
-
-GOOD = as_npy(DISTANCES)
-FILES = {
-    "ring.txt": b"0 1 2 1\n1 0 1 2\n2 1 0 1\n1 2 1 0\n",
-    "rubbish.txt": b"\xff" + os.urandom(300),
-    "rubbish.npy": b"\xff" + os.urandom(300),
-    "empty.txt": b"",
-    "empty.npy": b"",
-    "short.npy": GOOD[:-8],
-    "header.npy": GOOD[:40],
-    "torn.npy": GOOD.replace(b"False, 's", b"FalseO").replace(b"   \n", b"  '   \n"),
-    "zip.npy": as_npz(DISTANCES),
-    "torn_zip.npy": b"PK\x03\x04" + os.urandom(300),
-    "objects.npy": as_npy(np.array([[0, None], [None, 0]])),
-    "floats.npy": as_npy(DISTANCES / 2),
-    "row.npy": as_npy(DISTANCES[0]),
-    "ragged.txt": b"0 1\n1\n",
-    "floats.txt": b"0 1.5\n1.5 0\n",
-    "words.txt": b"near far\nfar near\n",
-    "huge.txt": b"0 99999999999999999999\n99999999999999999999 0\n",
-    "wide.txt": b"0 1 2\n1 0 2\n",
-    "uneven.txt": b"0 1\n2 0\n",
-    "negative.txt": b"0 -1\n-1 0\n",
-    "self.txt": b"3 1\n1 0\n",
-    "loop.graph": b"1 1\n1 1\n",
-}
-
-MATRIX_FILES = {
-    "missing.txt": (2, "missing.txt: this is neither a list of distances such as 1:10:100 nor"),
-    "1.5:2": (2, "1.5:2: this is neither a list of distances such as 1:10:100 nor"),
-    "near:far": (2, "near:far: this is neither a list of distances such as 1:10:100 nor"),
-    ".": (1, "Is a directory: '.'"),
-    **{
-        name: (1, f"{name}: this is not a matrix of integers")
-        for name in FILES
-        if name.split(".")[0] not in {"ring", "wide", "uneven", "negative", "self", "loop"}
-    },
-    "wide.txt": (2, "the matrix of distances is 2 x 3; it must be square"),
-    "uneven.txt": (2, "the distance of PEs 0 and 1 is 1; distances must be the same in both"),
-    "negative.txt": (2, "the distance of PEs 0 and 1 is -1"),
-    "self.txt": (2, "the distance of PEs 0 and 0 is 3"),
-    "ring.txt --method hm": (2, "method hm needs a hierarchy; give one, or use im"),
-    "ring.txt --hierarchy 2:3": (2, "matrix of distances is 4 x 4, but the hierarchy has 6 PEs"),
-}
-
-OPTIONS = {
-    "": (2, "Missing option '--distance'"),
-    "--hierarchy 2:4": (2, "Missing option '--distance'"),
-    "--distance 1:10": (2, "distances of levels need a hierarchy"),
-    "--hierarchy 2:4:2 --distance 1:10": (
-        2,
-        "the numbers of levels differ: 3 in the hierarchy, 2 in the distances",
-    ),
-    "--hierarchy 2:x --distance 1:10": (2, "hierarchy is '2:x'; it must be integers"),
-    "--hierarchy 2:0 --distance 1:10": (2, "hierarchy is '2:0'; each number must be in 1.."),
-    "--hierarchy 2.5 --distance 1": (2, "hierarchy is '2.5'; it must be integers"),
-    "--hierarchy 2: --distance 1:10": (2, "hierarchy is '2:'; it must be integers"),
-    "--hierarchy 2:4 --distance 1:": (2, "distances is '1:'; it must be integers"),
-    "--hierarchy 2:4 --distance 1:-10": (2, "distances is '1:-10'; each number must be in 0.."),
-    "--hierarchy 4096:4096 --distance 1:10": (
-        2,
-        "the hierarchy has 16777216 PEs; it may have at most",
-    ),
-    **{
-        f"--hierarchy 2:4 --distance 1:10 {options}": case
-        for options, case in {
-            "--method best": (2, "'best' is not one of 'im', 'hm', 'hm-ultra'"),
-            "--imbalance -1": (2, "imbalance is -1.0"),
-            "--imbalance nan": (2, "imbalance is nan"),
-            "--seed -1": (2, "seed is -1"),
-            "--threads 0": (2, "threads is 0"),
-            "-k 8": (2, "No such option"),
-            "-o nowhere/out.pe": (1, "nowhere/out.pe: cannot be written: No such file"),
-            "-o mesh.graph": (2, "mesh.graph is given twice"),
-            "-o x --json x": (2, "x is given twice"),
-            "--rankfile x -o x": (2, "x is given twice"),
-            "--rankfile -": (2, "'-' (standard output) is allowed for --json only"),
-            "--rankfile nowhere/x": (1, "nowhere/x: cannot be written"),
-            "--rankfile x": (2, "there are 1200 tasks, but 8 PEs"),
-            "--slurm-hostfile x": (2, "--slurm-hostfile needs --hosts"),
-            "--slurm-hostfile x --hosts a,": (2, "there are 1200 tasks, but 8 PEs"),
-            "--rankfile x --hosts nodes.txt": (
-                2,
-                "hosts is 'nodes.txt', but there is no such file; give names separated by commas",
-            ),
-            "--rankfile x --hosts n[1-": (2, "its brackets must match, as in n[1-4]"),
-            "--rankfile x --hosts n[4-1]": (2, "host 'n[4-1]' has the range '4-1'"),
-            "--hosts a,b": (2, "--hosts needs --rankfile or --slurm-hostfile"),
-            "--rankfile x --hosts ,": (2, "hosts is ',', which has no host name"),
-            "--rankfile x --hosts a,b,c": (
-                2,
-                "there are 3 hosts, but the hierarchy 2:4, distances",
-            ),
-            "--rankfile mesh.part --hosts mesh.part": (2, "mesh.part is given twice"),
-        }.items()
-    },
-    "--distance ring.txt --rankfile x": (2, "the machine has no hierarchy"),
-    "--distance ring.txt -o ring.txt": (2, "ring.txt is given twice"),
-    "--distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
-}
-
-EVALUATE = {
-    "mesh.part --hierarchy 2:4": (2, "--hierarchy needs --distance"),
-    "mesh.part --distance 1:10": (2, "distances of levels need a hierarchy"),
-    "mesh.part --hierarchy 2:4 --distance 1:10 -k 4": (2, "k is 4, but the machine has 8 PEs"),
-    "mesh.part --distance ring.txt -k 5": (2, "k is 5, but the machine has 4 PEs"),
-    "mesh.part --hierarchy 3 --distance 1": (1, "vertex 900 is in part 3"),
-    "mesh.part --distance missing.txt": (
-        2,
-        "missing.txt: this is neither a list of distances such as 1:10:100 nor",
-    ),
-    "mesh.part --distance ragged.txt": (1, "ragged.txt: this is not a matrix of integers"),
-    "mesh.part --distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
-}
-
-CASES = {
-    **{f"map mesh.graph -o out.pe --distance {name}": case for name, case in MATRIX_FILES.items()},
-    **{f"map mesh.graph {options}": case for options, case in OPTIONS.items()},
-    **{f"evaluate mesh.graph {options}": case for options, case in EVALUATE.items()},
-    "map missing.graph --hierarchy 2 --distance 1": (2, "'missing.graph' does not exist"),
-    "map loop.graph --hierarchy 2 --distance 1 -o out.pe": (1, "loop.graph: "),
-}
-
-
-@pytest.mark.parametrize("line", CASES)
-def test_bad_command_line_is_refused(run: Run, folder: Path, line: str) -> None:
-    code, words = CASES[line]
-    for name, content in FILES.items():
-        Path(name).write_bytes(content)
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    engine = ["--backend", "cpu"] if line.startswith("map") else []
-    result = run(*line.split(), *engine, code=code)
-    assert words in " ".join(result.stderr.split())
-    assert result.stdout == ""
-    assert result.stderr.startswith("jetpy: error: ")
-    assert result.stderr.count("\n") == 1
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_bad_hierarchy_is_refused_before_the_graph_is_read(run: Run) -> None:

@@ -188,42 +188,6 @@ def test_arrays_that_are_no_permutations(run: Run, values: Any, message: str) ->
     assert message in run("evaluate", "three.graph", "--ordering", "perm.npy", code=1).stderr
 
 
-@pytest.mark.parametrize(
-    ("line", "code", "message"),
-    [
-        ("order mesh.graph --tries 0", 2, "tries is 0; it must be an integer in 1..64"),
-        ("order mesh.graph --leaf-size 0", 2, "leaf_size is 0"),
-        ("order mesh.graph --seed -1", 2, "seed is -1"),
-        ("order mesh.graph --base 2", 2, "2 is not in the range 0<=x<=1"),
-        ("order mesh.graph --preset ultra", 2, "'ultra' is not one of 'fast', 'default', 'best'"),
-        ("order mesh.graph --backend gpu", 2, "'gpu' is not one of 'auto', 'cpu'"),
-        ("order mesh.graph --threads 0", 2, "threads is 0"),
-        ("order mesh.graph -o perm.mtx", 2, "perm.mtx: .mtx is not a format of orderings"),
-        ("order mesh.graph -o perm.csv.gz", 2, ".csv is not a format of orderings; use .npy"),
-        ("order mesh.graph -o mesh.graph", 2, ".graph is not a format of orderings"),
-        ("order mesh.graph -o -", 2, "'-' (standard output) is allowed for --json only"),
-        ("order mesh.graph -o nowhere/perm.txt", 1, "nowhere/perm.txt: cannot be written"),
-        ("order mesh.graph -o x --json x", 2, "x is given twice"),
-        ("order mesh.graph --plot a.gif", 2, "a.gif: a drawing must be .png, .svg or .pdf"),
-        ("order nothing.mtx", 2, "'nothing.mtx' does not exist"),
-        ("evaluate mesh.graph mesh.part --ordering mesh.part", 2, "combined with PARTS"),
-        ("evaluate mesh.graph --ordering mesh.part -k 3", 2, "-k cannot be combined with --ord"),
-        ("evaluate mesh.graph --ordering mesh.part --pattern", 2, "--pattern cannot be combined"),
-        ("evaluate mesh.graph mesh.part --base 1", 2, "--base needs --ordering"),
-        ("evaluate mesh.graph mesh.part --symmetrize", 2, "--symmetrize needs --ordering"),
-        ("evaluate mesh.graph --ordering mesh.graph", 2, ".graph is not a format of orderings"),
-        ("evaluate mesh.graph --ordering none.txt", 2, "'none.txt' does not exist"),
-        ("evaluate mesh.graph --ordering mesh.part", 1, "mesh.part: line 2: row 0 is also on line"),
-    ],
-)
-def test_wrong_command_lines(run: Run, folder: Path, line: str, code: int, message: str) -> None:
-    before = sorted(folder.iterdir())
-    result = run(*line.split(), code=code)
-    assert message in result.stderr
-    assert result.stdout == ""
-    assert sorted(folder.iterdir()) == before
-
-
 def test_nothing_is_written_if_the_matrix_cannot_be_drawn(run: Run, folder: Path) -> None:
     (folder / "empty.graph").write_text("0 0\n")
     before = sorted(folder.iterdir())

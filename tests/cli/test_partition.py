@@ -78,11 +78,6 @@ def test_summary_distinguishes_loaded_and_compiled_kernels(
     assert ", compile 20.00" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
 
 
-def test_migration_without_home_is_refused(run: Run) -> None:
-    words = run("partition", "mesh.graph", "-k", 2, "--migration", 3, *ENGINE, code=2).stderr
-    assert "--migration needs --home" in words
-
-
 def test_quiet_prints_nothing(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 2, "-o", "out.part", "--quiet", *ENGINE)
     assert result.output == ""
@@ -144,23 +139,6 @@ def test_targets_from_text_and_file(run: Run, targets: str) -> None:
     assert read_parts("parts.txt").tolist() == expected.parts.tolist()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--targets", "2:1"), "it must be 3 numbers"),
-        (("--targets", "2:x:1"), "which is neither a file nor numbers such as 2:1:1:1"),
-        (("--targets", "2:0:1"), "the target of part 1 is 0"),
-        (
-            ("--targets", "2:1:1", "--session", "live.npz"),
-            "--session cannot be combined with --targets",
-        ),
-    ],
-)
-def test_bad_targets_are_refused(run: Run, options: tuple[str, ...], message: str) -> None:
-    result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=2)
-    assert message in result.stderr
-
-
 def test_fixed_and_home_equal_the_library(run: Run) -> None:
     n = read_graph("mesh.graph").n
     home = np.arange(n) * 4 // n
@@ -186,29 +164,6 @@ def test_fixed_and_home_equal_the_library(run: Run) -> None:
     assert report["moved_vertices"] == (parts != home).sum() > 0
     assert report["moved_weight"] == expected.moved_weight
     assert "moved vertices" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (("--fixed", "short.txt"), 1, "2 part ids, but the graph has 1200 vertices"),
-        (("--fixed", "none.txt"), 2, "none.txt"),
-        (("--home", "minus.txt"), 1, "part -2 is negative"),
-        (("--together", "short.txt"), 1, "2 groups, but the graph has 1200 vertices"),
-        (("--home", "many.txt"), 2, "home has part 7 for vertex 0; parts must be in 0..2"),
-        (("--home", "zero.txt", "--migration", "-1"), 2, "migration is -1"),
-        (("--home", "many.txt", "--session", "live.npz"), 2, "--session cannot be combined with"),
-    ],
-)
-def test_bad_file_of_parts_or_groups_is_refused(
-    run: Run, options: tuple[str, ...], code: int, message: str
-) -> None:
-    Path("short.txt").write_text("0\n1\n")
-    Path("many.txt").write_text("7\n" * 1200)
-    Path("minus.txt").write_text("-2\n" * 1200)
-    Path("zero.txt").write_text("0\n" * 1200)
-    result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=code)
-    assert message in result.stderr
 
 
 @pytest.mark.parametrize("columns", [1, 2])

@@ -48,21 +48,6 @@ def test_values_as_python_writes_them(run: Run, setting: str, shown: str) -> Non
     assert shown in lines
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("refine.patience", "has no '='; write NAME=VALUE"),
-        ("refine.patence=3", "did you mean refine.patience?"),
-        ("refine.patience=many", "refine.patience is 'many'; it must be an integer"),
-        ("refine.locks=maybe", "refine.locks is 'maybe'; it must be True or False"),
-        ("refine.weak_rounds=all", "weak_rounds is 'all'; it must be None or an integer"),
-    ],
-)
-def test_bad_settings_are_refused(run: Run, setting: str, message: str) -> None:
-    result = run("partition", "--set", setting, "--show-options", code=2)
-    assert message in result.stderr
-
-
 def test_report_lists_the_options_of_its_run(run: Run, tmp_path: Path) -> None:
     graph, page, parts = (tmp_path / name for name in ("d.graph", "page.html", "parts"))
     jetpy.write_graph(graph, delaunay(300, 1))

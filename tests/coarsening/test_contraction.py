@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.coarsening.contraction import contract, contract_groups
@@ -77,9 +77,7 @@ def random_groups(n: int, count: int, seed: int) -> list[int]:
     return [names[number] for number in numbers]
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80)
 @given(graph=weighted_graphs(), share=st.sampled_from([0, 0.3, 0.7, 1]), seed=st.integers(0, 10**6))
 def test_matched_pairs_of_random_graphs(
     backend: Backend, graph: Graph, share: float, seed: int
@@ -116,9 +114,7 @@ def test_repeated_contraction_ends_with_one_vertex(backend: Backend) -> None:
     assert (graph.n, graph.m, graph.total_vertex_weight) == (1, 0, 64)
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80)
 @given(graph=weighted_graphs(), count=st.integers(1, 16), seed=st.integers(0, 10**6))
 def test_groups_of_random_graphs(backend: Backend, graph: Graph, count: int, seed: int) -> None:
     contract_and_check(backend, graph, random_groups(graph.n, count, seed))

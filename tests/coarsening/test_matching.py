@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.choices import Rating
@@ -26,9 +26,7 @@ HEAVY_ONLY = CoarsenOptions(rounds=100, two_hop_share=1.0)
 EVERYTHING = CoarsenOptions(rounds=100, two_hop_share=0.0)
 NO_LIMIT = 2**31 - 1
 
-quick = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=80)
 limits = st.sampled_from([2, 4, 9, NO_LIMIT])
 seeds = st.integers(0, 2**31 - 1)
 part_lists = st.none() | st.lists(st.integers(0, 1), min_size=16, max_size=16)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.coarsening.methods import COARSENINGS
@@ -23,9 +23,7 @@ from tests.strategies import weighted_graphs
 
 NO_LIMIT = 2**31 - 1
 
-quick = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=100)
 
 
 def selections(

@@ -37,7 +37,7 @@ def smallest_cut(graph: Graph, k: int, fixed: np.ndarray, limits: np.ndarray) ->
     return min(cuts, default=None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(weighted_graphs(most=7), st.integers(2, 3), st.integers(0, 99), st.sampled_from([0.2, 0.6]))
 def test_cut_is_at_least_the_optimum(graph: Graph, k: int, seed: int, share: float) -> None:
     fixed = some_fixed(graph.n, k, seed, share)
@@ -52,7 +52,7 @@ def test_cut_is_at_least_the_optimum(graph: Graph, k: int, seed: int, share: flo
         assert not result.feasible
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     weighted_graphs(most=40),
     st.integers(1, 9),

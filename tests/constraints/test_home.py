@@ -28,7 +28,7 @@ def price(graph: Graph, parts: np.ndarray, home: np.ndarray, migration: float) -
     return edge_cut(graph, parts) + migration * int(graph.vertex_weights[away].sum())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     weighted_graphs(most=30),
     st.integers(2, 6),

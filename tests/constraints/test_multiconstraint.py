@@ -29,7 +29,7 @@ def two_weights(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 9, (n, 2))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     weighted_graphs(most=60),
     st.integers(1, 9),
@@ -57,7 +57,7 @@ def test_result_agrees_with_its_parts(
     assert result.feasible == (expected <= result.limits).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(weighted_graphs(least=2, most=60), st.integers(2, 6), st.integers(0, 99))
 def test_fixed_vertices_stay_in_their_parts(graph: Graph, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -197,7 +197,7 @@ def test_no_part_is_empty(k: int) -> None:
     assert result.cut == edge_cut(grid, result.parts)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(weighted_graphs(least=2, most=40), st.integers(2, 12), st.integers(0, 99))
 def test_refinement_is_not_worse_and_fills_parts(graph: Graph, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.constraints.multiconstraint import State
@@ -133,9 +133,7 @@ def choices(draw: st.DrawFn) -> Choices:
     return Choices(graph, parts.tolist(), MultiConstraint(weights, limits, limits, lower))
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300)
 @given(expected=choices())
 def test_destinations_equal_the_oracle(
     backend_name: str, probes: ModuleType, expected: Choices
@@ -170,7 +168,7 @@ def refined(start: Choices, seed: int) -> State:
     return state
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(start=choices().filter(lambda drawn: drawn.k > 1), seed=st.integers(0, 99))
 def test_loads_are_updated(start: Choices, seed: int) -> None:
     state = refined(start, seed)
@@ -178,7 +176,7 @@ def test_loads_are_updated(start: Choices, seed: int) -> None:
     assert np.array_equal(state.loads, expected.ravel())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(start=choices().filter(lambda drawn: drawn.k > 1), seed=st.integers(0, 99))
 def test_excess_never_grows_and_the_cut_only_if_it_falls(start: Choices, seed: int) -> None:
     found, before = refined(start, seed).parts, np.array(start.parts, np.int32)

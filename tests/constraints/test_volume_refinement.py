@@ -21,6 +21,7 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import communication_volume, edge_cut
 from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
+from tests.fuzz.oracles import volume_of
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
@@ -48,15 +49,6 @@ def volume_by_nets(nets: Nets, parts: np.ndarray) -> int:
     )
 
 
-def volume_of(graph: Graph, parts: np.ndarray) -> int:
-    rows = (graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in range(graph.n))
-    sizes = np.ones(graph.n, int) if graph.vertex_sizes is None else graph.vertex_sizes
-    return sum(
-        int(sizes[v]) * len({int(p) for p in parts[row]} - {int(parts[v])})
-        for v, row in enumerate(rows)
-    )
-
-
 @st.composite
 def sized_graphs(draw: st.DrawFn, most: int) -> Graph:
     """Draw a graph, in half of the cases with vertex sizes."""
@@ -65,7 +57,7 @@ def sized_graphs(draw: st.DrawFn, most: int) -> Graph:
     return with_sizes(graph, sizes if draw(st.booleans()) else None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(sized_graphs(most=40), st.integers(1, 40), st.integers(0, 99), st.sampled_from([0, 0.3]))
 def test_refinement_never_increases_the_volume(
     graph: Graph, k: int, seed: int, share: float
@@ -82,7 +74,7 @@ def test_refinement_never_increases_the_volume(
     assert not any_move_helps(graph, found, limits, pinned)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sized_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
 def test_volume_of_coarse_nets_equals_that_of_the_graph(
     graph: Graph, k: int, most: int, seed: int

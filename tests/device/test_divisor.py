@@ -12,7 +12,6 @@ from jetpy.distributed.communicator import Communicator
 from jetpy.engines.cpu.engine import CpuBackend
 from tests.distributed.threads import run_on_threads
 
-pytestmark = pytest.mark.usefixtures("compiled")
 WEIGHTS = st.lists(st.sampled_from([0, 4, 6, 12, 18, 30]), max_size=12)
 
 

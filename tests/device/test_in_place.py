@@ -32,7 +32,7 @@ NUMBERS = (*INTEGERS, "float32", "float64")
 
 
 @pytest.fixture(params=["at once", "in slices"], scope="module")
-def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[DeviceBackend]:
+def device(request: pytest.FixtureRequest) -> Iterator[DeviceBackend]:
     """Check arrays at once and rows by one index each, or arrays in slices and rows by lanes."""
     backend = DeviceBackend(2)
     with pytest.MonkeyPatch.context() as patch:
@@ -268,7 +268,7 @@ def test_edge_lists_with_invalid_ids_are_left_to_the_host(
     ],
 )
 def test_checks_allocate_few_bytes_per_edge(
-    compiled: None, form: str, most: int, monkeypatch: pytest.MonkeyPatch
+    form: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`most` is in bytes per directed edge; a copy with 32 bits, or unit weights, take four."""
     monkeypatch.setattr(checked_rows, "MIN_ENTRIES", 1 << 12)
@@ -332,9 +332,7 @@ FORMS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_graph_is_checked_on_its_gpu(
-    compiled: None, fake_gpu: list[tuple[str, int]], form: str
-) -> None:
+def test_graph_is_checked_on_its_gpu(fake_gpu: list[tuple[str, int]], form: str) -> None:
     graph = jetpy.as_graph(FORMS[form], vertex_weights=[1, 2, 3])
     assert isinstance(graph, GraphOnGpu)
     assert (graph.n, graph.m, graph.total_vertex_weight) == (3, 2, 6)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.cpu.engine import LONGEST_ROW, CpuBackend
 from jetpy.graph.generators import rmat
 from jetpy.workloads.common.long_rows import CHUNK, LANES
-
-pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def test_long_rows_exceed_the_limit() -> None:

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from jetpy.device.row_checks import are_symmetric
 from jetpy.graph.generators import delaunay
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 Rows = list[list[tuple[int, int]]]
 """The neighbours and weights of each vertex."""
 

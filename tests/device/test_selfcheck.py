@@ -17,8 +17,6 @@ from jetpy.engines.base import Workunit
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import BackendError
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("n", [*SIZES, 7, 6])

@@ -16,7 +16,6 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import GraphError
 from tests.device_backend import DeviceBackend
 
-pytestmark = pytest.mark.usefixtures("compiled")
 GRID = jetpy.generators.grid(9, 7)
 ENGINES = {"host": CpuBackend, "device": DeviceBackend}
 

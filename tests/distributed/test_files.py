@@ -23,7 +23,6 @@ from tests.distributed.threads import run_on_threads
 from tests.graphs import from_edges
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
 SIZES = 1, 2, 3, 5
 
 

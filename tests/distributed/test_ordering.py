@@ -28,7 +28,6 @@ from tests.distributed.test_pieces import evenly
 from tests.distributed.threads import run_on_threads
 from tests.graphs import edge_dict, random_graph
 
-pytestmark = pytest.mark.usefixtures("compiled")
 GRID = generators.grid(30, 20)
 
 

@@ -17,7 +17,6 @@ from tests.device_backend import DeviceBackend
 from tests.distributed.test_pieces import block_of, evenly
 from tests.distributed.threads import run_on_threads
 
-pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 GRID = jetpy.generators.grid(30, 20)
 

@@ -37,8 +37,6 @@ from tests.distributed.threads import run_on_threads
 from tests.graphs import edge_dict, from_edges
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def block_of(graph: Graph, bounds: npt.NDArray[Any], rank: int) -> Block:
     first, end = (int(bound) for bound in bounds[rank : rank + 2])

@@ -21,10 +21,7 @@ from jetpy.errors import BackendError
 from tests.children import MPIEXEC
 
 pytest.importorskip("mpi4py")
-pytestmark = [
-    pytest.mark.usefixtures("compiled"),
-    pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec"),
-]
+pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
 MAX_SECONDS = 100
 FAULTS = Path(__file__).with_name("faults.py")
 NEVER_READ = """

@@ -19,7 +19,7 @@ from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
 from tests.children import run_in_child
-from tests.modules import load_workunits
+from tests.modules import Load
 
 NOBODY = 65534
 NAME = Path("cpu", "0123", "kernel")
@@ -270,11 +270,11 @@ def test_missing_folder_is_not_locked(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_kernels_compiled_by_another_process_meanwhile_are_loaded(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cache is empty at the first look and full after waiting."""
     text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
-    module = load_workunits(text, tmp_path, monkeypatch)
+    module = load(text)
     compiling.code_of(module, Width.NARROW)
     looks = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,9 +12,7 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import BackendError
 from jetpy.workloads.common import selfcheck
 from tests.device_backend import DeviceBackend
-from tests.modules import load_workunits
-
-pytestmark = pytest.mark.usefixtures("compiled")
+from tests.modules import Load
 
 
 @pytest.mark.parametrize("is_program", [True, False])
@@ -57,14 +54,12 @@ def test_captured_counts_are_read_at_launch(is_program: bool) -> None:
     assert counts.tolist() == [0, 6, 0 + 1 + 2 + 3 + 4 + 5]
 
 
-def test_launches_with_many_arguments_are_not_captured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launches_with_many_arguments_are_not_captured(load: Load) -> None:
     views = {f"a{number}": np.zeros(1, np.int32) for number in range(20)}
     parameters = ", ".join(f"{name}: pk.View1D[pk.int32]" for name in views)
     body = "".join(f"    {name}[i] = 1\n" for name in views)
     text = f"@pk.workunit\ndef w(i: int, {parameters}):\n{body}"
-    backend, module = CpuBackend(1), load_workunits(text, tmp_path, monkeypatch)
+    backend, module = CpuBackend(1), load(text)
 
     def launch() -> None:
         backend.parallel_for(1, module.w, **views)

@@ -36,7 +36,7 @@ def graph() -> Graph:
     return Graph(ring.indptr, ring.indices, ring.edge_weights, ring.vertex_weights, "<b>&")
 
 
-def test_table_of_a_partition(graph: Graph, compiled: None) -> None:
+def test_table_of_a_partition(graph: Graph) -> None:
     result = jetpy.partition(graph, 2, **ENGINE)
     shown = facts(result)
     assert shown["graph"] == "<b>&: 40 vertices, 39 edges"
@@ -47,7 +47,7 @@ def test_table_of_a_partition(graph: Graph, compiled: None) -> None:
     assert repr(result) == "Partition(k=2, cut=1, imbalance=0.0000, feasible)"
 
 
-def test_table_with_home_and_several_weights(graph: Graph, compiled: None) -> None:
+def test_table_with_home_and_several_weights(graph: Graph) -> None:
     home = np.arange(graph.n) // 20
     moved = jetpy.partition(graph, 2, home=home, **ENGINE)
     assert facts(moved)["moved vertices"] == "0; weight 0 (0.0 % of the total)"
@@ -55,7 +55,7 @@ def test_table_with_home_and_several_weights(graph: Graph, compiled: None) -> No
     assert facts(two)["limit, weight 1"] == "20; the heaviest part weighs 20"
 
 
-def test_table_of_a_mapping(graph: Graph, compiled: None) -> None:
+def test_table_of_a_mapping(graph: Graph) -> None:
     result = jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
     shown = facts(result)
     assert shown["machine"] == "2:2, distances 1:10, 4 PEs"

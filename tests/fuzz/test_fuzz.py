@@ -26,7 +26,6 @@ from tests.fuzz.results import evaluated, subgraph
 from tests.fuzz.runs import ENGINES, draw, run
 from tests.fuzz.structures import WEIGHTS, graph
 
-pytestmark = pytest.mark.usefixtures("compiled")
 RUNS, PIECES = 150, 10
 GRID = jetpy.generators.grid(6, 6)
 

@@ -21,7 +21,6 @@ from tests.fuzz.orderings import Ordered, ordered
 from tests.fuzz.runs import ENGINES
 from tests.fuzz.separators import Separating, separating
 
-pytestmark = pytest.mark.usefixtures("compiled")
 GRID = jetpy.generators.grid(20, 25)
 LIMITS = NodeLimits(60, 30, 2, 2, 300, 20)
 PROBLEMS = {

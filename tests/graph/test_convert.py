@@ -37,7 +37,7 @@ matrices = st.integers(1, 8).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(matrices, st.sampled_from(["coo", "csr", "csc"]))
 def test_pattern_ignores_values(rows: Any, form: str) -> None:
     n, entries = rows
@@ -50,7 +50,7 @@ def test_pattern_ignores_values(rows: Any, form: str) -> None:
     assert edges_of(graph) == dict.fromkeys(expected, 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=30))
 def test_scaled_weights_keep_their_ratios(weights: list[float]) -> None:
     n = len(weights) + 1
@@ -66,7 +66,7 @@ def test_scaled_weights_keep_their_ratios(weights: list[float]) -> None:
     assert ratios.max() / ratios.min() < 1.01
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from([5e-324, 1e-300, 1e-9, 0.1, 1, 3, 1e12, 9e288]), max_size=40))
 def test_scaled_weights_of_any_range_fit(weights: list[float]) -> None:
     found = scaled(np.array(weights, float), "weights").astype(np.int64)

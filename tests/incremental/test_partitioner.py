@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
@@ -69,11 +69,7 @@ def engine(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
     return backend
 
 
-relaxed = settings(
-    max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+relaxed = settings(max_examples=20)
 
 
 @relaxed

@@ -76,7 +76,7 @@ def partitions(
 
 
 @pytest.fixture
-def one_thread(compiled: None) -> Backend:
+def one_thread() -> Backend:
     return get_backend("cpu", 1)
 
 
@@ -86,7 +86,6 @@ def test_small_graphs_are_partitioned(one_thread: Backend, name: str, k: int) ->
     partitions(one_thread, SMALL_GRAPHS[name](), k)
 
 
-@pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(), st.integers(1, 9), st.integers(0, 10**6))
 def test_random_graphs_are_partitioned(graph: Graph, k: int, seed: int) -> None:
     partitions(get_backend("cpu", 1), graph, k, seed=seed)

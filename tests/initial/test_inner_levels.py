@@ -58,7 +58,6 @@ def level_edges(levels: Any, begin: int, end: int) -> dict[tuple[int, int], int]
     return edges
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", GRAPHS)
 def test_each_level_is_the_contraction_of_the_finer_one(name: str) -> None:
     graph: Graph = GRAPHS[name]()
@@ -182,7 +181,6 @@ def check_mates(graph: Graph, seed: int) -> None:
             assert u == v or expected.can_join(u, v)
 
 
-@pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(), st.integers(0, 2**31 - 1))
 def test_mates_of_small_graphs_equal_the_oracle(graph: Graph, seed: int) -> None:
     check_mates(graph, seed)
@@ -205,7 +203,6 @@ SPARSE: dict[str, Callable[[], Graph]] = {
 }
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("most", [1, 5])
 @pytest.mark.parametrize("name", SPARSE)
 def test_mates_of_sparse_graphs_equal_the_oracle(name: str, most: int) -> None:
@@ -216,7 +213,6 @@ def test_mates_of_sparse_graphs_equal_the_oracle(name: str, most: int) -> None:
         check_mates(reweighted(graph, seed, most), seed + 10**6)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("seed", range(5))
 def test_vertices_are_matched_by_the_heaviest_edges(seed: int) -> None:
     """In a cycle of heavy and light edges in turn, no light edge is in the matching."""
@@ -229,7 +225,6 @@ def test_vertices_are_matched_by_the_heaviest_edges(seed: int) -> None:
     assert matched(graph, [0] * 20, 2, seed) == [v ^ 1 for v in range(20)]
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("seed", range(5))
 def test_vertices_on_different_sides_are_not_matched(seed: int) -> None:
     """Neither neighbours, nor isolated vertices, nor leaves of a hub."""

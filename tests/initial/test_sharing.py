@@ -22,7 +22,6 @@ from jetpy.initial.sharing import COPIED, MIN_GAIN, SLOWDOWN, gpu_tasks
 from jetpy.ordering import dissection, quotient_graphs
 from tests.device_backend import DeviceBackend, lent
 
-pytestmark = pytest.mark.usefixtures("compiled")
 LENGTHS = st.lists(st.integers(1, 5000), max_size=60)
 
 

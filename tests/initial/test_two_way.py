@@ -66,19 +66,16 @@ def check(graph: Graph, seed: int) -> None:
         assert expected.quality <= before.quality
 
 
-@pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(least=2), st.integers(0, 10**6))
 def test_passes_on_small_graphs_equal_the_oracle(graph: Graph, seed: int) -> None:
     check(graph, seed)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("seed", range(4))
 def test_passes_that_end_early_equal_the_oracle(seed: int) -> None:
     check(random_graph(70, 160, seed, weighted=True), seed)
 
 
-@pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(), st.integers(0, 10**6), st.integers(0, 9))
 def test_growing_equals_the_oracle(graph: Graph, seed: int, salt: int) -> None:
     start = any_bisection(graph, seed)
@@ -87,7 +84,6 @@ def test_growing_equals_the_oracle(graph: Graph, seed: int, salt: int) -> None:
     assert run("grow_once", start, salt=salt) == (expected.sides, expected.cut)
 
 
-@pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(), st.integers(0, 10**6), st.integers(1, 4), st.integers(0, 2))
 def test_best_of_several_growings_is_kept(
     graph: Graph, seed: int, growings: int, passes: int
@@ -100,7 +96,6 @@ def test_best_of_several_growings_is_kept(
     assert found == expected.sides
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("graph", [grid(8, 8), path(33), two_cliques(20), isolated(12)])
 def test_growing_keeps_the_limit(graph: Graph) -> None:
     """With unit weights, no side exceeds the limit, and the kernel's cut is correct."""

@@ -14,7 +14,6 @@ import jetpy
 from jetpy.errors import FileFormatError, JetpyError, MissingFileError
 from tests.graphs import from_edges, isolated
 
-pytestmark = pytest.mark.usefixtures("compiled")
 CPU: dict[str, Any] = {"backend": "cpu", "threads": 2}
 Arrays = dict[str, Any]
 Change = Callable[[Arrays], Arrays]

@@ -22,11 +22,32 @@ ENGINES = ("cpu-1", "cpu-2", "cpu-3", "cuda-printed", "cuda", "kokkos-serial", "
 """Back ends, `cpu` with each number of threads, and CUDA C compiled for the host."""
 
 
+def expanded(text: str) -> str:
+    """Return the snippets with `arithmetic_int32` repeated for the other integers.
+
+    Only signed integers can be -1, by which some quotients overflow.
+    """
+    start = text.index("@pk.workunit\ndef arithmetic_int32(")
+    signed = text[start : text.index("@pk.workunit\n", start + 1)]
+    shift = "shift: pk.View1D[pk.int32]"
+    copies = {
+        "int64": signed,
+        **dict.fromkeys(("uint32", "uint64"), signed.replace(" and y != -1", "")),
+    }
+    return text + "".join(
+        "\n\n" + own.replace("int32", name).replace(shift.replace("int32", name), shift)
+        for name, own in copies.items()
+    )
+
+
 @pytest.fixture(scope="module")
-def kernels() -> Iterator[ModuleType]:
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """Import the workunits of `snippets.py` under a fixed name, so that caches remain valid."""
+    folder = tmp_path_factory.mktemp("snippets")
+    text = Path(__file__).with_name("snippets.py").read_text("utf-8")
+    (folder / "snippets.py").write_text(expanded(text), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parent))
+        patch.syspath_prepend(str(folder))
         module = import_kernels("snippets")
         patch.setitem(sys.modules, "snippets", module)
         yield module

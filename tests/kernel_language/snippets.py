@@ -97,7 +97,7 @@ def claim_twice(i: int, slots: pk.View1D[pk.int32], befores: pk.View1D[pk.int32]
     befores[i] = take(slots, i >> 3, i)
 
 
-# Arithmetic
+# Arithmetic; `expanded` makes the same workunit of the other integers
 
 
 @pk.workunit
@@ -124,102 +124,6 @@ def arithmetic_int32(
     out[o + 10] = 0
     out[o + 11] = 0
     if y != 0 and y != -1:
-        out[o + 10] = x // y
-        out[o + 11] = x % y
-    out[o + 12] = x < y
-    out[o + 13] = x <= y
-    out[o + 14] = x == y
-    out[o + 15] = x != y
-
-
-@pk.workunit
-def arithmetic_int64(
-    i: int,
-    a: pk.View1D[pk.int64],
-    b: pk.View1D[pk.int64],
-    shift: pk.View1D[pk.int32],
-    out: pk.View1D[pk.int64],
-):
-    x: pk.int64 = a[i]
-    y: pk.int64 = b[i]
-    o: int = i * 16
-    out[o] = x + y
-    out[o + 1] = x - y
-    out[o + 2] = x * y
-    out[o + 3] = x & y
-    out[o + 4] = x | y
-    out[o + 5] = x ^ y
-    out[o + 6] = -x
-    out[o + 7] = ~x
-    out[o + 8] = x << shift[i]
-    out[o + 9] = x >> shift[i]
-    out[o + 10] = 0
-    out[o + 11] = 0
-    if y != 0 and y != -1:
-        out[o + 10] = x // y
-        out[o + 11] = x % y
-    out[o + 12] = x < y
-    out[o + 13] = x <= y
-    out[o + 14] = x == y
-    out[o + 15] = x != y
-
-
-@pk.workunit
-def arithmetic_uint32(
-    i: int,
-    a: pk.View1D[pk.uint32],
-    b: pk.View1D[pk.uint32],
-    shift: pk.View1D[pk.int32],
-    out: pk.View1D[pk.uint32],
-):
-    x: pk.uint32 = a[i]
-    y: pk.uint32 = b[i]
-    o: int = i * 16
-    out[o] = x + y
-    out[o + 1] = x - y
-    out[o + 2] = x * y
-    out[o + 3] = x & y
-    out[o + 4] = x | y
-    out[o + 5] = x ^ y
-    out[o + 6] = -x
-    out[o + 7] = ~x
-    out[o + 8] = x << shift[i]
-    out[o + 9] = x >> shift[i]
-    out[o + 10] = 0
-    out[o + 11] = 0
-    if y != 0:
-        out[o + 10] = x // y
-        out[o + 11] = x % y
-    out[o + 12] = x < y
-    out[o + 13] = x <= y
-    out[o + 14] = x == y
-    out[o + 15] = x != y
-
-
-@pk.workunit
-def arithmetic_uint64(
-    i: int,
-    a: pk.View1D[pk.uint64],
-    b: pk.View1D[pk.uint64],
-    shift: pk.View1D[pk.int32],
-    out: pk.View1D[pk.uint64],
-):
-    x: pk.uint64 = a[i]
-    y: pk.uint64 = b[i]
-    o: int = i * 16
-    out[o] = x + y
-    out[o + 1] = x - y
-    out[o + 2] = x * y
-    out[o + 3] = x & y
-    out[o + 4] = x | y
-    out[o + 5] = x ^ y
-    out[o + 6] = -x
-    out[o + 7] = ~x
-    out[o + 8] = x << shift[i]
-    out[o + 9] = x >> shift[i]
-    out[o + 10] = 0
-    out[o + 11] = 0
-    if y != 0:
         out[o + 10] = x // y
         out[o + 11] = x % y
     out[o + 12] = x < y

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from jetpy.engines.cuda.source import LONGEST, MAX_STATEMENTS, source
@@ -12,7 +10,7 @@ from jetpy.kernel_language.inlining import not_inlined
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads.ordering import tries
 from jetpy.workloads.refinement import independent_set, jetlp, moves
-from tests.modules import load_workunits
+from tests.modules import Load
 
 TEXT = """
 @pk.function
@@ -69,22 +67,20 @@ def run_long(i: int, a: pk.View1D[pk.int32]):
     ],
 )
 def test_functions_with_long_copies_are_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, short: int, called: set[str]
+    load: Load, monkeypatch: pytest.MonkeyPatch, most: int, short: int, called: set[str]
 ) -> None:
     """With all calls inlined, `run` has 2 copies of `middle`, 4 of `long` and 4 of `short`.
 
     They have 4 + 2 * 4 + 2 * 1, 4 and 1 statements.
     """
     monkeypatch.setattr(inlining, "SHORT", short)
-    workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
+    workunits = read_workunits(load(TEXT)).values()
     assert {one.name for one in not_inlined(list(workunits), most, 1000)} == called
 
 
-def test_a_function_with_one_copy_is_inlined(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_function_with_one_copy_is_inlined(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inlining, "SHORT", 0)
-    workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch))
+    workunits = read_workunits(load(TEXT))
     assert not not_inlined([workunits["run_long"]], 0, 1000)
     assert "outer" not in {one.name for one in not_inlined([workunits["run"]], 0, 1000)}
 
@@ -92,11 +88,9 @@ def test_a_function_with_one_copy_is_inlined(
 @pytest.mark.parametrize(
     ("longest", "called"), [(31, set()), (13, {"middle"}), (3, {"long", "middle"})]
 )
-def test_long_functions_are_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, longest: int, called: set[str]
-) -> None:
+def test_long_functions_are_called(load: Load, longest: int, called: set[str]) -> None:
     """`middle` has 14 statements with those inlined in it, and `outer` 31."""
-    workunits = read_workunits(load_workunits(TEXT, tmp_path, monkeypatch)).values()
+    workunits = read_workunits(load(TEXT)).values()
     assert {one.name for one in not_inlined(list(workunits), 1000, longest)} == called
 
 

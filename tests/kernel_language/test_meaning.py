@@ -168,7 +168,7 @@ def results(x: int, y: int, shift: int, bits: int, signed: bool) -> list[int]:
     ("bits", "signed"), [(32, True), (64, True), (32, False), (64, False)], ids=str
 )
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_arithmetic_equals_c(
     engine: Any, kernels: ModuleType, bits: int, signed: bool, data: st.DataObject
 ) -> None:
@@ -194,7 +194,7 @@ def test_arithmetic_equals_c(
 
 
 @given(st.tuples(edged(32, True), edged(32, False), edged(64, True), edged(64, False)))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_mixed_types_convert_as_in_c(
     engine: Any, kernels: ModuleType, values: tuple[int, int, int, int]
 ) -> None:
@@ -226,7 +226,7 @@ def test_mixed_types_convert_as_in_c(
 
 
 @given(st.lists(st.tuples(st.integers(-1000, 1000), st.integers(0, 10**6)), min_size=1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_floating_point_equals_python(
     engine: Any, kernels: ModuleType, pairs: list[tuple[int, int]]
 ) -> None:
@@ -237,7 +237,7 @@ def test_floating_point_equals_python(
 
 
 @given(edged(64, True), edged(64, True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_division_in_place_has_64_bits(engine: Any, kernels: ModuleType, x: int, y: int) -> None:
     """PyKokkos prints `/=` on an int64 unchanged, unlike `//`."""
     if y in (0, -1):
@@ -289,7 +289,7 @@ def test_device_functions_equal_python(engine: Any, kernels: ModuleType) -> None
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_sequences_of_signs_equal_python(
     engine: Any, kernels: ModuleType, values: list[int]
 ) -> None:
@@ -302,7 +302,7 @@ def test_sequences_of_signs_equal_python(
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 9)), min_size=1, max_size=20))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_precedence_equals_python(
     engine: Any, kernels: ModuleType, pairs: list[tuple[int, int]]
 ) -> None:

@@ -5,24 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from jetpy import workloads
 from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.kernel_language.reading import read_workunits
-from tests.modules import load_workunits
+from tests.modules import Load
 
 Printed = Callable[[str], str]
 
 
 @pytest.fixture
-def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Printed:
+def printed(load: Load) -> Printed:
     """Return a function that prints the workunit `w` of a module."""
-    return lambda text: print_module(
-        read_workunits(load_workunits(text, tmp_path, monkeypatch))["w"]
-    )
+    return lambda text: print_module(read_workunits(load(text))["w"])
 
 
 def body(*lines: str) -> str:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from jetpy.errors import BackendError
 from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.reading import read_module
-from tests.modules import load_workunits
+from tests.modules import Load
 
 Read = Callable[[str], Definition]
 
 
 @pytest.fixture
-def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+def read(load: Load) -> Read:
     """Return a function that reads the workunit `w` of a module."""
-    return lambda text: read_module(load_workunits(text, tmp_path, monkeypatch))["w"]
+    return lambda text: read_module(load(text))["w"]
 
 
 HEAD = "@pk.workunit\ndef w(i: int, a: pk.View1D[pk.int32], k: int{}):\n"

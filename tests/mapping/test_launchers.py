@@ -16,7 +16,7 @@ from tests.graphs import path
 
 
 @pytest.fixture
-def mapping(compiled: None) -> Mapping:
+def mapping() -> Mapping:
     """Map six ranks to the PEs 0, 5, 2, 11, 7, 10 of 2:3:2."""
     found = jetpy.map_processes(path(6), "2:3:2", "1:10:100", backend="cpu", threads=1)
     pe = np.array([0, 5, 2, 11, 7, 10], np.int32)

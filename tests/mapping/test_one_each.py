@@ -56,7 +56,6 @@ def torus(*sides: int) -> np.ndarray:
 MACHINES = [("2:2:2", "1:10:100"), ("4:2", "1:10"), ("2:3", "10:1"), ("2:2", "1:3")]
 
 
-@pytest.mark.usefixtures("compiled")
 @settings(max_examples=50)
 @given(weighted_graphs(least=2, most=6), st.sampled_from(MACHINES))
 def test_cost_is_optimal_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> None:
@@ -68,7 +67,6 @@ def test_cost_is_optimal_on_small_hierarchies(graph: Graph, of: tuple[str, str])
     assert cost_of(graph, places, distances) == min_cost(graph, distances)
 
 
-@pytest.mark.usefixtures("compiled")
 def test_cost_is_mostly_optimal_on_random_matrices() -> None:
     best = 0
     for seed in range(40):
@@ -79,7 +77,6 @@ def test_cost_is_mostly_optimal_on_random_matrices() -> None:
     assert best >= 32
 
 
-@pytest.mark.usefixtures("compiled")
 @settings(max_examples=40)
 @given(weighted_graphs(most=30), levels(), st.booleans())
 def test_cost_never_exceeds_that_of_simple_placements(
@@ -101,7 +98,6 @@ def test_cost_never_exceeds_that_of_simple_placements(
         assert places[0] == 0
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("method", MAPPING_METHODS)
 def test_halo_exchange_on_a_cube_is_optimal(method: str) -> None:
     """Nodes get 4 x 4 x 2 ranks and processors 2 x 2 x 1."""
@@ -111,7 +107,6 @@ def test_halo_exchange_on_a_cube_is_optimal(method: str) -> None:
     assert (result.empty_pes, result.partition.part_weights.tolist()) == (0, [1] * 512)
 
 
-@pytest.mark.usefixtures("compiled")
 def test_grid_is_placed_on_a_shuffled_torus() -> None:
     order = np.random.default_rng(0).permutation(64)
     distances = torus(8, 8)[np.ix_(order, order)]
@@ -119,7 +114,6 @@ def test_grid_is_placed_on_a_shuffled_torus() -> None:
     assert cost_of(grid(8, 8), places, distances) < 1.3 * 2 * grid(8, 8).m
 
 
-@pytest.mark.usefixtures("compiled")
 def test_matrix_with_a_hierarchy() -> None:
     distances = np.kron(10 * torus(4, 4), np.ones((4, 4), int)) + np.kron(
         np.eye(16, dtype=int), 1 - np.eye(4, dtype=int)
@@ -129,7 +123,6 @@ def test_matrix_with_a_hierarchy() -> None:
     assert cost <= 2 * (64 * 1 + 48 * 10)
 
 
-@pytest.mark.usefixtures("compiled")
 def test_cliques_stay_within_processors() -> None:
     """Five cliques of three fit processors of four; none is split to save a processor."""
     edges = [(3 * i + a, 3 * i + b) for i in range(5) for a in range(3) for b in range(a)]
@@ -137,7 +130,6 @@ def test_cliques_stay_within_processors() -> None:
     assert result.cost_by_level.tolist() == [30, 0, 0]
 
 
-@pytest.mark.usefixtures("compiled")
 def test_task_weights_are_ignored() -> None:
     graph = random_graph(30, 80, 1, weighted=True)
     heavy = replace(graph, vertex_weights=graph.vertex_weights * np.int32(1000) + np.int32(7))
@@ -147,7 +139,6 @@ def test_task_weights_are_ignored() -> None:
     assert results[1].limit == heavy.vertex_weights.max()
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("graph", [cube(12, 12, 12), delaunay(1500), rmat(11, 8)], ids=repr)
 def test_large_machine_tries_near_pairs_only(graph: Graph) -> None:
     of = ("8:16:16", "1:10:100")
@@ -159,7 +150,6 @@ def test_large_machine_tries_near_pairs_only(graph: Graph) -> None:
     assert cost_of(graph, places, distances) < 0.95 * cost_of(graph, np.arange(graph.n), distances)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("matrix", [True, False])
 def test_mapping_does_not_depend_on_threads_or_run(matrix: bool) -> None:
     distances = dense([4, 8, 8], [1, 10, 100])
@@ -261,7 +251,6 @@ def test_swaps_of_dense_communication_are_limited(monkeypatch: pytest.MonkeyPatc
     assert (swap_all(weighted, start, distances) == start).all()
 
 
-@pytest.mark.usefixtures("compiled")
 def test_dense_communication_gets_one_try(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(64, 1500, 0, weighted=True)
     several = jetpy.map_processes(graph, "4:16", "1:10", **ENGINE).cost

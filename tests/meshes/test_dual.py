@@ -46,7 +46,7 @@ def meshes(draw: st.DrawFn) -> list[tuple[str, list[list[int]]]]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(meshes())
 def test_shared_facets_equal_brute_force(mesh: list[tuple[str, list[list[int]]]]) -> None:
     cells = [(name, cell) for name, block in mesh for cell in block]
@@ -59,7 +59,7 @@ def test_shared_facets_equal_brute_force(mesh: list[tuple[str, list[list[int]]]]
     }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(meshes(), st.integers(1, 4))
 def test_common_nodes_equal_brute_force(mesh: Any, least: int) -> None:
     cells = [set(cell) for _, block in mesh for cell in block]
@@ -154,7 +154,7 @@ def test_no_faces_give_an_empty_graph() -> None:
     assert jetpy.dual_graph_of_faces([], []).n == 0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), st.integers(0, 9))
 def test_faces_give_the_dual_graph(pairs: list[tuple[int, int]], boundary: int) -> None:
     owner = [u for u, _ in pairs] + [0] * boundary

@@ -39,8 +39,6 @@ from jetpy.refinement.measures import Measures
 from tests.api.test_api import check, weighted_torus
 from tests.device_backend import DeviceBackend
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 
 

@@ -20,7 +20,6 @@ from jetpy.progress import no_progress
 from tests.device_backend import DeviceArray, DeviceBackend
 from tests.graphs import MULTILEVEL
 
-pytestmark = pytest.mark.usefixtures("compiled")
 K = 4
 
 

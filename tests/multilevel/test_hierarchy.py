@@ -20,8 +20,6 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import in_units, loosened, make_problem
 from jetpy.progress import no_progress
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 @pytest.mark.parametrize(("name", "slack"), [("default", 0.5), ("gkway", 0.0)])
 def test_limits_are_looser_on_coarser_levels(name: str, slack: float) -> None:

@@ -23,8 +23,6 @@ from jetpy.problem.problem import Problem, make_problem
 from jetpy.progress import no_progress
 from tests.graphs import MULTILEVEL, from_edges, star
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 METHODS: tuple[Coarsening, ...] = ("union-find", "two-hop", "constrained")
 
 

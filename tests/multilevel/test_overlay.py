@@ -16,8 +16,6 @@ from jetpy.problem.metrics import edge_cut
 from tests.graphs import edge_dict, random_graph
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 Parts = list[int]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.device.device_graph import download, upload
@@ -41,9 +41,7 @@ def check(backend: Backend, graph: Graph, blocks: np.ndarray) -> Graph:
     return found
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(graph=weighted_graphs(), count=st.integers(1, 5), seed=st.integers(0, 10**6))
 def test_edges_within_blocks_of_random_graphs(
     backend: Backend, graph: Graph, count: int, seed: int

@@ -33,7 +33,6 @@ from tests.graphs import from_edges, random_graph
 from tests.ordering.dissections import matrix_of
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
 Array = np.ndarray
 GRAPHS = {
     "delaunay": generators.delaunay(900),

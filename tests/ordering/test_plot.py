@@ -11,7 +11,6 @@ from jetpy.errors import GraphError, OptionError
 from jetpy.result.separator_tree import SeparatorTree
 
 pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def test_small_patterns_show_each_entry() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +16,7 @@ from jetpy.kernel_language import Width
 from jetpy.ordering import quotient_graphs
 from jetpy.ordering.minimum_degree import eliminated_by_degree
 from jetpy.ordering.quotient_graphs import Matrix, block_orders, eliminated_blocks, sizes_of
-from tests.ordering.dissections import expanded, matrix_of
+from tests.ordering.dissections import expanded, matrix_of, random_graph
 
 Array = np.ndarray
 
@@ -40,13 +39,6 @@ def one_at_a_time(graph: jetpy.Graph, block_of: Array, count: int) -> Array:
     return np.concatenate(order)
 
 
-def random_graph(seed: int, n: int, density: float) -> jetpy.Graph:
-    rng = np.random.default_rng(seed)
-    pattern = rng.random((n, n)) < density
-    graph = jetpy.as_graph(sp.csr_array((pattern | pattern.T).astype(np.int32)), pattern=True)
-    return replace(graph, vertex_weights=rng.integers(1, 4, n, dtype=np.int32))
-
-
 @given(
     st.integers(0, 2**32),
     st.integers(2, 40),
@@ -54,7 +46,7 @@ def random_graph(seed: int, n: int, density: float) -> jetpy.Graph:
     st.integers(1, 6),
 )
 def test_all_blocks_as_one_at_a_time(seed: int, n: int, density: float, count: int) -> None:
-    graph = random_graph(seed, n, density)
+    graph = random_graph(seed, n, density, 3)
     block_of = np.random.default_rng(seed).integers(-1, count, n)
     order = ordered(graph, block_of, count)
     assert np.array_equal(order, one_at_a_time(graph, block_of, count))
@@ -125,7 +117,7 @@ def test_no_blocks_and_empty_blocks() -> None:
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.sampled_from([0.05, 0.15, 0.4]))
 def test_costs_of_the_whole_matrix(seed: int, n: int, density: float) -> None:
-    graph = random_graph(seed, n, density)
+    graph = random_graph(seed, n, density, 3)
     with lease("cpu", 1) as host, host.using():
         found = eliminated_blocks(
             Matrix(host, host, graph), np.zeros(n, np.int32), np.array([n]), np.empty(0)

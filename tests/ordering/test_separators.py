@@ -23,7 +23,6 @@ from tests.modules import import_kernels
 from tests.ordering.oracle import SEPARATOR, Separation
 from tests.strategies import weighted_graphs
 
-pytestmark = pytest.mark.usefixtures("compiled")
 probes = import_kernels("tests.ordering.probes")
 BEGIN = 3
 """First vertex of the level."""

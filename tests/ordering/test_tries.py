@@ -19,7 +19,6 @@ from jetpy.workloads.ordering import tries as kernels
 from tests.graphs import random_graph
 from tests.ordering.oracle import Separation
 
-pytestmark = pytest.mark.usefixtures("compiled")
 GRAPHS = [
     generators.delaunay(500),
     generators.cube(7, 8, 9),

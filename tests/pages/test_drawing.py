@@ -164,7 +164,7 @@ def test_large_quotient_graphs_are_not_drawn() -> None:
     assert not between.is_drawable(sp.csr_array((301, 301)))
 
 
-def test_plot_draws_coordinates_or_the_quotient_graph(compiled: None) -> None:
+def test_plot_draws_coordinates_or_the_quotient_graph() -> None:
     known = jetpy.partition(delaunay(400), 3, backend="cpu", threads=1)
     assert len(known.plot().axes) == 1
     unknown = jetpy.partition(rmat(7), 3, backend="cpu", threads=1)

@@ -30,7 +30,7 @@ def problem_of(total: int, k: int, imbalance: float = 0.03, targets: Any = None)
     return make_problem(total, k, imbalance, 0, preset("fast"), targets)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(1, 10**6),
     st.lists(st.integers(1, 50), min_size=1, max_size=8),
@@ -79,7 +79,7 @@ def test_absolute_limits_replace_the_default_imbalance_and_no_other() -> None:
     assert bounded(problem, Bounds(), keeps_imbalance=False) is problem
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data(), st.integers(1, 6), st.integers(1, 1000))
 def test_ideals_are_within_limits(data: st.DataObject, k: int, total: int) -> None:
     """Parts whose share breaks a limit have others; together they are the total, rounded up."""
@@ -211,7 +211,7 @@ def test_presets_keep_both_limits(name: Any, k: int) -> None:
         assert found.feasible
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(weighted_graphs(least=1, most=30), st.integers(1, 6), st.integers(0, 10**6))
 def test_limits_are_kept_where_packing_keeps_them(graph: Graph, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

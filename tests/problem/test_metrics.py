@@ -173,7 +173,7 @@ def test_evaluate_repairs_on_request() -> None:
         evaluate.evaluate([[0, 1], [1, 0]], [0, 1])
 
 
-def test_evaluate_accepts_a_result(compiled: None) -> None:
+def test_evaluate_accepts_a_result() -> None:
     result = jetpy.partition(path(3), 5, backend="cpu", threads=1)
     found = evaluate.evaluate(path(3), result)
     assert (found.k, found.empty_parts, found.cut) == (5, 2, 2)

@@ -37,7 +37,7 @@ def packed_excess(graph: Graph, limits: np.ndarray) -> int:
     return max(0, -min(room))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(weighted_graphs(most=24), targets_of, st.sampled_from([0.0, 0.03, 0.3]), st.integers(0, 99))
 def test_limits_are_kept_if_packing_keeps_them(
     graph: Graph, targets: list[float], imbalance: float, seed: int

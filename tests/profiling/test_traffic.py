@@ -21,7 +21,7 @@ def test_traffic_of_triad_is_its_reads_and_writes() -> None:
     assert traffic(0, triad.triad, arguments) == 0
 
 
-def test_traffic_of_launches_is_bounded_by_the_arrays(compiled: None) -> None:
+def test_traffic_of_launches_is_bounded_by_the_arrays() -> None:
     graph = jetpy.generators.grid(60, 50)
     profile = jetpy.partition(
         graph, 4, options=MULTILEVEL, backend="cpu", threads=1, profile=True

@@ -89,7 +89,7 @@ def built_by_tasks(
     return result, found
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(weighted_graphs(2, 40), st.integers(0, 10**6), st.integers(0, 4), st.integers(2, 6))
 def test_networks_equal_those_of_tasks(graph: Graph, seed: int, hops: int, k: int) -> None:
     random, backend = np.random.default_rng(seed), get_backend("cpu", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jetpy.device.device_graph import upload
@@ -40,7 +40,6 @@ def with_no_part_empty(
 
 
 @pytest.mark.parametrize("few", [0, 256])
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=weighted_graphs(), k=st.integers(1, 20), seed=st.integers(0, 10**6))
 def test_empty_part_gets_the_vertex_with_the_least_internal_weight(
     backend: Backend, few: int, graph: Graph, k: int, seed: int

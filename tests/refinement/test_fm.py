@@ -7,7 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.engines.base import Array
@@ -83,7 +83,7 @@ STEPS = st.tuples(
 
 
 @pytest.mark.parametrize("size", [VERTICES, MAX_UNORDERED + 1], ids=["lists", "heaps"])
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**31 - 1),
     sides=st.lists(st.integers(0, 1), min_size=VERTICES, max_size=VERTICES),

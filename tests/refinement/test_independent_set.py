@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.device.device_graph import upload
@@ -40,9 +40,7 @@ from tests.strategies import weighted_graphs
 
 Gains = list[dict[int, int]]
 
-quick = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=100)
 
 
 @cached_by_content

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
@@ -31,9 +31,7 @@ from tests.refinement.iterations import PATIENCE, WEAK_ITERATIONS, Iterations
 weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100)
 @given(
     data=st.data(),
     first=weights,

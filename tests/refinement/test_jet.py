@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.device.device_graph import upload
@@ -154,9 +154,7 @@ def check_iterations(
     return total
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100)
 @given(
     graph=weighted_graphs(most=24),
     k=st.integers(2, 7),
@@ -354,9 +352,7 @@ def test_refinement_never_worsens_small_graphs(backend: Backend, name: str, k: i
     check_refined(backend, graph, np.zeros(graph.n, np.int32), k, "default")
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 @given(
     graph=weighted_graphs(least=4, most=40),
     k=st.integers(2, 5),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.engines.base import Backend
@@ -14,9 +14,7 @@ from tests.refinement.iterations import Iterations
 from tests.wide import wide_backend
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100)
 @given(
     rng=st.integers(0, 10**6).map(np.random.default_rng),
     group_size=st.integers(2, 9),
@@ -48,9 +46,7 @@ def test_plans_equal_numpy(
 
 
 @given(rng=st.integers(0, 10**6).map(np.random.default_rng), k=st.integers(2, 9))
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 def test_products_of_targets_and_weights_may_exceed_64_bits(
     backend: Backend, rng: np.random.Generator, k: int
 ) -> None:

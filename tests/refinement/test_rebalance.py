@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from jetpy.choices import RebalanceBy
@@ -96,9 +96,7 @@ def make_iteration(refinement: Refinement) -> None:
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(graph=weighted_graphs(least=2, most=30), k=st.integers(2, 6), seed=st.integers(0, 10**6))
 def test_rebalancing_moves_only_from_overweight_parts(
     backend: Backend, kind: str, graph: Graph, k: int, seed: int
@@ -263,9 +261,7 @@ def test_weak_rebalancing_prefers_parts_with_room(
     assert parts_of(state)[1] == expected
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     weights=st.lists(st.integers(1, 40), min_size=4, max_size=30),
     k=st.integers(2, 6),

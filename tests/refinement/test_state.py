@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.engines.base import Backend
@@ -78,9 +78,7 @@ def test_state_equals_values_from_scratch_on_small_graphs(
         check_state(state, graph)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     graph=weighted_graphs(least=10, most=30),
     k=st.integers(2, 12),
@@ -184,9 +182,7 @@ def test_narrow_rows_take_more_parts_than_their_hash_table(backend: Backend, k: 
         assert narrow_rows(state) == expected
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40)
 @given(
     n=st.integers(24, 50),
     k=st.integers(17, 50),

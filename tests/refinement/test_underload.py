@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.device.device_graph import upload
@@ -26,9 +26,7 @@ from tests.graphs import from_edges, isolated, path
 from tests.refinement.oracle import check_state, connections, finish_iteration, parts_of
 from tests.strategies import weighted_graphs
 
-FEW_EXAMPLES = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW_EXAMPLES = settings(max_examples=60)
 
 
 def problem_with(graph: Graph, limits: list[int], lower: list[int], seed: int = 1) -> Problem:
@@ -160,7 +158,7 @@ def test_flows_keep_lower_limits(backend: Backend) -> None:
     assert cuts[0] == 1 < cuts[1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(weighted_graphs(least=1, most=30), st.integers(2, 6), st.integers(0, 10**6))
 def test_raising_keeps_what_is_kept(graph: Graph, k: int, seed: int) -> None:
     """No part breaks a limit that it kept, and no single vertex could help a part that lacks."""

@@ -69,7 +69,7 @@ def recounted(model: nx.Graph, parts: list[int]) -> tuple[int, float, bool]:
 
 
 def test_reported_cuts_of_updates_are_those_of_a_plain_recount(
-    compiled: None, graph: jetpy.Graph, tmp_path: Path
+    graph: jetpy.Graph, tmp_path: Path
 ) -> None:
     save_arrays(tmp_path, graph)
     found = found_by(Task(case("jetpy", "default", "cpu"), str(tmp_path), 60, profile=False))

@@ -25,7 +25,7 @@ def case(tool: str, preset: str, backend: str = "") -> Case:
     return Case("mesh", 6, 0.03, tool, preset, backend, 1, 0, TEXT)
 
 
-def test_jetpy_maps_and_times_kernels(compiled: None, tmp_path: Path) -> None:
+def test_jetpy_maps_and_times_kernels(tmp_path: Path) -> None:
     graph = grid(20, 20)
     save_arrays(tmp_path, graph)
     found = found_by(Task(case("jetpy", "im", "cpu"), str(tmp_path), 60, profile=True))

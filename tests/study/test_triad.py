@@ -18,7 +18,7 @@ def test_rooflines_are_measured(backend_name: str) -> None:
     assert 1e6 < found.bandwidth < 1e14
 
 
-def test_wrong_result_of_triad_is_an_error(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_result_of_triad_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = require_backend("cpu")
     monkeypatch.setattr(type(backend), "parallel_for", lambda *args, **kwargs: None)
     with pytest.raises(BackendError, match="cpu computes a wrong result for Triad"):

@@ -19,7 +19,6 @@ from tests.graphs import clique, isolated, path, random_graph, star, two_cliques
 from tests.strategies import weighted_graphs
 from tests.tasks.workers import HERE, INNER, RUBBISH, Worker, rows_of
 
-pytestmark = pytest.mark.usefixtures("compiled")
 LEVEL = ("rows", "weights", "pinned", "coarse_of")
 """Arrays of vertices of a level that bisections read or leave alone."""
 

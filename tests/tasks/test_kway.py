@@ -20,8 +20,6 @@ from tests.tasks import oracle
 from tests.tasks.oracle import KWay
 from tests.tasks.workers import HERE, Worker, probes
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def weighted(n: int, m: int, seed: int, most: int = 5) -> Graph:
     """Return a random graph with weights from 0 to `most`."""

@@ -23,7 +23,6 @@ from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
 from tests.tasks.workers import RUBBISH, rows_of
 
-pytestmark = pytest.mark.usefixtures("compiled")
 probes = import_kernels("tests.tasks.probes")
 ROOM = 3
 WORKER, HERE = 1, int(Field.COUNT)

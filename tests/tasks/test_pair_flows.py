@@ -22,7 +22,6 @@ from tests.strategies import weighted_graphs
 from tests.tasks.oracle import KWay
 from tests.tasks.workers import Worker
 
-pytestmark = pytest.mark.usefixtures("compiled")
 ANCHOR = 100
 """Weight of a vertex that is too heavy for a region."""
 lazily = pytest.mark.parametrize("lazy", [0, 1], ids=["read", "unread"])

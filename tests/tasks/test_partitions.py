@@ -35,7 +35,6 @@ from tests.graphs import (
 from tests.strategies import weighted_graphs
 from tests.tasks.weights import permuted, reweighted
 
-pytestmark = pytest.mark.usefixtures("compiled")
 EFFORTS = {
     "fast": preset("fast").small,
     "default": preset("default").small,

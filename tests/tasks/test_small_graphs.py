@@ -35,7 +35,6 @@ from tests.device_backend import DeviceBackend
 from tests.graphs import clique, from_edges, isolated, random_graph
 from tests.tasks.weights import reweighted
 
-pytestmark = pytest.mark.usefixtures("compiled")
 FEW = SmallOptions(max_vertices=100, max_degree=6)
 
 

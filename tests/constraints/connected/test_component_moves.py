@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.constraints.connected.component_moves import FAILED_SHARE, State, _state_of
@@ -31,9 +31,7 @@ from tests.graphs import from_edges, path
 from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
 
-quick = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=30)
 EFFORT = 1 << 40
 
 

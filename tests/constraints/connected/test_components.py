@@ -29,7 +29,7 @@ from tests.graphs import from_edges
 from tests.strategies import weighted_graphs
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 
 
 @st.composite

@@ -22,7 +22,7 @@ from tests.strategies import weighted_graphs
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     weighted_graphs(most=40),
     st.integers(1, 9),
@@ -59,7 +59,7 @@ def test_path_stays_whole_next_to_isolated_vertices(k: int, pieces: list[int], c
     assert result.cut == cut
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 99))
 def test_number_of_components_is_minimal(sizes: list[int], k: int, seed: int) -> None:
     """Without limits, each part is connected, or all paths stay whole."""

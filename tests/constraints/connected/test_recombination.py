@@ -22,19 +22,11 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import components_per_part, edge_cut, part_weights
 from jetpy.progress import no_progress
 from tests.graphs import from_edges
+from tests.incremental.oracle import as_networkx
 from tests.strategies import weighted_graphs
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 EFFORT = 1 << 20
-
-
-def as_networkx(graph: Graph) -> nx.Graph:
-    found = nx.Graph()
-    found.add_nodes_from(range(graph.n))
-    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    triples = zip(rows.tolist(), graph.indices.tolist(), graph.edge_weights.tolist(), strict=True)
-    found.add_weighted_edges_from(triples)
-    return found
 
 
 def free(graph: Graph) -> np.ndarray:

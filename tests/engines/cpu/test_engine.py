@@ -17,7 +17,7 @@ from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
 from jetpy.workloads.common import selfcheck
-from tests.modules import load_workunits
+from tests.modules import Load
 
 
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
@@ -60,13 +60,11 @@ def test_arrays_are_allocated_sorted_and_copied(engine: Backend) -> None:
 PUT = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {}\n"
 
 
-def test_edited_workunits_are_recompiled(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edited_workunits_are_recompiled(load: Load, empty_cache: Path) -> None:
     out = np.zeros(3, np.int32)
     engine = CpuBackend(1)
     for value in (1, 2, 1):
-        module = load_workunits(PUT.format(value), tmp_path, monkeypatch)
+        module = load(PUT.format(value))
         engine.parallel_for(3, module.put, out=out)
         assert out.tolist() == [value] * 3
 
@@ -81,9 +79,9 @@ def forget_code() -> None:
 
 
 def test_kernel_is_compiled_once_and_then_loaded_from_the_cache(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, empty_cache: Path
 ) -> None:
-    module = load_workunits(PUT.format(5), tmp_path, monkeypatch)
+    module = load(PUT.format(5))
     out = np.zeros(2, np.int32)
     for compiled in (["put"], []):
         forget_code()
@@ -95,14 +93,10 @@ def test_kernel_is_compiled_once_and_then_loaded_from_the_cache(
     assert len(files_in(empty_cache)) == 1
 
 
-def test_kernels_exist_in_both_widths(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = load_workunits(
+def test_kernels_exist_in_both_widths(load: Load, empty_cache: Path) -> None:
+    module = load(
         "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int64]):\n"
-        "    million: int = 1000000\n    out[i] = million * million\n",
-        tmp_path,
-        monkeypatch,
+        "    million: int = 1000000\n    out[i] = million * million\n"
     )
     out = np.zeros(2, np.int64)
     CpuBackend(1).with_width(Width.WIDE).parallel_for(2, module.put, out=out)
@@ -123,10 +117,8 @@ def test_run_compiles_only_launched_modules(
 
 
 @pytest.mark.parametrize("damage", ["emptied", "garbage", "cut short", "of another unit"])
-def test_damaged_code_is_recompiled(
-    damage: str, empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    modules = [load_workunits(PUT.format(value), tmp_path, monkeypatch) for value in (3, 4)]
+def test_damaged_code_is_recompiled(load: Load, damage: str, empty_cache: Path) -> None:
+    modules = [load(PUT.format(value)) for value in (3, 4)]
     out = np.zeros(2, np.int32)
     contents = []
     for module in modules:
@@ -144,14 +136,11 @@ def test_damaged_code_is_recompiled(
 
 
 def test_read_only_cache_is_used(
-    empty_cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    load: Load, empty_cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """New kernels are compiled in memory, with a warning, if no folder is writable."""
     monkeypatch.setattr(workers, "_announced", True)
-    module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
+    module = load(PUT.format(4))
     out = np.zeros(2, np.int32)
     CpuBackend(1).parallel_for(2, module.put, out=out)
     monkeypatch.setattr("jetpy.engines.cache.is_writable", lambda folder: False)
@@ -160,7 +149,7 @@ def test_read_only_cache_is_used(
     forget_code()
     CpuBackend(1).parallel_for(2, module.put, out=out)
     assert (out.tolist(), caplog.text) == ([4, 4], "")
-    other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
+    other = load(PUT.format(5))
     CpuBackend(1).parallel_for(2, other.put, out=out)
     assert out.tolist() == [5, 5]
     assert "jetpy cannot keep them for later runs, because " in caplog.text
@@ -169,9 +158,9 @@ def test_read_only_cache_is_used(
 
 
 def test_error_of_llvm_names_the_module(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = load_workunits(PUT.format(6), tmp_path, monkeypatch)
+    module = load(PUT.format(6))
     monkeypatch.setattr(source, "RANGE", source.RANGE.replace("ret i64", "return i64"))
     short = module.__name__
     with pytest.raises(BackendError, match=f"compiling the kernels of {short}_narrow failed:\n"):

@@ -17,7 +17,7 @@ from jetpy.engines.workers import watch_compilations
 from jetpy.kernel_language import Width, sources
 from jetpy.workloads.common import selfcheck
 from tests.children import run_python
-from tests.modules import load_workunits
+from tests.modules import Load
 
 PUT = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {}\n"
 PARTITION = """
@@ -79,7 +79,7 @@ def test_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_warm_process_imports_only_the_modules_for_launches(
-    monkeypatch: pytest.MonkeyPatch, compiled: None
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("JETPY_CACHE_DIR")
     for _ in range(2):  # the first run may compile kernels that the index lacks
@@ -128,11 +128,11 @@ def test_damaged_entries_are_replaced(
 
 
 def test_foreign_workunits_are_not_indexed(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = np.zeros(1, np.int32)
     read = units_read(monkeypatch)
-    module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
+    module = load(PUT.format(4))
     for _ in range(2):
         forget_code()
         CpuBackend(1).parallel_for(1, module.put, out=out)
@@ -141,12 +141,12 @@ def test_foreign_workunits_are_not_indexed(
 
 
 def test_modules_with_equal_names_are_distinguished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The modules are in different packages and have kernels with equal names."""
     out = np.zeros(1, np.int32)
     for value in (1, 2):
-        module = load_workunits(PUT.format(value), tmp_path, monkeypatch)
+        module = load(PUT.format(value))
         monkeypatch.setitem(sys.modules, f"package_{value}.kernels", module)
         module.__name__ = module.put.__module__ = f"package_{value}.kernels"
         CpuBackend(1).parallel_for(1, module.put, out=out)

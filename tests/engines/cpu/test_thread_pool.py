@@ -19,7 +19,6 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.cpu.scheduler import GRAIN, LARGEST, MAX_PIECES, SMALLEST
 from jetpy.workloads.common import selfcheck
 
-pytestmark = pytest.mark.usefixtures("compiled")
 SIZES = (
     GRAIN,
     2 * GRAIN - 1,

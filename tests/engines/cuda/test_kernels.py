@@ -27,7 +27,7 @@ from jetpy.engines.workers import in_turn, watch_compilations
 from jetpy.errors import BackendError, OptionError
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.reading import read_workunits
-from tests.modules import PLACE, load_workunits, modules
+from tests.modules import PLACE, Load, modules
 
 SM_90 = "sm_90"
 DRAW = """
@@ -159,10 +159,8 @@ def test_missing_nvrtc_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 # The cache
 
 
-def test_cubins_are_cached(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
+def test_cubins_are_cached(load: Load, empty_cache: Path) -> None:
+    module, other = (load(DRAW.format(n)) for n in range(2))
     compiler = StandIn()
     first = compiled([module, other], Target(compiler, SM_90), jobs=2)
     assert len(compiler.compiled) == 2
@@ -172,9 +170,9 @@ def test_cubins_are_cached(
 
 
 def test_cache_key_depends_on_text_architecture_version_and_options(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Load, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
+    module, other = (load(DRAW.format(n)) for n in range(2))
     usual = Target(StandIn(), SM_90)
     names = {entry_name(module, usual), entry_name(other, usual)}
     names.add(entry_name(module, usual._replace(architecture="sm_80")))
@@ -187,10 +185,8 @@ def test_cache_key_depends_on_text_architecture_version_and_options(
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"\x00" * 200])
-def test_damaged_cubins_are_recompiled(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
-) -> None:
-    module, compiler = load_workunits(DRAW.format(7), tmp_path, monkeypatch), StandIn()
+def test_damaged_cubins_are_recompiled(load: Load, empty_cache: Path, damage: bytes) -> None:
+    module, compiler = load(DRAW.format(7)), StandIn()
     first = compiled([module], Target(compiler, SM_90))
     file = empty_cache / entry_name(module, Target(compiler, SM_90))
     file.write_bytes(damage)
@@ -203,12 +199,9 @@ def test_damaged_cubins_are_recompiled(
 
 
 def test_unwritable_cache_is_warned_about(
-    empty_cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    load: Load, empty_cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    module, compiler = load_workunits(DRAW.format(8), tmp_path, monkeypatch), StandIn()
+    module, compiler = load(DRAW.format(8)), StandIn()
 
     def refuse(name: Path, content: bytes) -> None:
         raise OSError(f"no space left for {name.name}")
@@ -218,10 +211,8 @@ def test_unwritable_cache_is_warned_about(
     assert "jetpy cannot keep compiled kernels for later runs: no space left" in caplog.text
 
 
-def test_one_failure_does_not_stop_the_others(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in (1, 666, 2)]
+def test_one_failure_does_not_stop_the_others(load: Load, empty_cache: Path) -> None:
+    wanted = [load(DRAW.format(n)) for n in (1, 666, 2)]
     compiler, calls = StandIn(), []
     with watch_compilations() as seen, pytest.raises(BackendError, match="x is undefined"):
         compiled(wanted, Target(compiler, SM_90), progress=lambda *numbers: calls.append(numbers))
@@ -288,8 +279,8 @@ class Made:
 
 
 @pytest.fixture
-def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    return load_workunits(VERBS, tmp_path, monkeypatch)
+def kernels(load: Load) -> ModuleType:
+    return load(VERBS)
 
 
 def test_arguments_are_packed_in_the_order_of_the_kernel(kernels: ModuleType) -> None:

@@ -13,7 +13,7 @@ from jetpy.engines.kokkos.cpp import _commands
 from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, NVCC_WRAPPER
 from tests.children import run_python
 from tests.engines.kokkos.test_engine import DRAW, made
-from tests.modules import load_workunits
+from tests.modules import Load
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ print(code.count("parallel_for"), code.count("fence"))
 """
 
 
-def test_launches_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launches_do_not_wait(load: Load) -> None:
     backend: KokkosBackend = made("kokkos-serial")
-    kernels = load_workunits(DRAW.format(1), tmp_path, monkeypatch)
+    kernels = load(DRAW.format(1))
     folder = backend._folder(kernels.draw)
     assert run_python(FENCES, str(folder / "draw.py")).stdout == "1 0\n"

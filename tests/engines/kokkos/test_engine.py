@@ -38,7 +38,7 @@ from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.workloads.common import selfcheck
 from tests.children import run_python
 from tests.graphs import two_cliques
-from tests.modules import PLACE, load_workunits
+from tests.modules import PLACE, Load
 
 NAMES = ("kokkos-openmp", "kokkos-serial")
 
@@ -159,10 +159,8 @@ def test_groups_of_kernels_are_balanced_and_large_enough(number: int, jobs: int)
 
 
 @pytest.mark.parametrize("n", [1000, 10_000])
-def test_language_equals_cpu(
-    backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+def test_language_equals_cpu(load: Load, backend: KokkosBackend, n: int) -> None:
+    kernels = load(LANGUAGE)
     a = np.arange(n, dtype=np.int32) % 11
     results = []
     for engine in (get_backend("cpu"), backend):
@@ -175,20 +173,16 @@ def test_language_equals_cpu(
     assert results[1][1:3] == (int(a[a != 2].sum()), int(a.sum()))
 
 
-def test_empty_ranges_and_arrays_are_accepted(
-    backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+def test_empty_ranges_and_arrays_are_accepted(load: Load, backend: KokkosBackend) -> None:
+    kernels = load(LANGUAGE)
     a, out = backend.empty(0), backend.empty(0, np.int64)
     backend.parallel_for(0, kernels.mark, a=a, out=out, most=5)
     assert backend.reduce(0, kernels.count, a=a) == 0
     assert backend.scan(0, kernels.place, a=a, out=out) == 0
 
 
-def test_addresses_are_cached_while_their_arrays_live(
-    serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+def test_addresses_are_cached_while_their_arrays_live(load: Load, serial: KokkosBackend) -> None:
+    kernels = load(LANGUAGE)
     gc.collect()
     known = serial._memory.addresses["int32"]
     before = len(known)
@@ -203,10 +197,8 @@ def test_addresses_are_cached_while_their_arrays_live(
     assert len(known) == before
 
 
-def test_array_of_wrong_type_is_refused(
-    serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+def test_array_of_wrong_type_is_refused(load: Load, serial: KokkosBackend) -> None:
+    kernels = load(LANGUAGE)
     good = np.arange(10, dtype=np.int32)
     assert serial.reduce(10, kernels.count, a=good) == 43
     with pytest.raises(
@@ -231,10 +223,8 @@ def test_array_of_wrong_type_is_refused(
 
 
 @pytest.mark.parametrize("n", [5, 5000])
-def test_scalar_arguments_keep_their_types(
-    backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
+def test_scalar_arguments_keep_their_types(load: Load, backend: KokkosBackend, n: int) -> None:
+    kernels = load(NUMBERS)
     out = backend.full(n, 0, np.int64)
     numbers = {"few": -5, "many": -(1 << 40) + 1, "share": 0.1}
     backend.parallel_for(n, kernels.mix, out=out, **numbers)
@@ -247,10 +237,8 @@ def test_scalar_arguments_keep_their_types(
 
 
 @pytest.mark.parametrize("n", [5, 5000])
-def test_totals_have_64_bits(
-    backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+def test_totals_have_64_bits(load: Load, backend: KokkosBackend, n: int) -> None:
+    kernels = load(LANGUAGE)
     for value in (1 << 30, -(1 << 30)):
         a, out = backend.full(n, value), backend.empty(n, np.int64)
         assert backend.reduce(n, kernels.count, a=a) == n * value
@@ -258,10 +246,8 @@ def test_totals_have_64_bits(
         assert out.tolist() == [i * value for i in range(n)]
 
 
-def test_captured_launches_read_current_values(
-    backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
+def test_captured_launches_read_current_values(load: Load, backend: KokkosBackend) -> None:
+    kernels = load(NUMBERS)
     a, b = backend.full(3000, 0), backend.full(3000, 0)
 
     def launches() -> None:
@@ -277,13 +263,11 @@ def test_captured_launches_read_current_values(
         assert set(a) == {2 * value}
 
 
-def test_edited_kernels_are_recompiled(
-    serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edited_kernels_are_recompiled(load: Load, serial: KokkosBackend) -> None:
     out = serial.full(3, 0)
     for value in (1, 2, 1):
         text = f"@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {value}\n"
-        kernels = load_workunits(text, tmp_path, monkeypatch)
+        kernels = load(text)
         serial.parallel_for(3, kernels.put, out=out)
         assert out.tolist() == [value] * 3
 
@@ -313,14 +297,10 @@ def break_with(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_compile_error_is_reported_and_not_cached(
-    serial: KokkosBackend,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    words: str,
+    load: Load, serial: KokkosBackend, monkeypatch: pytest.MonkeyPatch, name: str, words: str
 ) -> None:
     break_with(name, monkeypatch)
-    kernels = load_workunits(BROKEN, tmp_path, monkeypatch)
+    kernels = load(BROKEN)
     for _ in range(2):  # a failed compilation does not count as compiled
         with pytest.raises(BackendError, match=words) as caught:
             serial.parallel_for(3, kernels.broken, out=serial.empty(3))
@@ -335,11 +315,9 @@ def draw(i: int, out: pk.View1D[pk.int32]):
 
 
 @pytest.fixture
-def draws(
-    serial: KokkosBackend, empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[Path, Workunit]:
+def draws(load: Load, serial: KokkosBackend, empty_cache: Path) -> dict[Path, Workunit]:
     """Return two uncompiled kernels of one name by folder; they write 0 and 1."""
-    modules = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2)]
+    modules = [load(DRAW.format(n)) for n in range(2)]
     return {serial._folder(module.draw): module.draw for module in modules}
 
 
@@ -402,13 +380,10 @@ def test_processes_may_compile_the_same_kernels(
 
 @pytest.mark.slow
 def test_broken_kernel_does_not_stop_the_others(
-    serial: KokkosBackend,
-    draws: dict[Path, Workunit],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    load: Load, serial: KokkosBackend, draws: dict[Path, Workunit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_with("double", monkeypatch)
-    broken = load_workunits(BROKEN, tmp_path, monkeypatch).broken
+    broken = load(BROKEN).broken
     (first, draw), *others = draws.items()
     kernels = {first: draw, serial._folder(broken): broken, **dict(others)}
     counts = []
@@ -608,13 +583,13 @@ def test_gpu_is_refused_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["emptied", "no checksum", "also its source"])
 def test_damaged_library_is_recompiled(
+    load: Load,
     serial: KokkosBackend,
     empty_cache: Path,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     damage: str,
 ) -> None:
-    kernels = load_workunits(DRAW.format(1), tmp_path, monkeypatch)
+    kernels = load(DRAW.format(1))
     monkeypatch.setattr(serial, "_launchers", {})
     folder = serial._folder(kernels.draw)
     serial._build({folder: kernels.draw}, 1, None)
