@@ -22,7 +22,7 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
-from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds, trivial_outcome
+from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.multilevel.solver import RefiningSolver, Solver
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
@@ -174,14 +174,14 @@ class MultiConstraintSolver:
         """Return a partition of at most the excess and cut of `parts`, found without coarsening."""
         if self.problem.k == 1 or self.graph.n == 0:
             return trivial_outcome(parts, 0)
-        with Stopwatch(engine, "refine") as watch:
+        with Stopwatch(engine, "refine"):
             finest = _finest(engine, self.graph, self.pinned)
             if self.pinned is not None:
                 parts = np.where(self.pinned == NO_PART, parts, self.pinned)
             levels = Levels([finest], self.several.in_units())
             found = levels.filled(levels.refine(0, parts, self.problem.seed), self.problem)
         cut = edge_cut(self.graph, found)
-        return Outcome(found, cut, cut, [], stage_seconds(refine=watch.seconds))
+        return Outcome(found, cut, cut)
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
         """Return the best of partitions with different seeds, within the limits of `effort`."""
@@ -195,8 +195,7 @@ class MultiConstraintSolver:
             found.append(((several.excess(outcome.parts), outcome.cut), outcome))
             pace.end(new=True)
         _, best = min(found, key=lambda one: one[0])
-        seconds = all_seconds([outcome.seconds for _, outcome in found])
-        return replace(best, seconds=seconds, generations=len(found))
+        return replace(best, generations=len(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,12 +236,12 @@ def partition_several(
     `pinned` as for `MultiConstraintSolver`.
     """
     cycles = CYCLES * problem.options.cycles
-    with Stopwatch(backend, "coarsen") as coarsening:
+    with Stopwatch(backend, "coarsen"):
         finest = _finest(backend, graph, pinned)
         levels = Levels(coarsen(finest, [problem], progress), several)
-    with Stopwatch(backend, "initial") as initial:
+    with Stopwatch(backend, "initial"):
         start = _begin(levels, problem)
-    with Stopwatch(backend, "refine") as refining:
+    with Stopwatch(backend, "refine"):
         *finer, coarsest = levels.hierarchy
         start = project(coarsest, coarsest.backend.from_host(start), finer)
         parts = levels.uncoarsen(finer, start, problem.seed)
@@ -255,8 +254,7 @@ def partition_several(
             progress("refine", cycle, cycles)
         parts = levels.filled(parts, problem)
     cut = edge_cut(graph, parts)
-    seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
-    return Outcome(parts, cut, cut, [], seconds)
+    return Outcome(parts, cut, cut)
 
 
 def _finest(backend: Backend, graph: Graph, pinned: IntArray | None) -> HierarchyLevel:

@@ -95,7 +95,7 @@ class Profiler(Backend):
     def __init__(self, engine: Backend, log: _Log | None = None) -> None:
         for attribute in Backend.__annotations__:
             setattr(self, attribute, getattr(engine, attribute))
-        self.launches = 0
+        self.launches, self.ledger = 0, engine.ledger
         self._engine = engine
         self._log = log or _Log()
         if engine.host_engine is not None:

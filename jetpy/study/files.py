@@ -12,7 +12,7 @@ from typing import Any
 
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.study.cases import JETPY, Problem
 from jetpy.study.changes import changes_in
 from jetpy.study.machine import FILE, read_setting
