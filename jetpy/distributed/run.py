@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.divisor import common_divisor, divided_by
+from jetpy.device.divisor import common_divisor_on, divided_by
 from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.gathering import gathering_of
@@ -135,7 +135,7 @@ def _finest(
     """
     own = rows.pop()
     comm, weights = own.blocks.comm, own.vertex_weights
-    unit = common_divisor(own.backend, weights, comm.allgather_objects)
+    unit = common_divisor_on(own.backend, weights, comm.allgather_objects)
     reduced = replace(own, vertex_weights=divided_by(own.backend, weights, unit))
     level = finest_of(reduced, gathering_of(problem.options, comm, small))
     return level, in_units(problem, unit, own.global_n), unit
