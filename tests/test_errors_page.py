@@ -165,7 +165,6 @@ PROVOKED: list[Callable[[], object]] = [
     partition(fixed=[0, 5, -1]),
     partition(connected=True, objective="volume"),
     partition(generations=0),
-    partition(backend="numba"),
     partition(backend="cpu", device=0),
     partition(backend="cpu", threads=0),
     lambda: jetpy.evaluate(PATH, [0, 1]),

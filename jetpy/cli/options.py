@@ -36,18 +36,9 @@ graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=
 matrix_argument = click.argument("matrix", type=_GraphPath(exists=True, path_type=Path))
 
 
-class _BackendName(click.Choice[str]):
-    """Name of a back end; for an old name, the error gives the current one."""
-
-    def convert(self, value: Any, *where: Any) -> str:
-        if value in choices.RENAMED:
-            self.fail(f"the back end {value} is now called {choices.RENAMED[value]}", *where)
-        return super().convert(value, *where)
-
-
 backend_option = click.option(
     "--backend",
-    type=_BackendName(get_args(choices.Backend)),
+    type=click.Choice(get_args(choices.Backend)),
     default="auto",
     show_default=True,
     help="Back end that runs the kernels; auto selects a GPU if one works and the graph is not "

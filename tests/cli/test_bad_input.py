@@ -58,7 +58,6 @@ OPTIONS = {
         2,
         "cannot be combined with several imbalances",
     ),
-    "-k 2 --backend numba": (2, "the back end numba is now called cpu"),
     "-k 2 --seed -1": (2, "seed is -1"),
     "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
     "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'max', 'jet'"),
