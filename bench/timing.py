@@ -24,7 +24,7 @@ from bench.harness import SEEDS, Experiment, Option
 from bench.instances import KS, Instance
 from bench.records import Record
 from bench.tables import mean_text, ratio_text, show
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.study.arrays import load_arrays
 
 NARROW, WIDE = "pymetis", "pymetis 64-bit"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.engines.base import Arena, Array, Backend, Count, DualView, Workunit
+from jetpy.engines.ledger import Ledger
 from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
 from jetpy.profiling.traffic import traffic
@@ -21,13 +22,21 @@ T = TypeVar("T")
 
 
 class _Log:
-    """Events of a back end and its host engine, and the stack of open steps."""
+    """Events of a back end and its host engine, and the stack of open steps.
 
-    def __init__(self) -> None:
+    Loading kernels takes no time.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
         self.events: list[Event] = []
         self.nanoseconds: dict[Owner, int] = {}
         self._open: list[tuple[str, Owner, int]] = []
-        self._began = self._charged = time.perf_counter_ns()
+        self._began = self._charged = self.now()
+
+    def now(self) -> int:
+        """Return the time in nanoseconds."""
+        return time.perf_counter_ns() - round(1e9 * self._ledger.loading)
 
     @property
     def owner(self) -> Owner:
@@ -51,7 +60,7 @@ class _Log:
         self, kind: Kind, name: str, start: int, size: int, backend: str, traffic: int = 0
     ) -> None:
         """Record an event that began at `start` and ends now."""
-        end = time.perf_counter_ns()
+        end = self.now()
         self._append(kind, name, start, end, self.owner, size, backend, traffic)
 
     def _append(
@@ -72,7 +81,7 @@ class _Log:
 
     def _charge(self) -> int:
         """Charge the time since the last charge to the open step; return the time now."""
-        now = time.perf_counter_ns()
+        now = self.now()
         if self._open:
             self.nanoseconds[self.owner] = self.nanoseconds.get(self.owner, 0) + now - self._charged
         self._charged = now
@@ -97,7 +106,7 @@ class Profiler(Backend):
             setattr(self, attribute, getattr(engine, attribute))
         self.launches, self.ledger = 0, engine.ledger
         self._engine = engine
-        self._log = log or _Log()
+        self._log = log or _Log(engine.ledger)
         if engine.host_engine is not None:
             self.host_engine = Profiler(engine.host_engine, self._log)
 
@@ -127,7 +136,7 @@ class Profiler(Backend):
 
     def _logged(self, kind: Kind, name: str, size: int, traffic: int, work: Callable[[], T]) -> T:
         self._engine.synchronize()
-        start = time.perf_counter_ns()
+        start = self._log.now()
         result = work()
         self._engine.synchronize()
         self._log.add(kind, name, start, size, self.name, traffic)
