@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from jetpy.errors import JetpyError, MissingFileError, OptionError
 
 WRONG, WRONG_USE, INFEASIBLE = 1, 2, 3
 INTERRUPTED = 130
+COMMAND_LINE = "jetpy.cli.command.line"
 
 
 class Failure(click.ClickException):
@@ -135,6 +137,15 @@ class Command(Summarised):
         except KeyboardInterrupt:
             click.echo("jetpy: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+
+
+class PageCommand(Command):
+    """A command that writes a page with its command line, ``ctx.meta[COMMAND_LINE]``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Store the command line."""
+        ctx.meta[COMMAND_LINE] = shlex.join([*ctx.command_path.split(), *args])
+        return super().parse_args(ctx, args)
 
 
 def code_of(error: JetpyError | click.ClickException) -> int:

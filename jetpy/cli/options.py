@@ -105,11 +105,21 @@ region_option = click.option(
 )
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for reading a graph."""
-    for option in (scale_option, pattern_option, repair_option):
-        command = option(command)
-    return command
+def together(*options: Decorator) -> Decorator:
+    """Return a decorator that adds several options, in the order of the help."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+reading_options = together(repair_option, pattern_option, scale_option)
+"""The options for reading a graph."""
+engine_options = together(backend_option, threads_option, device_option)
+"""The options for the back end."""
 
 
 json_option = click.option(
@@ -135,19 +145,19 @@ lower_imbalance_option = click.option(
     "no minimum weight.",
 )
 
-
-def weights_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for the minimum and maximum weights of parts."""
-    for bound, use in (("max", "most"), ("min", "least")):
-        command = click.option(
+weights_options = together(
+    *(
+        click.option(
             f"--{bound}-weights",
             metavar="WEIGHTS",
             help=f"A part must weigh at {use} this, instead of the limit of the default "
             "imbalance: one number, one for each part as in 100:50:50, or a file with one line "
             "for each part, or .npy.",
-        )(command)
-    return command
-
+        )
+        for bound, use in (("min", "least"), ("max", "most"))
+    )
+)
+"""The options for the minimum and maximum weights of parts."""
 
 together_option = click.option(
     "--together",
@@ -179,6 +189,22 @@ objective_option = click.option(
     default="cut",
     show_default=True,
     help="Quantity to minimize: the weight of cut edges, or the communication volume.",
+)
+
+connected_option = click.option(
+    "--connected",
+    is_flag=True,
+    help="Make every part connected where jetpy can within the balance; a warning lists the other "
+    "parts.",
+)
+
+preset_option = click.option(
+    "--preset",
+    type=click.Choice(get_args(choices.Preset)),
+    default="default",
+    show_default=True,
+    help="Trade-off between running time and cut (fast, default, ultra, max), or the algorithm of "
+    "a paper, as published (jet, jet-ultra, gkway, gkway-journal, igkway).",
 )
 
 fixed_option = click.option(
@@ -261,7 +287,7 @@ def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
     large = click.option(
         "--large-imbalance", is_flag=True, help="Allow an imbalance of 1 (100 %) or more."
     )
-    return lambda command: imbalance(large(command))
+    return together(imbalance, large)
 
 
 def distance_option(*, required: bool) -> Decorator:

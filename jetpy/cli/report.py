@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example
+from jetpy.cli.command import COMMAND_LINE, PageCommand, example
 from jetpy.cli.given import InputGraph, is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
-    backend_option,
-    device_option,
+    connected_option,
+    engine_options,
     imbalance_option,
     input_argument,
     json_option,
     objective_option,
+    preset_option,
     quiet_option,
     reading_options,
     region_option,
     seed_option,
-    threads_option,
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
@@ -45,21 +43,11 @@ OF_A_RUN = {
     "settings": "set",
 }
 """Parameters of a run and their options, which are refused if parts are given."""
-COMMAND = "jetpy.cli.report.command"
-
-
-class _Report(Command):
-    """A command that stores its command line."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the command line for the page."""
-        ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
-        return super().parse_args(ctx, args)
 
 
 @click.command(
     "report",
-    cls=_Report,
+    cls=PageCommand,
     epilog=example(
         "jetpy report mesh.npz -k 16 -o page.html",
         "jetpy report mesh.graph mesh.part -o page.html",
@@ -94,23 +82,11 @@ class _Report(Command):
     "limit down."
 )
 @objective_option
-@click.option(
-    "--connected",
-    is_flag=True,
-    help="Make every part connected where jetpy can; a warning lists the other parts.",
-)
+@connected_option
 @seed_option
-@click.option(
-    "--preset",
-    type=click.Choice(get_args(choices.Preset)),
-    default="default",
-    show_default=True,
-    help="Trade-off between running time and cut, or the algorithm of a paper.",
-)
+@preset_option
 @set_option
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @region_option
 @reading_options
 @vertex_weights_option
@@ -119,21 +95,13 @@ class _Report(Command):
 @click.pass_context
 def report_command(
     ctx: click.Context,
+    /,
     graph: Path,
     parts: Path | None,
     k: int | None,
     output: Path,
     coordinates: Path | None,
-    imbalance: float,
-    large_imbalance: bool,
-    objective: choices.Objective,
-    connected: bool,
-    seed: int,
-    preset: choices.Preset,
     settings: dict[str, Any],
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     region: str | None,
     repair: bool,
     pattern: bool,
@@ -141,6 +109,7 @@ def report_command(
     vertex_weights: Path | None,
     json_file: Path | None,
     quiet: bool,
+    **asked: Any,
 ) -> None:
     """Write a page about a partition: a drawing, tables, and a comparison with METIS.
 
@@ -179,10 +148,11 @@ def report_command(
     from jetpy.result.page import partition_page
 
     # refuse wrong numbers before reading
-    RunOptions(k or 1, imbalance, large_imbalance, seed, preset, None, None)
+    imbalance, seed, preset = asked["imbalance"], asked["seed"], asked["preset"]
+    RunOptions(k or 1, imbalance, asked["large_imbalance"], seed, preset, None, None)
     choose(preset, options=settings)
     if is_run:
-        check_backend(backend, threads, device)
+        check_backend(asked["backend"], asked["threads"], asked["device"])
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         started = time.perf_counter()
@@ -192,19 +162,7 @@ def report_command(
         loaded = given.graph
         if is_run:
             assert k is not None
-            asked: dict[str, Any] = {
-                "imbalance": imbalance,
-                "large_imbalance": large_imbalance,
-                "objective": objective,
-                "connected": connected,
-                "seed": seed,
-                "preset": preset,
-                "options": settings,
-                "backend": backend,
-                "threads": threads,
-                "device": device,
-            }
-            subject = _partitioned(loaded, k, bars, asked)
+            subject = _partitioned(loaded, k, bars, {**asked, "options": settings})
         else:
             ids, count = given.partition(parts, k)
             subject = _given(loaded, ids, count, imbalance, (parts or graph).name)
@@ -222,7 +180,7 @@ def report_command(
             read_seconds=read_seconds,
             metis=other,
             no_metis=unsupported_reason,
-            command=ctx.meta[COMMAND],
+            command=ctx.meta[COMMAND_LINE],
         )
         page = partition_page(subject).encode()
         with atomic_write(output) as stream:

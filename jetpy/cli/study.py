@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from click.core import ParameterSource
 
 from jetpy import choices
 from jetpy.choices import DISTRIBUTION
-from jetpy.cli.command import Command, example, notify
+from jetpy.cli.command import COMMAND_LINE, PageCommand, example, notify
 from jetpy.cli.options import json_option, quiet_option
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.progress import Bars, progress_bars
@@ -30,7 +29,6 @@ BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
 MIN_MODIFIERS = 5
 """Minimum number of modifiers of a batch: one of each kind, and two inserted edges."""
 PAGE = "report.html"
-COMMAND = "jetpy.cli.study.command"
 WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
 """Parameters that are allowed with --merge."""
 
@@ -92,18 +90,9 @@ def program(text: str) -> tuple[str, Path]:
     return name, Path(path).resolve()
 
 
-class _Study(Command):
-    """A command that stores its command line."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the command line for the page."""
-        ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
-        return super().parse_args(ctx, args)
-
-
 @click.command(
     "study",
-    cls=_Study,
+    cls=PageCommand,
     epilog=example(
         "jetpy study mesh.graph -k 8,64 --threads 1,2 -o study",
         "jetpy study --merge laptop gpu -o both",
@@ -334,7 +323,7 @@ def study_command(
             run = f"{row['problem']} seed={row['seed']}, {row['application']}"
             notify("warning", f"{run}: {row['status']}")
     results = read_results(output)
-    page = study_page(results, ctx.meta[COMMAND]).encode()
+    page = study_page(results, ctx.meta[COMMAND_LINE]).encode()
     with atomic_write(output / PAGE) as stream:
         stream.write(page)
     _conclude(results, output, json_file, quiet=quiet)
