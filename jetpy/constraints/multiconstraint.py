@@ -44,54 +44,32 @@ Quality = tuple[int, int]
 """Excess above the limits, then the cut; smaller is better."""
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Input and output of `jetpy.workloads.constraints.multiconstraint`."""
+def state_of(
+    host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
+) -> kernels.MultiConstraint:
+    """Return the state of a level with this partition (int32, shape (n,)).
 
-    weights: Array
-    limits: Array
-    lower_limits: Array
-    loads: Array
-    factors: Array
-    parts: Array
-    pinned: Array
-    connections: Array
-    moved: Array
-    targets: Array
-    keys: Array
-    heap: Array
-    positions: Array
-    numbers: Array
-    kinds: int
-
-    @classmethod
-    def of(
-        cls, host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
-    ) -> State:
-        """Return the state of a level with this partition (int32, shape (n,)).
-
-        `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
-        """
-        n, (k, kinds) = len(parts), several.limits.shape
-        numbers = np.zeros(Field.COUNT, np.int64)
-        numbers[Field.END] = n
-        return cls(
-            weights=host.from_host(several.weights.ravel()),
-            limits=host.from_host(several.limits.ravel()),
-            lower_limits=host.from_host(several.lower_limits.ravel()),
-            loads=host.full(k * kinds, 0, np.int64),
-            factors=host.from_host(several.factors),
-            parts=host.from_host(parts.copy()),
-            pinned=host.from_host(pinned),
-            connections=host.full(k, 0, np.int64),
-            moved=host.empty(n),
-            targets=host.empty(n),
-            keys=host.empty(n, np.int64),
-            heap=host.empty(n),
-            positions=host.empty(n),
-            numbers=host.from_host(numbers),
-            kinds=kinds,
-        )
+    `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
+    """
+    n, (k, kinds) = len(parts), several.limits.shape
+    numbers = np.zeros(Field.COUNT, np.int64)
+    numbers[Field.END] = n
+    state: kernels.MultiConstraint = host.group(
+        kernels.MultiConstraint,
+        n,
+        weights=host.from_host(several.weights.ravel()),
+        limits=host.from_host(several.limits.ravel()),
+        lower_limits=host.from_host(several.lower_limits.ravel()),
+        loads=host.full(k * kinds, 0, np.int64),
+        factors=host.from_host(several.factors),
+        parts=host.from_host(parts.copy()),
+        pinned=host.from_host(pinned),
+        connections=host.full(k, 0, np.int64),
+        keys=host.empty(n, np.int64),
+        numbers=host.from_host(numbers),
+        kinds=kinds,
+    )
+    return state
 
 
 class Levels:
@@ -109,7 +87,7 @@ class Levels:
         """Refine a partition (int32, shape (n,)) of a level on the host."""
         level, several = self.hierarchy[depth], self._several[depth]
         graph = carry_graph(level.graph, level.backend, self._host)
-        state = State.of(self._host, several, parts, _pinned(level))
+        state = state_of(self._host, several, parts, _pinned(level))
         size = {"n": graph.n, "k": len(several.limits)}
         self._host.run_tasks(
             1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
