@@ -71,20 +71,6 @@ def partition_uploaded(
     return Outcome(parts, cut, cost, solution.levels)
 
 
-def refine_partition(
-    backend: Backend,
-    graph: Graph,
-    parts: npt.NDArray[np.int32],
-    problem: Problem,
-    progress: Progress = no_progress,
-    pinned: npt.NDArray[np.int32] | None = None,
-) -> Outcome:
-    """Refine a partition (int32, shape (n,)) without coarsening; `pinned` as for `solve`."""
-    with Stopwatch(backend, "refine"):
-        device = upload(backend, graph)
-    return refine_uploaded(backend, device, parts, problem, progress, pinned)
-
-
 def refine_uploaded(
     backend: Backend,
     device: DeviceGraph,
@@ -93,7 +79,10 @@ def refine_uploaded(
     progress: Progress = no_progress,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
-    """Refine a partition of a graph on the back end, as `refine_partition` does."""
+    """Refine a partition (int32, shape (n,)) of a graph on the back end without coarsening.
+
+    `pinned` as for `solve`.
+    """
     with Stopwatch(backend, "refine"):
         reduced, unit = divide_weights(backend, device)
         kept = None if pinned is None else backend.from_host(pinned)

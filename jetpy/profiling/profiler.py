@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Arena, Array, Backend, Count, DualView, Workunit
+from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
 from jetpy.engines.ledger import Ledger
 from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
@@ -86,6 +83,15 @@ class _Log:
             self.nanoseconds[self.owner] = self.nanoseconds.get(self.owner, 0) + now - self._charged
         self._charged = now
         return now
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """Return a method that calls that of the engine with this name."""
+
+    def method(profiler: Profiler, *args: Any, **options: Any) -> Any:
+        return getattr(profiler._engine, name)(*args, **options)
+
+    return method
 
 
 class Profiler(Backend):
@@ -175,10 +181,9 @@ class Profiler(Backend):
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
     capture = Backend.capture  # makes the launches directly, so that each is timed
-
-    def perform(self, action: Callable[[], None], /) -> None:
-        """Run an action on arrays, in launch order."""
-        self._engine.perform(action)
+    arena, dual_view, empty, full = map(_forwarded, ("arena", "dual_view", "empty", "full"))
+    compile, get_ready, perform = map(_forwarded, ("compile", "get_ready", "perform"))
+    available_bytes, using = map(_forwarded, ("available_bytes", "using"))
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Copy a NumPy array to the back end."""
@@ -187,18 +192,6 @@ class Profiler(Backend):
     def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents: `out`, if given."""
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array, out)
-
-    def using(self) -> AbstractContextManager[None]:
-        """Make the device current in this thread, within a context."""
-        return self._engine.using()
-
-    def available_bytes(self, error: MemoryError) -> int | None:
-        """Return the number of bytes that were available for arrays, if `error` says so."""
-        return self._engine.available_bytes(error)
-
-    def dual_view(self, n: int) -> DualView:
-        """Return a small array that exists on the host and on the back end."""
-        return self._engine.dual_view(n)
 
     def sync_device(self, array: DualView) -> None:
         """Copy a dual view from the host to the back end."""
@@ -215,31 +208,3 @@ class Profiler(Backend):
     def sorted(self, keys: Array) -> Array:
         """Return the keys in ascending order."""
         return self._timed(Kind.SORT, "sorted", len(keys), self._engine.sorted, keys)
-
-    def compile(
-        self,
-        modules: Sequence[ModuleType],
-        *,
-        jobs: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> float:
-        """Make the workunits of these modules ready to launch."""
-        return self._engine.compile(modules, jobs=jobs, progress=progress)
-
-    def get_ready(
-        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
-    ) -> float:
-        """Compile the workunits whose first launch would delay a run."""
-        return self._engine.get_ready(modules, progress)
-
-    def empty(self, n: int, dtype: Any = np.int32) -> Array:
-        """Return an uninitialised array."""
-        return self._engine.empty(n, dtype)
-
-    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
-        """Return uninitialised arrays."""
-        return self._engine.arena(sizes)
-
-    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
-        """Return an array filled with `value`."""
-        return self._engine.full(n, value, dtype)
