@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from jetpy.cli.launched import launcher_started_many, rank_from_environment
 from jetpy.errors import JetpyError, MissingFileError, OptionError
@@ -137,6 +138,15 @@ class Command(Summarised):
         except KeyboardInterrupt:
             click.echo("jetpy: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def options_given(ctx: click.Context) -> dict[str, str]:
+    """Return the options on the command line: the first name of each, by parameter."""
+    return {
+        str(param.name): param.opts[0]
+        for param in ctx.command.params
+        if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    }
 
 
 class PageCommand(Command):

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example
+from jetpy.cli.command import Command, example, options_given
 from jetpy.cli.given import is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -155,11 +154,10 @@ def _check_combination(ctx: click.Context, parts: Path | None, ordering: Path | 
     if ordering is not None and parts is not None:
         raise click.UsageError("--ordering cannot be combined with PARTS")
     refused = OF_ORDERINGS if ordering is None else OF_PARTITIONS
-    for param in ctx.command.params:
-        is_given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
-        if is_given and param.name in refused:
+    for name, option in options_given(ctx).items():
+        if name in refused:
             rule = "needs" if ordering is None else "cannot be combined with"
-            raise click.UsageError(f"{param.opts[0]} {rule} --ordering")
+            raise click.UsageError(f"{option} {rule} --ordering")
 
 
 def _evaluate_ordering(

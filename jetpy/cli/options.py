@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -13,6 +13,7 @@ from jetpy import choices
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(path_type=Path)
 
+N = TypeVar("N")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -263,14 +264,19 @@ def parts_option(metavar: str, meaning: str) -> Decorator:
     )
 
 
-def _numbers(text: str) -> float | list[float]:
-    """Parse a number, or several numbers separated by commas."""
+def read_numbers(text: str, kind: Callable[[str], N], one: str = "a number") -> list[N]:
+    """Parse numbers of a kind separated by commas; `one` describes one in messages."""
     try:
-        numbers = [float(part) for part in str(text).split(",")]
+        return [kind(part) for part in str(text).split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is neither a number nor a list of numbers separated by commas"
+            f"{text!r} is neither {one} nor a list of {one.split()[1]}s separated by commas"
         ) from None
+
+
+def _numbers(text: str) -> float | list[float]:
+    """Parse a number, or several numbers separated by commas."""
+    numbers = read_numbers(text, float)
     return numbers[0] if len(numbers) == 1 else numbers
 
 

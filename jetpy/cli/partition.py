@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click.core import ParameterSource
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import example
+from jetpy.cli.command import example, options_given
 from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -207,7 +206,7 @@ def partition_command(
         raise click.UsageError(
             "--session cannot be combined with --set: a session keeps a preset, not single options"
         )
-    if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
+    if home is None and "migration" in options_given(ctx):
         raise click.UsageError("--migration needs --home")
 
     from jetpy.api.partitioning import partition

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import COMMAND_LINE, PageCommand, example
+from jetpy.cli.command import COMMAND_LINE, PageCommand, example, options_given
 from jetpy.cli.given import InputGraph, is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -38,11 +37,8 @@ if TYPE_CHECKING:
     from jetpy.graph.csr import Graph, IntArray
     from jetpy.result.subject import Subject
 
-OF_A_RUN = {
-    **{name: name for name in ("objective", "connected", "preset", "backend", "threads", "device")},
-    "settings": "set",
-}
-"""Parameters of a run and their options, which are refused if parts are given."""
+OF_A_RUN = "objective", "connected", "preset", "backend", "threads", "device", "settings"
+"""Parameters of a run, which are refused if parts are given."""
 
 
 @click.command(
@@ -125,19 +121,14 @@ def report_command(
     is_run = parts is None and not (k is None and is_session_file(graph))
     if is_run and k is None:
         raise click.UsageError("-k is missing; give the number of parts, or PARTS")
-    of_a_run = [
-        option
-        for name, option in OF_A_RUN.items()
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
+    of_a_run = [option for name, option in options_given(ctx).items() if name in OF_A_RUN]
     if of_a_run and parts is not None:
         raise click.UsageError(
-            f"--{of_a_run[0]} cannot be combined with PARTS: jetpy report does not change given "
-            "parts"
+            f"{of_a_run[0]} cannot be combined with PARTS: jetpy report does not change given parts"
         )
     if of_a_run and not is_run:
         raise click.UsageError(
-            f"--{of_a_run[0]} needs -k; without -k, jetpy report shows the parts of the session"
+            f"{of_a_run[0]} needs -k; without -k, jetpy report shows the parts of the session"
         )
 
     from jetpy.device.backends import check_backend
