@@ -289,7 +289,7 @@ def evaluate(
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `refine`.
+        As for `partition`; GraphError also if `parts` does not match the block or `k`.
     """
     arguments = partial(
         CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
