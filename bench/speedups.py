@@ -12,7 +12,7 @@ from bench.figures import set_log_ticks
 from bench.records import Record, is_jetpy
 from bench.tables import extreme_text, mean_text
 from bench.tools import TOOLS
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "known": ("cube128", "del20", "rgg1M", "rmat18", "netcard_aig", "mdual"),

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from jetpy.device.backends import BACKENDS
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.study.tools import (
     PEERS,
     Job,

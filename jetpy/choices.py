@@ -20,8 +20,6 @@ Reduction = Literal["sum", "mean", "max", "first"]
 Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
 
-RENAMED = {"numba": "cpu"}
-"""Current names of back ends that had another name in earlier versions."""
 
 DISTRIBUTION = "jetpy-partitioner"
 """Name of the distribution on PyPI, where `jetpy` is another project."""

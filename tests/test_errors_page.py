@@ -137,7 +137,6 @@ PROVOKED: list[Callable[[], object]] = [
     partition(max_weights=1),
     partition(k=None),
     partition(connected=True, objective="volume"),
-    partition(backend="numba"),
     lambda: jetpy.partition(PATH, 2, backend="cpu").members(2),
     lambda: jetpy.write_parts("nowhere/mesh.part", [0]),
     lambda: jetpy.map_processes(PATH, "4:8", "1"),

@@ -86,9 +86,11 @@ def partition_many(
         As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
         As for `partition`, for all graphs or for each graph.
-    weight, node_weight, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights
-    targets, migration, objective, connected, preset, coarsening, refinement, options, generations
-    time_limit, backend, device, repair, pattern, scale, profile
+    weight, node_weight, repair, pattern, scale
+        As for `as_graph`, for all graphs.
+    imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, migration
+    objective, connected, preset, coarsening, refinement, options, generations, time_limit, backend
+    device, profile
         As for `partition`, for all graphs.
     threads : int, optional
         Number of CPU threads of the whole call; by default all that the process may use. Each graph

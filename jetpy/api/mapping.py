@@ -128,7 +128,7 @@ def map_processes(
     usual = checked_imbalance(usual, large=large_imbalance)
     check_small(checked, "map_processes")
     check_one_weight(checked, "map_processes")
-    unit = common_divisor(checked.vertex_weights)
+    unit = common_divisor(checked.vertex_weights) or 1
     steps = make_mapping_problem(
         checked.total_vertex_weight, target, method, usual, seed, unit, options
     )

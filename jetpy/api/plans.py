@@ -20,7 +20,7 @@ from jetpy.errors import OptionError
 from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.checks import as_numbers, integer
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.multilevel.outcome import Outcome, all_seconds
+from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.bounds import MAX_GIVEN, NO_BOUNDS, Bounds, whole_weights
 from jetpy.problem.limits import outside
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
@@ -309,10 +309,9 @@ class Nested:
             progress("refine", number, len(self.plans))
         outcomes = [own.outcome for own in solved]
         cut = edge_cut(graph, parts)
-        seconds = all_seconds([outcome.seconds for outcome in outcomes])
         generations = max((outcome.generations for outcome in outcomes), default=1)
         return Solved(
-            Outcome(parts, cut, cut, [], seconds, generations, disconnected),
+            Outcome(parts, cut, cut, [], generations, disconnected),
             first,
             *(
                 np.concatenate([getattr(own, name) for own in solved])

@@ -145,9 +145,9 @@ def run_small(requests: Sequence[Request], execution: Execution, backend: str) -
             return solved
 
         solved, cost = execute(work, engine, execution.progress, size)
-        skips_gpu = backend != execution.backend
+        skips_gpu, own = backend != execution.backend, cost.share(len(requests))
         return [
-            result_of(request, one, engine, cost, skips_gpu=skips_gpu)
+            result_of(request, one, engine, own, skips_gpu=skips_gpu)
             for request, one in zip(requests, solved, strict=True)
         ]
 
@@ -172,7 +172,7 @@ def result_of(
         threads=cpu_threads(engine),
         gpu=engine.gpu,
         gpu_skipped=skips_gpu,
-        seconds={"compile": cost.compile_seconds, **outcome.seconds},
+        seconds=cost.seconds,
         compiled=cost.compiled,
         levels=LevelTable(outcome.levels),
         launches=cost.launches,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,12 +12,14 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from jetpy.cli.launched import launcher_started_many, rank_from_environment
 from jetpy.errors import JetpyError, MissingFileError, OptionError
 
 WRONG, WRONG_USE, INFEASIBLE = 1, 2, 3
 INTERRUPTED = 130
+COMMAND_LINE = "jetpy.cli.command.line"
 
 
 class Failure(click.ClickException):
@@ -135,6 +138,24 @@ class Command(Summarised):
         except KeyboardInterrupt:
             click.echo("jetpy: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def options_given(ctx: click.Context) -> dict[str, str]:
+    """Return the options on the command line: the first name of each, by parameter."""
+    return {
+        str(param.name): param.opts[0]
+        for param in ctx.command.params
+        if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    }
+
+
+class PageCommand(Command):
+    """A command that writes a page with its command line, ``ctx.meta[COMMAND_LINE]``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Store the command line."""
+        ctx.meta[COMMAND_LINE] = shlex.join([*ctx.command_path.split(), *args])
+        return super().parse_args(ctx, args)
 
 
 def code_of(error: JetpyError | click.ClickException) -> int:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from jetpy import choices
 from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
-    backend_option,
-    device_option,
+    engine_options,
     json_option,
     quiet_option,
-    threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.progress import progress_bars
@@ -24,18 +22,10 @@ IMBALANCE = 0.03
 
 
 @click.command("demo", cls=Command, epilog=example("jetpy demo"))
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @json_option
 @quiet_option
-def demo_command(
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
-    json_file: Path | None,
-    quiet: bool,
-) -> None:
+def demo_command(json_file: Path | None, quiet: bool, **engine: Any) -> None:
     """Partition a small generated mesh, and compare with METIS."""
     check_outputs([], json_file)
 
@@ -50,15 +40,7 @@ def demo_command(
         bars.busy("Generating")
         graph = delaunay(VERTICES)
         bars.busy("Preparing")
-        result = partition(
-            graph,
-            PARTS,
-            imbalance=IMBALANCE,
-            backend=backend,
-            threads=threads,
-            device=device,
-            progress=bars.stage,
-        )
+        result = partition(graph, PARTS, imbalance=IMBALANCE, **engine, progress=bars.stage)
         bars.busy("Comparing")
         other = metis(graph, PARTS, result.limit, result.seed)
         seconds = {"jetpy": result.seconds["total"], "METIS": other.seconds}

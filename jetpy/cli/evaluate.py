@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example
+from jetpy.cli.command import Command, example, options_given
 from jetpy.cli.given import is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -27,9 +26,8 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import (
     STDOUT,
-    check_cut_matrix,
+    check_name,
     check_outputs,
-    check_permutation,
     write_json,
 )
 from jetpy.cli.results import read_timed
@@ -119,17 +117,18 @@ def evaluate_command(
     if ordering is not None:
         _evaluate_ordering(graph, ordering, base, symmetrize, json_file, quiet)
         return
+    from jetpy.io.cut_matrix import check_cut_matrix_name, write_cut_matrix
     from jetpy.io.distances import matrix_file, read_distances
 
     matrix = matrix_file(distance or "")
-    check_cut_matrix(cut_matrix)
     check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix, vertex_weights])
+    if cut_matrix is not None:
+        check_name(cut_matrix, check_cut_matrix_name)
     if hierarchy is not None and distance is None:
         raise click.UsageError("--hierarchy needs --distance")
 
     from jetpy.cli.json_summary import evaluation
     from jetpy.evaluation.evaluate import evaluate
-    from jetpy.io.cut_matrix import write_cut_matrix
     from jetpy.problem.machine import described
 
     distances = None if distance is None else read_distances(distance)
@@ -155,11 +154,10 @@ def _check_combination(ctx: click.Context, parts: Path | None, ordering: Path | 
     if ordering is not None and parts is not None:
         raise click.UsageError("--ordering cannot be combined with PARTS")
     refused = OF_ORDERINGS if ordering is None else OF_PARTITIONS
-    for param in ctx.command.params:
-        is_given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
-        if is_given and param.name in refused:
+    for name, option in options_given(ctx).items():
+        if name in refused:
             rule = "needs" if ordering is None else "cannot be combined with"
-            raise click.UsageError(f"{param.opts[0]} {rule} --ordering")
+            raise click.UsageError(f"{option} {rule} --ordering")
 
 
 def _evaluate_ordering(
@@ -171,12 +169,12 @@ def _evaluate_ordering(
     quiet: bool,
 ) -> None:
     """Measure an ordering of a matrix."""
-    check_permutation(ordering)
-    check_outputs([], json_file, inputs=[matrix, ordering])
-
     from jetpy.api.ordering import symbolic
     from jetpy.cli.json_summary import about, structure_report
-    from jetpy.io.permutations import read_permutation
+    from jetpy.io.permutations import check_permutation_name, read_permutation
+
+    check_name(ordering, check_permutation_name)
+    check_outputs([], json_file, inputs=[matrix, ordering])
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         graph, _ = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")

@@ -12,9 +12,8 @@ from jetpy.cli.changes import changes_told
 from jetpy.cli.command import example, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
-    backend_option,
-    device_option,
     distance_option,
+    engine_options,
     graph_argument,
     hierarchy_option,
     imbalance_option,
@@ -25,7 +24,6 @@ from jetpy.cli.options import (
     quiet_option,
     reading_options,
     seed_option,
-    threads_option,
     vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
@@ -69,9 +67,7 @@ def _options(settings: dict[str, Any], method: str) -> Options:
 )
 @lower_imbalance_option
 @seed_option
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @reading_options
 @vertex_weights_option
 @parts_option("PES", "Write the PE of each task.")
@@ -101,18 +97,12 @@ def _options(settings: dict[str, Any], method: str) -> Options:
 @click.pass_context
 def map_command(
     ctx: click.Context,
+    /,
     graph: Path,
     hierarchy: str | None,
     distance: str,
     method: choices.Method,
     settings: dict[str, Any],
-    imbalance: float,
-    large_imbalance: bool,
-    lower_imbalance: float | None,
-    seed: int,
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     repair: bool,
     pattern: bool,
     scale: bool,
@@ -124,6 +114,7 @@ def map_command(
     json_file: Path | None,
     trace_file: Path | None,
     quiet: bool,
+    **asked: Any,
 ) -> None:
     """Map tasks to the PEs of a machine so that communication costs little.
 
@@ -160,13 +151,13 @@ def map_command(
     distances = read_distances(distance)
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    make_mapping_problem(0, target, method, imbalance, seed, options=settings)
+    imbalance = checked_imbalance(asked["imbalance"], large=asked["large_imbalance"])
+    make_mapping_problem(0, target, method, imbalance, asked["seed"], options=settings)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:
         check_hosts(target, names_of_hosts)
-    check_backend(backend, threads, device)
+    check_backend(asked["backend"], asked["threads"], asked["device"])
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not increase from level to level")
 
@@ -182,14 +173,8 @@ def map_command(
                 hierarchy,
                 distances,
                 method=method,
-                imbalance=imbalance,
-                large_imbalance=large_imbalance,
-                lower_imbalance=lower_imbalance,
-                seed=seed,
+                **asked,
                 options=settings,
-                backend=backend,
-                threads=threads,
-                device=device,
                 vertex_weights=weights,
                 scale=scale,
                 progress=bars.stage,

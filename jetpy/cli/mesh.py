@@ -6,26 +6,25 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.given import check_region, name_of, read_region
 from jetpy.cli.options import (
     OUTPUT_FILE,
-    backend_option,
-    device_option,
+    connected_option,
+    engine_options,
     imbalance_option,
     json_option,
     objective_option,
+    preset_option,
     quiet_option,
     region_option,
     scale_option,
     seed_option,
-    threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.results import conclude, warn_of_pieces
@@ -100,22 +99,10 @@ class _Cells:
     "into each.",
 )
 @objective_option
-@click.option(
-    "--connected",
-    is_flag=True,
-    help="Make every part connected where jetpy can; a warning lists the other parts.",
-)
+@connected_option
 @seed_option
-@click.option(
-    "--preset",
-    type=click.Choice(get_args(choices.Preset)),
-    default="default",
-    show_default=True,
-    help="Trade-off between running time and cut, or the algorithm of a paper.",
-)
-@backend_option
-@threads_option
-@device_option
+@preset_option
+@engine_options
 @click.option(
     "-o",
     "--output",
@@ -136,26 +123,19 @@ class _Cells:
 @click.pass_context
 def mesh_command(
     ctx: click.Context,
+    /,
     mesh: Path,
     k: int,
-    imbalance: float | list[float],
-    large_imbalance: bool,
     cell_weights: tuple[str, ...],
     scale: bool,
     common_nodes: int | None,
     region: str | None,
     all_regions: bool,
-    objective: choices.Objective,
-    connected: bool,
-    seed: int,
-    preset: choices.Preset,
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     output: Path | None,
     ghosts: bool,
     json_file: Path | None,
     quiet: bool,
+    **asked: Any,
 ) -> None:
     """Partition the cells of a mesh into balanced parts with few facets between them.
 
@@ -181,7 +161,7 @@ def mesh_command(
     written = [output] if output is not None else default
     files = [Path(given) for given in cell_weights if Path(given).is_file()]
     check_outputs(written, json_file, inputs=[mesh, *files])
-    check_backend(backend, threads, device)
+    check_backend(asked["backend"], asked["threads"], asked["device"])
 
     concluded: list[tuple[_Cells, Partition]] = []
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
@@ -197,15 +177,7 @@ def mesh_command(
                     k,
                     vertex_weights=_weights(cells, cell_weights, scale=scale),
                     scale=scale,
-                    imbalance=imbalance,
-                    large_imbalance=large_imbalance,
-                    objective=objective,
-                    connected=connected,
-                    seed=seed,
-                    preset=preset,
-                    backend=backend,
-                    threads=threads,
-                    device=device,
+                    **asked,
                     progress=bars.stage,
                 )
             concluded.append((cells, result))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -13,6 +13,7 @@ from jetpy import choices
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(path_type=Path)
 
+N = TypeVar("N")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -36,18 +37,9 @@ graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=
 matrix_argument = click.argument("matrix", type=_GraphPath(exists=True, path_type=Path))
 
 
-class _BackendName(click.Choice[str]):
-    """Name of a back end; for an old name, the error gives the current one."""
-
-    def convert(self, value: Any, *where: Any) -> str:
-        if value in choices.RENAMED:
-            self.fail(f"the back end {value} is now called {choices.RENAMED[value]}", *where)
-        return super().convert(value, *where)
-
-
 backend_option = click.option(
     "--backend",
-    type=_BackendName(get_args(choices.Backend)),
+    type=click.Choice(get_args(choices.Backend)),
     default="auto",
     show_default=True,
     help="Back end that runs the kernels; auto selects a GPU if one works and the graph is not "
@@ -114,11 +106,21 @@ region_option = click.option(
 )
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for reading a graph."""
-    for option in (scale_option, pattern_option, repair_option):
-        command = option(command)
-    return command
+def together(*options: Decorator) -> Decorator:
+    """Return a decorator that adds several options, in the order of the help."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+reading_options = together(repair_option, pattern_option, scale_option)
+"""The options for reading a graph."""
+engine_options = together(backend_option, threads_option, device_option)
+"""The options for the back end."""
 
 
 json_option = click.option(
@@ -144,19 +146,19 @@ lower_imbalance_option = click.option(
     "no minimum weight.",
 )
 
-
-def weights_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for the minimum and maximum weights of parts."""
-    for bound, use in (("max", "most"), ("min", "least")):
-        command = click.option(
+weights_options = together(
+    *(
+        click.option(
             f"--{bound}-weights",
             metavar="WEIGHTS",
             help=f"A part must weigh at {use} this, instead of the limit of the default "
             "imbalance: one number, one for each part as in 100:50:50, or a file with one line "
             "for each part, or .npy.",
-        )(command)
-    return command
-
+        )
+        for bound, use in (("min", "least"), ("max", "most"))
+    )
+)
+"""The options for the minimum and maximum weights of parts."""
 
 together_option = click.option(
     "--together",
@@ -188,6 +190,22 @@ objective_option = click.option(
     default="cut",
     show_default=True,
     help="Quantity to minimize: the weight of cut edges, or the communication volume.",
+)
+
+connected_option = click.option(
+    "--connected",
+    is_flag=True,
+    help="Make every part connected where jetpy can within the balance; a warning lists the other "
+    "parts.",
+)
+
+preset_option = click.option(
+    "--preset",
+    type=click.Choice(get_args(choices.Preset)),
+    default="default",
+    show_default=True,
+    help="Trade-off between running time and cut (fast, default, ultra, max), or the algorithm of "
+    "a paper, as published (jet, jet-ultra, gkway, gkway-journal, igkway).",
 )
 
 fixed_option = click.option(
@@ -246,14 +264,19 @@ def parts_option(metavar: str, meaning: str) -> Decorator:
     )
 
 
-def _numbers(text: str) -> float | list[float]:
-    """Parse a number, or several numbers separated by commas."""
+def read_numbers(text: str, kind: Callable[[str], N], one: str = "a number") -> list[N]:
+    """Parse numbers of a kind separated by commas; `one` describes one in messages."""
     try:
-        numbers = [float(part) for part in str(text).split(",")]
+        return [kind(part) for part in str(text).split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is neither a number nor a list of numbers separated by commas"
+            f"{text!r} is neither {one} nor a list of {one.split()[1]}s separated by commas"
         ) from None
+
+
+def _numbers(text: str) -> float | list[float]:
+    """Parse a number, or several numbers separated by commas."""
+    numbers = read_numbers(text, float)
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -270,7 +293,7 @@ def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
     large = click.option(
         "--large-imbalance", is_flag=True, help="Allow an imbalance of 1 (100 %) or more."
     )
-    return lambda command: imbalance(large(command))
+    return together(imbalance, large)
 
 
 def distance_option(*, required: bool) -> Decorator:

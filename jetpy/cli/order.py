@@ -25,8 +25,8 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import (
     STDOUT,
+    check_name,
     check_outputs,
-    check_permutation,
     standard_output_kept,
     write_json,
 )
@@ -124,7 +124,10 @@ def order_command(
     MATRIX is a file in one of the formats of `jetpy partition`; a graph is a matrix, too. Only the
     positions of its entries matter. The method is nested dissection. Row PERM[i] comes in place i.
     """
-    check_permutation(output)
+    from jetpy.io.permutations import check_permutation_name
+
+    if output is not None:
+        check_name(output, check_permutation_name)
     if plot is not None:
         _check_drawing(plot)
     check_outputs([output, plot, trace_file], json_file, inputs=[matrix])

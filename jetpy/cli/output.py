@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,53 +61,24 @@ def check_outputs(
             raise click.UsageError(f"{path} is given twice; each output needs its own file")
         taken.add(target)
         if path is parts:
-            _check_parts_name(path)
+            from jetpy.io.parts import check_parts_name
+
+            check_name(path, check_parts_name)
         _try_to_open(path)
 
 
-def check_cut_matrix(path: Path | None) -> None:
-    """Check that the suffix of a file, if any, is that of a cut matrix format.
+def check_name(path: Path, check: Callable[[Path], None]) -> None:
+    """Check the suffix of a file by a function that raises a FileFormatError.
 
     Raises
     ------
     UsageError
-        If it is not.
+        If the function raises.
     """
-    from jetpy.io.cut_matrix import check_cut_matrix_name
-
-    if path is not None and path != STDOUT:
-        with _as_usage_error():
-            check_cut_matrix_name(path)
-
-
-def check_permutation(path: Path | None) -> None:
-    """Check that the suffix of a file, if any, is not that of another format than orderings have.
-
-    Raises
-    ------
-    UsageError
-        If it is.
-    """
-    from jetpy.io.permutations import check_permutation_name
-
-    if path is not None:
-        with _as_usage_error():
-            check_permutation_name(path)
-
-
-def _check_parts_name(path: Path) -> None:
-    from jetpy.io.parts import check_parts_name
-
-    with _as_usage_error():
-        check_parts_name(path)
-
-
-@contextlib.contextmanager
-def _as_usage_error() -> Iterator[None]:
     from jetpy.errors import FileFormatError
 
     try:
-        yield
+        check(path)
     except FileFormatError as error:
         raise click.UsageError(str(error)) from error
 

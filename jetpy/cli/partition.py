@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click.core import ParameterSource
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import example
+from jetpy.cli.command import example, options_given
 from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     OUTPUT_FILE,
-    backend_option,
-    device_option,
+    connected_option,
+    engine_options,
     fixed_option,
     graph_argument,
     home_option,
@@ -25,12 +24,12 @@ from jetpy.cli.options import (
     migration_option,
     objective_option,
     parts_option,
+    preset_option,
     profile_option,
     quiet_option,
     reading_options,
     seed_option,
     targets_option,
-    threads_option,
     together_option,
     vertex_weights_option,
     weights_options,
@@ -52,6 +51,12 @@ from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.problem.options import Options
+
+OF_SESSIONS = (
+    *("imbalance", "large_imbalance", "lower_imbalance", "seed", "preset", "coarsening"),
+    *("refinement", "threads", "device"),
+)
+"""Options that a session keeps."""
 
 
 def _numbers_of_parts(name: str, text: str | None) -> Any:
@@ -101,21 +106,9 @@ def _options(settings: dict[str, Any], **chosen: Any) -> Options:
 @together_option
 @within_option
 @objective_option
-@click.option(
-    "--connected",
-    is_flag=True,
-    help="Make every part connected where jetpy can within the balance; a warning lists the other "
-    "parts.",
-)
+@connected_option
 @seed_option
-@click.option(
-    "--preset",
-    type=click.Choice(get_args(choices.Preset)),
-    default="default",
-    show_default=True,
-    help="Trade-off between running time and cut (fast, default, ultra, max), or the algorithm of "
-    "a paper, as published (jet, jet-ultra, gkway, gkway-journal, igkway).",
-)
+@preset_option
 @click.option(
     "--coarsening",
     type=click.Choice(get_args(choices.Coarsening)),
@@ -144,9 +137,7 @@ def _options(settings: dict[str, Any], **chosen: Any) -> Options:
     help="Run as many generations as this time allows, but at least one; reading and compiling "
     "do not count.",
 )
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @reading_options
 @vertex_weights_option
 @parts_option("PARTS", "Write the part of each vertex.")
@@ -162,31 +153,17 @@ def _options(settings: dict[str, Any], **chosen: Any) -> Options:
 @click.pass_context
 def partition_command(
     ctx: click.Context,
+    /,
     graph: Path,
     k: int | None,
-    imbalance: float | list[float] | None,
-    large_imbalance: bool,
-    lower_imbalance: float | None,
-    max_weights: str | None,
     min_weights: str | None,
+    max_weights: str | None,
     targets: str | None,
     fixed: Path | None,
     home: Path | None,
-    migration: float,
     together: Path | None,
     within: Path | None,
-    objective: choices.Objective,
-    connected: bool,
-    seed: int,
-    preset: choices.Preset,
-    coarsening: choices.Coarsening | None,
-    refinement: choices.Refinement | None,
     settings: dict[str, Any],
-    generations: int | None,
-    time_limit: float | None,
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     repair: bool,
     pattern: bool,
     scale: bool,
@@ -196,6 +173,7 @@ def partition_command(
     json_file: Path | None,
     trace_file: Path | None,
     quiet: bool,
+    **asked: Any,
 ) -> None:
     """Partition a graph into balanced parts with few cut edges.
 
@@ -220,7 +198,7 @@ def partition_command(
         )
     if session is not None and k is None:
         raise click.UsageError("--session needs -k, the number of parts")
-    if session is not None and connected:
+    if session is not None and asked["connected"]:
         raise click.UsageError(
             "--session cannot be combined with --connected: updates do not keep parts connected"
         )
@@ -228,7 +206,7 @@ def partition_command(
         raise click.UsageError(
             "--session cannot be combined with --set: a session keeps a preset, not single options"
         )
-    if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
+    if home is None and "migration" in options_given(ctx):
         raise click.UsageError("--migration needs --home")
 
     from jetpy.api.partitioning import partition
@@ -241,9 +219,9 @@ def partition_command(
     from jetpy.problem.problem import RunOptions, checked_imbalance
 
     # refuse wrong numbers before reading
-    usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
+    usual = DEFAULT_IMBALANCE if asked["imbalance"] is None else asked["imbalance"]
     each = usual if isinstance(usual, list) else [usual]
-    largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
+    largest = max(checked_imbalance(number, large=asked["large_imbalance"]) for number in each)
     if session is not None and len(each) > 1:
         raise click.UsageError("--session cannot be combined with several imbalances")
     numbers = {
@@ -253,11 +231,11 @@ def partition_command(
             ("max_weights", max_weights),
         )
     }
-    shared = RunOptions(k or 1, largest, True, seed, preset, coarsening, refinement)
+    methods = asked["preset"], asked["coarsening"], asked["refinement"]
+    shared = RunOptions(k or 1, largest, True, asked["seed"], *methods)
     shared.problem(0, None if k is None else numbers["targets"])
-    options = choose(preset, coarsening, refinement, settings)
-    choose_effort(options, generations, time_limit)
-    check_backend(backend, threads, device)
+    choose_effort(choose(*methods, settings), asked["generations"], asked["time_limit"])
+    check_backend(asked["backend"], asked["threads"], asked["device"])
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
@@ -272,33 +250,14 @@ def partition_command(
         }
         places["together"] = read_together(together, loaded.n)
         bars.busy("Preparing")
-        asked: dict[str, Any] = {
-            "imbalance": imbalance,
-            "large_imbalance": large_imbalance,
-            "lower_imbalance": lower_imbalance,
-            "min_weights": numbers["min_weights"],
-            "max_weights": numbers["max_weights"],
-            "seed": seed,
-            "preset": preset,
-            "coarsening": coarsening,
-            "refinement": refinement,
-            "backend": backend,
-            "threads": threads,
-            "device": device,
-        }
         with standard_output_kept():
             result = partition(
                 loaded,
                 k,
                 **asked,
+                **numbers,
                 **places,
-                targets=numbers["targets"],
-                migration=migration,
-                objective=objective,
-                connected=connected,
                 options=settings,
-                generations=generations,
-                time_limit=time_limit,
                 vertex_weights=weights,
                 scale=scale,
                 progress=bars.stage,
@@ -309,8 +268,9 @@ def partition_command(
         if session is not None and k is not None:
             from jetpy.incremental.partitioner import IncrementalPartitioner
 
-            asked["backend"] = result.backend
-            IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
+            kept = {name: asked[name] for name in OF_SESSIONS} | {"backend": result.backend}
+            limits = {name: numbers[name] for name in ("min_weights", "max_weights")}
+            IncrementalPartitioner(loaded, k, **kept, **limits, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)
     names = "partition", "part"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,8 @@ from jetpy.errors import GraphError, JetpyError, OptionError
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
 
-UNKNOWN = (
-    *("targets", "fixed", "home", "connected", "coarsening", "refinement", "settings"),
-    *("lower_imbalance", "min_weights", "max_weights", "together", "within"),
-    *("generations", "time_limit", "repair", "pattern", "scale", "vertex_weights", "session"),
-    "trace_file",
-    "objective",
-)
-"""Options of the command that require a single process."""
+NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
+"""Values of options that say nothing."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"
 """Phrases in messages about defects that a single process can repair."""
 REPAIR = (
@@ -50,7 +45,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
     json_file, quiet = options.pop("json_file"), options.pop("quiet")
     try:
         result, read_seconds = _partition(
-            comm, graph, k, options, json_file, quiet=quiet or not mine
+            ctx, comm, graph, k, options, json_file, quiet=quiet or not mine
         )
     except (JetpyError, click.ClickException) as error:
         if mine:
@@ -66,6 +61,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
 
 
 def _partition(
+    ctx: click.Context,
     comm: Any,
     graph: Path,
     k: int,
@@ -81,8 +77,6 @@ def _partition(
     JetpyError, UsageError
         In all processes.
     """
-    _refuse_unknown(options)
-
     from jetpy.cli.changes import changes_told
     from jetpy.distributed import partition, read
     from jetpy.distributed.api import communicator
@@ -90,6 +84,7 @@ def _partition(
     from jetpy.progress import progress_bars
 
     output = options.pop("output")
+    _refuse_unknown(ctx, options, signature(partition).parameters)
     run_collectively(communicator(comm), lambda: _check_outputs(comm, graph, output, json_file))
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
@@ -126,19 +121,20 @@ def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path 
         raise OptionError(error.message) from error
 
 
-def _refuse_unknown(options: dict[str, Any]) -> None:
-    """Remove options that require a single process from a dictionary.
+def _refuse_unknown(ctx: click.Context, options: dict[str, Any], known: Container[str]) -> None:
+    """Remove options that require a single process, which are not `known`, from a dictionary.
 
     Raises
     ------
     UsageError
         If one of them was given.
     """
-    for name in UNKNOWN:
-        if options.pop(name) not in (None, False, "cut", {}):
-            option = {"trace_file": "profile", "settings": "set"}.get(name, name.replace("_", "-"))
-            raise click.UsageError(f"--{option} needs a run with one process")
-    options.pop("migration")
+    for param in ctx.command.params:
+        name = str(param.name)
+        if name in known or name not in options:
+            continue
+        if options.pop(name) not in NOT_GIVEN and name != "migration":
+            raise click.UsageError(f"{param.opts[0]} needs a run with one process")
     if options["imbalance"] is None:
         del options["imbalance"]
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example
+from jetpy.cli.command import COMMAND_LINE, PageCommand, example, options_given
 from jetpy.cli.given import InputGraph, is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
-    backend_option,
-    device_option,
+    connected_option,
+    engine_options,
     imbalance_option,
     input_argument,
     json_option,
     objective_option,
+    preset_option,
     quiet_option,
     reading_options,
     region_option,
     seed_option,
-    threads_option,
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
@@ -40,26 +37,13 @@ if TYPE_CHECKING:
     from jetpy.graph.csr import Graph, IntArray
     from jetpy.result.subject import Subject
 
-OF_A_RUN = {
-    **{name: name for name in ("objective", "connected", "preset", "backend", "threads", "device")},
-    "settings": "set",
-}
-"""Parameters of a run and their options, which are refused if parts are given."""
-COMMAND = "jetpy.cli.report.command"
-
-
-class _Report(Command):
-    """A command that stores its command line."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the command line for the page."""
-        ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
-        return super().parse_args(ctx, args)
+OF_A_RUN = "objective", "connected", "preset", "backend", "threads", "device", "settings"
+"""Parameters of a run, which are refused if parts are given."""
 
 
 @click.command(
     "report",
-    cls=_Report,
+    cls=PageCommand,
     epilog=example(
         "jetpy report mesh.npz -k 16 -o page.html",
         "jetpy report mesh.graph mesh.part -o page.html",
@@ -94,23 +78,11 @@ class _Report(Command):
     "limit down."
 )
 @objective_option
-@click.option(
-    "--connected",
-    is_flag=True,
-    help="Make every part connected where jetpy can; a warning lists the other parts.",
-)
+@connected_option
 @seed_option
-@click.option(
-    "--preset",
-    type=click.Choice(get_args(choices.Preset)),
-    default="default",
-    show_default=True,
-    help="Trade-off between running time and cut, or the algorithm of a paper.",
-)
+@preset_option
 @set_option
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @region_option
 @reading_options
 @vertex_weights_option
@@ -119,21 +91,13 @@ class _Report(Command):
 @click.pass_context
 def report_command(
     ctx: click.Context,
+    /,
     graph: Path,
     parts: Path | None,
     k: int | None,
     output: Path,
     coordinates: Path | None,
-    imbalance: float,
-    large_imbalance: bool,
-    objective: choices.Objective,
-    connected: bool,
-    seed: int,
-    preset: choices.Preset,
     settings: dict[str, Any],
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     region: str | None,
     repair: bool,
     pattern: bool,
@@ -141,6 +105,7 @@ def report_command(
     vertex_weights: Path | None,
     json_file: Path | None,
     quiet: bool,
+    **asked: Any,
 ) -> None:
     """Write a page about a partition: a drawing, tables, and a comparison with METIS.
 
@@ -156,19 +121,14 @@ def report_command(
     is_run = parts is None and not (k is None and is_session_file(graph))
     if is_run and k is None:
         raise click.UsageError("-k is missing; give the number of parts, or PARTS")
-    of_a_run = [
-        option
-        for name, option in OF_A_RUN.items()
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
+    of_a_run = [option for name, option in options_given(ctx).items() if name in OF_A_RUN]
     if of_a_run and parts is not None:
         raise click.UsageError(
-            f"--{of_a_run[0]} cannot be combined with PARTS: jetpy report does not change given "
-            "parts"
+            f"{of_a_run[0]} cannot be combined with PARTS: jetpy report does not change given parts"
         )
     if of_a_run and not is_run:
         raise click.UsageError(
-            f"--{of_a_run[0]} needs -k; without -k, jetpy report shows the parts of the session"
+            f"{of_a_run[0]} needs -k; without -k, jetpy report shows the parts of the session"
         )
 
     from jetpy.device.backends import check_backend
@@ -179,10 +139,11 @@ def report_command(
     from jetpy.result.page import partition_page
 
     # refuse wrong numbers before reading
-    RunOptions(k or 1, imbalance, large_imbalance, seed, preset, None, None)
+    imbalance, seed, preset = asked["imbalance"], asked["seed"], asked["preset"]
+    RunOptions(k or 1, imbalance, asked["large_imbalance"], seed, preset, None, None)
     choose(preset, options=settings)
     if is_run:
-        check_backend(backend, threads, device)
+        check_backend(asked["backend"], asked["threads"], asked["device"])
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         started = time.perf_counter()
@@ -192,19 +153,7 @@ def report_command(
         loaded = given.graph
         if is_run:
             assert k is not None
-            asked: dict[str, Any] = {
-                "imbalance": imbalance,
-                "large_imbalance": large_imbalance,
-                "objective": objective,
-                "connected": connected,
-                "seed": seed,
-                "preset": preset,
-                "options": settings,
-                "backend": backend,
-                "threads": threads,
-                "device": device,
-            }
-            subject = _partitioned(loaded, k, bars, asked)
+            subject = _partitioned(loaded, k, bars, {**asked, "options": settings})
         else:
             ids, count = given.partition(parts, k)
             subject = _given(loaded, ids, count, imbalance, (parts or graph).name)
@@ -222,7 +171,7 @@ def report_command(
             read_seconds=read_seconds,
             metis=other,
             no_metis=unsupported_reason,
-            command=ctx.meta[COMMAND],
+            command=ctx.meta[COMMAND_LINE],
         )
         page = partition_page(subject).encode()
         with atomic_write(output) as stream:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click.core import ParameterSource
 
 from jetpy import choices
 from jetpy.choices import DISTRIBUTION
-from jetpy.cli.command import Command, example, notify
-from jetpy.cli.options import json_option, quiet_option
+from jetpy.cli.command import COMMAND_LINE, PageCommand, example, notify, options_given
+from jetpy.cli.options import json_option, quiet_option, read_numbers
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.progress import Bars, progress_bars
 
@@ -30,7 +28,6 @@ BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
 MIN_MODIFIERS = 5
 """Minimum number of modifiers of a batch: one of each kind, and two inserted edges."""
 PAGE = "report.html"
-COMMAND = "jetpy.cli.study.command"
 WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
 """Parameters that are allowed with --merge."""
 
@@ -39,12 +36,7 @@ def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
     """Return a parser of distinct integers separated by commas, each at least `least`."""
 
     def read(text: str) -> tuple[int, ...]:
-        try:
-            numbers = tuple(dict.fromkeys(int(item) for item in str(text).split(",")))
-        except ValueError:
-            raise click.BadParameter(
-                f"{text!r} is neither an integer nor a list of integers separated by commas"
-            ) from None
+        numbers = tuple(dict.fromkeys(read_numbers(text, int, "an integer")))
         if min(numbers) < least:
             raise click.BadParameter(f"{min(numbers)} is too small; it must be at least {least}")
         return numbers
@@ -54,12 +46,7 @@ def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
 
 def fractions(text: str) -> tuple[float, ...]:
     """Parse distinct decimal numbers separated by commas."""
-    try:
-        return tuple(dict.fromkeys(float(item) for item in str(text).split(",")))
-    except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is neither a number nor a list of numbers separated by commas"
-        ) from None
+    return tuple(dict.fromkeys(read_numbers(text, float)))
 
 
 def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
@@ -92,18 +79,9 @@ def program(text: str) -> tuple[str, Path]:
     return name, Path(path).resolve()
 
 
-class _Study(Command):
-    """A command that stores its command line."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the command line for the page."""
-        ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
-        return super().parse_args(ctx, args)
-
-
 @click.command(
     "study",
-    cls=_Study,
+    cls=PageCommand,
     epilog=example(
         "jetpy study mesh.graph -k 8,64 --threads 1,2 -o study",
         "jetpy study --merge laptop gpu -o both",
@@ -334,7 +312,7 @@ def study_command(
             run = f"{row['problem']} seed={row['seed']}, {row['application']}"
             notify("warning", f"{run}: {row['status']}")
     results = read_results(output)
-    page = study_page(results, ctx.meta[COMMAND]).encode()
+    page = study_page(results, ctx.meta[COMMAND_LINE]).encode()
     with atomic_write(output / PAGE) as stream:
         stream.write(page)
     _conclude(results, output, json_file, quiet=quiet)
@@ -342,12 +320,7 @@ def study_command(
 
 def _refuse_options_of_runs(ctx: click.Context) -> None:
     """Refuse options of runs with --merge, instead of ignoring them."""
-    given = [
-        option.opts[0]
-        for option in ctx.command.params
-        if option.name not in WITH_MERGE
-        and ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    ]
+    given = [option for name, option in options_given(ctx).items() if name not in WITH_MERGE]
     if given:
         raise click.UsageError(f"--merge runs nothing; leave out {', '.join(given)}")
 

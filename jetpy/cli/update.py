@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from jetpy import choices
 from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
-    backend_option,
-    device_option,
+    engine_options,
     json_option,
     parts_option,
     quiet_option,
-    threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.results import exit_unless_within
@@ -41,23 +39,20 @@ from jetpy.progress import progress_bars
     help="Write the updated session to this file; by default, it replaces SESSION.",
 )
 @parts_option("PARTS", "Write the part of each vertex, and -1 for each deleted vertex.")
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @json_option
 @quiet_option
 @click.pass_context
 def update_command(
     ctx: click.Context,
+    /,
     session: Path,
     modifiers: Path,
     save: Path | None,
     output: Path | None,
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     json_file: Path | None,
     quiet: bool,
+    **engine: Any,
 ) -> None:
     """Apply changes of a graph to a session, and update its partition.
 
@@ -79,9 +74,7 @@ def update_command(
     with progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
         batches = read_modifiers(modifiers)
-        live = IncrementalPartitioner.load(
-            session, backend=backend, threads=threads, device=device, progress=bars.stage
-        )
+        live = IncrementalPartitioner.load(session, **engine, progress=bars.stage)
         updates = []
         for number, (batch, lines) in enumerate(batches, 1):
             try:

@@ -22,7 +22,7 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
-from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds, trivial_outcome
+from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.multilevel.solver import RefiningSolver, Solver
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
@@ -44,54 +44,32 @@ Quality = tuple[int, int]
 """Excess above the limits, then the cut; smaller is better."""
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Input and output of `jetpy.workloads.constraints.multiconstraint`."""
+def state_of(
+    host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
+) -> kernels.MultiConstraint:
+    """Return the state of a level with this partition (int32, shape (n,)).
 
-    weights: Array
-    limits: Array
-    lower_limits: Array
-    loads: Array
-    factors: Array
-    parts: Array
-    pinned: Array
-    connections: Array
-    moved: Array
-    targets: Array
-    keys: Array
-    heap: Array
-    positions: Array
-    numbers: Array
-    kinds: int
-
-    @classmethod
-    def of(
-        cls, host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
-    ) -> State:
-        """Return the state of a level with this partition (int32, shape (n,)).
-
-        `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
-        """
-        n, (k, kinds) = len(parts), several.limits.shape
-        numbers = np.zeros(Field.COUNT, np.int64)
-        numbers[Field.END] = n
-        return cls(
-            weights=host.from_host(several.weights.ravel()),
-            limits=host.from_host(several.limits.ravel()),
-            lower_limits=host.from_host(several.lower_limits.ravel()),
-            loads=host.full(k * kinds, 0, np.int64),
-            factors=host.from_host(several.factors),
-            parts=host.from_host(parts.copy()),
-            pinned=host.from_host(pinned),
-            connections=host.full(k, 0, np.int64),
-            moved=host.empty(n),
-            targets=host.empty(n),
-            keys=host.empty(n, np.int64),
-            heap=host.empty(n),
-            positions=host.empty(n),
-            numbers=host.from_host(numbers),
-            kinds=kinds,
-        )
+    `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
+    """
+    n, (k, kinds) = len(parts), several.limits.shape
+    numbers = np.zeros(Field.COUNT, np.int64)
+    numbers[Field.END] = n
+    state: kernels.MultiConstraint = host.group(
+        kernels.MultiConstraint,
+        n,
+        weights=host.from_host(several.weights.ravel()),
+        limits=host.from_host(several.limits.ravel()),
+        lower_limits=host.from_host(several.lower_limits.ravel()),
+        loads=host.full(k * kinds, 0, np.int64),
+        factors=host.from_host(several.factors),
+        parts=host.from_host(parts.copy()),
+        pinned=host.from_host(pinned),
+        connections=host.full(k, 0, np.int64),
+        keys=host.empty(n, np.int64),
+        numbers=host.from_host(numbers),
+        kinds=kinds,
+    )
+    return state
 
 
 class Levels:
@@ -109,7 +87,7 @@ class Levels:
         """Refine a partition (int32, shape (n,)) of a level on the host."""
         level, several = self.hierarchy[depth], self._several[depth]
         graph = carry_graph(level.graph, level.backend, self._host)
-        state = State.of(self._host, several, parts, _pinned(level))
+        state = state_of(self._host, several, parts, _pinned(level))
         size = {"n": graph.n, "k": len(several.limits)}
         self._host.run_tasks(
             1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
@@ -174,14 +152,14 @@ class MultiConstraintSolver:
         """Return a partition of at most the excess and cut of `parts`, found without coarsening."""
         if self.problem.k == 1 or self.graph.n == 0:
             return trivial_outcome(parts, 0)
-        with Stopwatch(engine, "refine") as watch:
+        with Stopwatch(engine, "refine"):
             finest = _finest(engine, self.graph, self.pinned)
             if self.pinned is not None:
                 parts = np.where(self.pinned == NO_PART, parts, self.pinned)
             levels = Levels([finest], self.several.in_units())
             found = levels.filled(levels.refine(0, parts, self.problem.seed), self.problem)
         cut = edge_cut(self.graph, found)
-        return Outcome(found, cut, cut, [], stage_seconds(refine=watch.seconds))
+        return Outcome(found, cut, cut)
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
         """Return the best of partitions with different seeds, within the limits of `effort`."""
@@ -195,8 +173,7 @@ class MultiConstraintSolver:
             found.append(((several.excess(outcome.parts), outcome.cut), outcome))
             pace.end(new=True)
         _, best = min(found, key=lambda one: one[0])
-        seconds = all_seconds([outcome.seconds for _, outcome in found])
-        return replace(best, seconds=seconds, generations=len(found))
+        return replace(best, generations=len(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,12 +214,12 @@ def partition_several(
     `pinned` as for `MultiConstraintSolver`.
     """
     cycles = CYCLES * problem.options.cycles
-    with Stopwatch(backend, "coarsen") as coarsening:
+    with Stopwatch(backend, "coarsen"):
         finest = _finest(backend, graph, pinned)
         levels = Levels(coarsen(finest, [problem], progress), several)
-    with Stopwatch(backend, "initial") as initial:
+    with Stopwatch(backend, "initial"):
         start = _begin(levels, problem)
-    with Stopwatch(backend, "refine") as refining:
+    with Stopwatch(backend, "refine"):
         *finer, coarsest = levels.hierarchy
         start = project(coarsest, coarsest.backend.from_host(start), finer)
         parts = levels.uncoarsen(finer, start, problem.seed)
@@ -255,8 +232,7 @@ def partition_several(
             progress("refine", cycle, cycles)
         parts = levels.filled(parts, problem)
     cut = edge_cut(graph, parts)
-    seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
-    return Outcome(parts, cut, cut, [], seconds)
+    return Outcome(parts, cut, cut)
 
 
 def _finest(backend: Backend, graph: Graph, pinned: IntArray | None) -> HierarchyLevel:

@@ -11,7 +11,7 @@ from jetpy.constraints.volume import degree_normalised, reduce_volume
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.multilevel.outcome import Outcome, all_seconds
+from jetpy.multilevel.outcome import Outcome
 from jetpy.multilevel.solver import RefiningSolver
 from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.metrics import communication_volume, part_weights
@@ -73,19 +73,15 @@ class VolumeSolver:
         return self._problem.k == 1 or self._graph.n <= self._problem.k
 
     def _reduce(self, engine: Backend, found: Outcome, others: Sequence[Outcome]) -> Outcome:
-        """Return an outcome of at most the same volume; its time is that of all outcomes."""
+        """Return an outcome of at most the same volume; its generations are those of all."""
         if self._is_trivial:
             return found
-        with Stopwatch(engine, "refine") as watch:
+        with Stopwatch(engine, "refine"):
             pinned = _pinned(self._graph, self._places, found.parts)
             helpers = [other.parts for other in others]
             parts = reduce_volume(engine, self._graph, self._problem, found.parts, helpers, pinned)
-        improved = replace(
-            found.with_parts(self._graph, parts),
-            seconds=all_seconds([one.seconds for one in (found, *others)]),
-            generations=sum(one.generations for one in (found, *others)),
-        )
-        return improved.with_more("refine", watch.seconds)
+        generations = sum(one.generations for one in (found, *others))
+        return replace(found.with_parts(self._graph, parts), generations=generations)
 
 
 def of_less_volume(graph: Graph, problem: Problem, found: Sequence[Outcome]) -> Outcome:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.nets import Nets
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Backend
 from jetpy.graph.csr import IntArray
 from jetpy.problem.problem import Problem
 from jetpy.workloads.common.groups import NO_PART, Connectivity
@@ -17,24 +15,6 @@ from jetpy.workloads.constraints import volume as kernels
 from jetpy.workloads.refinement.connectivity import UNUSED
 
 PASSES = 20
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Input and output of `jetpy.workloads.constraints.volume`."""
-
-    parts: Array
-    loads: Array
-    benefits: Array
-    leaves: Array
-    stamps: Array
-    moved: Array
-    pinned: Array
-    targets: Array
-    keys: Array
-    heap: Array
-    positions: Array
-    numbers: Array
 
 
 def shrink_volume(
@@ -64,18 +44,14 @@ def shrink_volume(
     numbers = np.zeros(Field.COUNT, np.int64)
     numbers[Field.END] = n
     found = host.from_host(parts.copy())
-    state = State(
+    state = host.group(
+        kernels.Volume,
+        n,
         parts=found,
         loads=host.from_host(np.concatenate([loads, problem.limits, problem.lower_limits, sizes])),
         benefits=host.full(size, 0),
-        leaves=host.empty(n),
-        stamps=host.empty(n),
-        moved=host.empty(n),
         pinned=host.from_host(np.where(pinned, parts, NO_PART).astype(np.int32)),
-        targets=host.empty(n),
         keys=host.empty(n, np.int64),
-        heap=host.empty(n),
-        positions=host.empty(n),
         numbers=host.from_host(numbers),
     )
     host.run_tasks(

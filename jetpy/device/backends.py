@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from types import ModuleType
 
-from jetpy.choices import RENAMED
 from jetpy.engines.base import Backend
 from jetpy.engines.gpu import HOST_THREADS
 from jetpy.engines.threads import after_fork, fork_safe_lock
@@ -198,8 +197,6 @@ def _take(
     turns: ExitStack, name: str, threads: int | None, device: int | None
 ) -> tuple[Choice, Backend]:
     """Take an idle back end or create one; enter its turn in `turns`."""
-    if name in RENAMED:
-        raise OptionError(f"the back end {name} is now called {RENAMED[name]}")
     one_of(["auto", *BACKENDS], "backend", name)
     _check_numbers(threads, device)
     if name != "auto":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.divisor import common_divisor, divided_by
+from jetpy.device.divisor import common_divisor_on, divided_by
 from jetpy.device.halo import WHOLE
 from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.engines.base import Array, Backend
@@ -182,7 +182,7 @@ def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, i
 
     If all weights are 0, they become 1 instead, and the divisor is 0 (`in_units`).
     """
-    unit = common_divisor(backend, graph.vertex_weights) if graph.n else 1
+    unit = common_divisor_on(backend, graph.vertex_weights) if graph.n else 1
     return replace(graph, vertex_weights=divided_by(backend, graph.vertex_weights, unit)), unit
 
 

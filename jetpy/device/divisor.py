@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd
 
-import numpy as np
-
 from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import common_divisor
 from jetpy.workloads.common.values import count_indivisible
 
 SAMPLE = 1 << 12
 """Number of weights that the host reads before it asks the back end about all of them."""
 
 
-def common_divisor(
+def common_divisor_on(
     backend: Backend,
     weights: Array,
     gather: Callable[[int], list[int]] = lambda number: [number],
 ) -> int:
-    """Return the greatest common divisor of weights; 0 if all are 0.
+    """Return the greatest common divisor of weights on a back end; 0 if all are 0.
 
     The divisor of a sample is usually the answer: 1 always is, and the back end checks any other.
 
@@ -30,12 +29,12 @@ def common_divisor(
     gather : callable
         Returns the numbers of all processes that have a share of the weights. Collective.
     """
-    unit = gcd(*gather(_divisor_of(backend, weights[:SAMPLE])))
+    unit = gcd(*gather(common_divisor(backend.to_host(weights[:SAMPLE]))))
     if unit == 1:
         return 1
     count = backend.reduce(len(weights), count_indivisible, weights=weights, divisor=unit)
     if any(gather(count)):
-        unit = gcd(*gather(_divisor_of(backend, weights)))
+        unit = gcd(*gather(common_divisor(backend.to_host(weights))))
     return unit
 
 
@@ -44,7 +43,3 @@ def divided_by(backend: Backend, weights: Array, unit: int) -> Array:
     if unit == 0:
         return backend.full(len(weights), 1, weights.dtype)
     return weights if unit == 1 else weights // unit
-
-
-def _divisor_of(backend: Backend, weights: Array) -> int:
-    return int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0

@@ -9,29 +9,8 @@ from jetpy.engines.base import Array, Backend, Count, Workunit
 from jetpy.graph.csr import INT32_MAX
 from jetpy.lazy import cached_property
 from jetpy.workloads.common import long_rows as kernels
+from jetpy.workloads.common.groups import LongRows as Lanes
 from jetpy.workloads.common.long_rows import CHUNK, LANE_BITS
-
-
-@dataclass(frozen=True, eq=False)
-class Chunks:
-    """Chunks of long rows, passed to kernels.
-
-    Attributes
-    ----------
-    vertices : int32, on the back end
-    starts : of its `sum_type`
-        Vertex and first entry of each chunk.
-    longest : int
-        Maximum length of a row that is not divided into chunks.
-    lane_bits, lanes : int
-        A chunk has 2**lane_bits indices; all chunks together have `lanes`.
-    """
-
-    vertices: Array
-    starts: Array
-    longest: int
-    lane_bits: int
-    lanes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +20,15 @@ class LongRows:
     Attributes
     ----------
     count : int
-    whole : Chunks
+    whole : Lanes
         One chunk per row, without `starts`.
-    chunks : Chunks
+    chunks : Lanes
     """
 
     backend: Backend
     count: int
-    whole: Chunks
-    chunks: Chunks
+    whole: Lanes
+    chunks: Lanes
 
     @cached_property
     def fine(self) -> LongRows:
@@ -92,7 +71,7 @@ class _Rows:
 
 def none_of(backend: Backend) -> LongRows:
     """Return the long rows of a graph that has none."""
-    none = Chunks(backend.empty(0), backend.empty(0, backend.sum_type), INT32_MAX, 0, 0)
+    none = Lanes(backend.empty(0), backend.empty(0, backend.sum_type), INT32_MAX, 0, 0)
     return LongRows(backend, 0, none, none)
 
 
@@ -114,7 +93,7 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     most = count + entries // CHUNK
     bits = 0 if backend.warp_size == 1 else LANE_BITS
     vertices, starts = backend.empty(most), backend.empty(most, backend.sum_type)
-    chunks = Chunks(vertices, starts, longest, bits, 0)
+    chunks = Lanes(vertices, starts, longest, 0, bits)
     total = backend.scan(count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks)
-    whole = Chunks(listed, starts[:0], longest, bits, count << bits)
-    return LongRows(backend, count, whole, Chunks(vertices, starts, longest, bits, total << bits))
+    whole = Lanes(listed, starts[:0], longest, count << bits, bits)
+    return LongRows(backend, count, whole, Lanes(vertices, starts, longest, total << bits, bits))

@@ -7,7 +7,6 @@ end may end the process, and prints the outcome as JSON.
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.engines.base import Array, Backend
-from jetpy.engines.child_processes import module_command
+from jetpy.engines.child_processes import answer_of
 from jetpy.errors import BackendError
 from jetpy.workloads.common.selfcheck import Tallies
 
@@ -50,22 +49,11 @@ class Outcome:
 
 def check_apart(name: str) -> Outcome:
     """Check a back end in a separate process."""
-    command = module_command(__name__, name)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        answer, reason = answer_of(__name__, name, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return Outcome(wrong=[f"the self-check did not end within {PATIENCE // 60} minutes"])
-    try:
-        return Outcome(**json.loads(done.stdout.splitlines()[-1]))
-    except (IndexError, TypeError, ValueError):
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        return Outcome(wrong=[": ".join([f"the self-check {_end_of(done.returncode)}", *last])])
-
-
-def _end_of(code: int) -> str:
-    return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+    return Outcome(wrong=[f"the self-check {reason}"]) if answer is None else Outcome(**answer)
 
 
 def check(name: str) -> Outcome:

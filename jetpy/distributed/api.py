@@ -289,7 +289,7 @@ def evaluate(
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `refine`.
+        As for `partition`; GraphError also if `parts` does not match the block or `k`.
     """
     arguments = partial(
         CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
@@ -322,14 +322,13 @@ def _run(
 
         def work_on_rows(engine: Backend, tell: Progress) -> tuple[int, str, Problem, Found]:
             connected = replace(blocks, comm=between_gpus(group, engine))
-            with Stopwatch(engine, "coarsen") as uploading:
+            with Stopwatch(engine, "coarsen"):
                 rows = [_checked_rows(group, engine, block, connected)]
             if rows[0].backend.is_wide:
                 make_ready([rows[0].backend], tell)
             problem = arguments.problem(rows[0].vertex_weight, fill=arguments.fill)
             entries, transport = rows[0].global_nnz, connected.comm.transport
-            found = work(rows, problem, tell).with_more("coarsen", uploading.seconds)
-            return entries, transport, problem, found
+            return entries, transport, problem, work(rows, problem, tell)
 
         shown, size = progress if group.rank == 0 else None, (block.n, len(block.indices) // 2)
         (entries, transport, problem, found), cost = execute(work_on_rows, engine, shown, size)
@@ -354,9 +353,8 @@ def _run(
         transport=transport,
         compiled=cost.compiled,
         seconds={
-            "compile": cost.compile_seconds,
-            **found.solution.seconds,
-            "total": time.perf_counter() - started - cost.compile_seconds,
+            **cost.seconds,
+            "total": time.perf_counter() - started - cost.seconds["compile"],
         },
         levels=LevelTable(found.solution.levels),
         _comm=group,

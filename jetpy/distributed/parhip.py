@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, cannot_read
-from jetpy.io.parhip import ABSENT, HEADER, NARROW
+from jetpy.io.parhip import HEADER, layout
 
 SUFFIXES = ".parhip", ".bgf"
 
@@ -24,36 +24,28 @@ def arrays_of(path: Path) -> dict[str, Any]:
     """
     try:
         size = path.stat().st_size
-        header = np.fromfile(path, "<u8", 3)
+        with path.open("rb") as stream:
+            listed = layout(stream.read(HEADER))
     except OSError as error:
         raise cannot_read(path, error) from error
-    if len(header) < 3 or header[0] >= 64:
-        raise FileFormatError(f"{path}: this is not ParHiP's binary format")
-    version, n, m = (int(number) for number in header)
-
-    def kind(name: str) -> str:
-        return "<u4" if version & NARROW[name] else "<u8"
-
-    lengths = {"indptr": n + 1, "indices": m, "vertex_weights": n, "edge_weights": m}
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from error
     arrays: dict[str, Any] = {}
     place = HEADER
-    for name, length in lengths.items():
-        if version & ABSENT.get(name, 0):
-            continue
-        end = place + length * int(kind(name)[-1])
+    for name, (length, kind) in listed.items():
+        end = place + length * kind.itemsize
         if end > size:
             raise FileFormatError(
-                f"{path}: the file has {size} bytes, but {name} of {n} vertices would end at "
-                f"byte {end}"
+                f"{path}: the file has {size} bytes, but {name} of {listed['indptr'][0] - 1} "
+                f"vertices would end at byte {end}"
             )
+        is_empty = length == 0  # which cannot be mapped
         arrays[name] = (
-            np.memmap(path, kind(name), "r", place, (length,))
-            if length
-            else np.zeros(0, kind(name))
+            np.zeros(0, kind) if is_empty else np.memmap(path, kind, "r", place, (length,))
         )
         place = end
     start = HEADER + arrays["indptr"].nbytes
-    arrays["indptr"] = _Places(arrays["indptr"], start, int(kind("indices")[-1]))
+    arrays["indptr"] = _Places(arrays["indptr"], start, listed["indices"][1].itemsize)
     return arrays
 
 

@@ -17,7 +17,7 @@ from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import ending_all, run_collectively
 from jetpy.errors import FileFormatError, cannot_read
 from jetpy.graph.validate import check_one_weight
-from jetpy.io import read_graph
+from jetpy.io import folder, read_graph
 from jetpy.io.archive import map_array
 from jetpy.io.compression import split_name
 from jetpy.io.metis import Header, Lines, read_header, read_lines
@@ -48,7 +48,7 @@ def _arrays_of(path: Path) -> dict[str, Any]:
     """Return the arrays of a graph, memory-mapped if possible."""
     _, suffix, compression = split_name(path)
     if path.is_dir():
-        return _folder(path)
+        return folder.arrays_of(path, _mapped_file)
     if not compression and suffix in parhip.SUFFIXES:
         return parhip.arrays_of(path)
     mapped = _archive(path) if suffix == ".npz" and not compression else None
@@ -100,18 +100,11 @@ def _of_arrays(comm: Communicator, arrays: dict[str, Any]) -> Block:
     )
 
 
-def _folder(path: Path) -> dict[str, Any]:
-    arrays = {}
-    for name in NAMES:
-        file = path / f"{name}.npy"
-        if file.exists():
-            try:
-                arrays[name] = map_array(file)
-            except (OSError, FileFormatError) as error:
-                raise FileFormatError(f"{file}: {error}") from error
-        elif name in NAMES[:2]:
-            raise FileFormatError(f"{path}: {file.name} is missing")
-    return arrays
+def _mapped_file(file: Path) -> Any:
+    try:
+        return map_array(file)
+    except (OSError, FileFormatError) as error:
+        raise FileFormatError(f"{file}: {error}") from error
 
 
 def _archive(path: Path) -> dict[str, Any] | None:

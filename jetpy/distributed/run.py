@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.divisor import common_divisor, divided_by
+from jetpy.device.divisor import common_divisor_on, divided_by
 from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.gathering import gathering_of
@@ -20,7 +20,7 @@ from jetpy.errors import GraphError
 from jetpy.multilevel.driver import improve_level, solve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
 from jetpy.multilevel.hierarchy import HierarchyLevel
-from jetpy.multilevel.outcome import Solution, all_seconds, stage_seconds, trivial_partition
+from jetpy.multilevel.outcome import Solution, trivial_partition
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
@@ -37,11 +37,6 @@ class Found(NamedTuple):
     solution: Solution
     part_weights: npt.NDArray[np.int64]
     empty_parts: int
-
-    def with_more(self, stage: str, seconds: float) -> Found:
-        """Return a copy with `seconds` added to a stage."""
-        spent = all_seconds([self.solution.seconds, stage_seconds(**{stage: seconds})])
-        return self._replace(solution=replace(self.solution, seconds=spent))
 
 
 def partition_rows(
@@ -62,14 +57,14 @@ def partition_rows(
     if trivial is not None:
         return measure_rows(rows, problem, trivial.parts[blocks.first : blocks.end])
     del own
-    with Stopwatch(backend, "coarsen") as making:
+    with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
     if problem.options.generations > 1:
         assert isinstance(finest, GatheredLevel)
         solution = _evolve(finest, problem, progress)
     else:
         solution = solve_level(finest, [problem], progress)
-    return _found(backend, blocks, unit, solution).with_more("coarsen", making.seconds)
+    return _found(backend, blocks, unit, solution)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
@@ -113,7 +108,7 @@ def measure_rows(rows: list[UploadedRows], problem: Problem, parts: npt.ArrayLik
     metric = upload_metric(backend, piece, EDGE_CUT, problem.k)
     measures = measure(backend, piece, everywhere, metric)
     refined = Refined(everywhere, measures, measures.cut, 0)
-    return _found(backend, blocks, 1, Solution(refined, [], stage_seconds()))
+    return _found(backend, blocks, 1, Solution(refined))
 
 
 def _checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
@@ -140,7 +135,7 @@ def _finest(
     """
     own = rows.pop()
     comm, weights = own.blocks.comm, own.vertex_weights
-    unit = common_divisor(own.backend, weights, comm.allgather_objects)
+    unit = common_divisor_on(own.backend, weights, comm.allgather_objects)
     reduced = replace(own, vertex_weights=divided_by(own.backend, weights, unit))
     level = finest_of(reduced, gathering_of(problem.options, comm, small))
     return level, in_units(problem, unit, own.global_n), unit

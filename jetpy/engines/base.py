@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.engines.ledger import Ledger
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.types import INT32
@@ -120,9 +121,6 @@ class Backend(ABC):
         Threads that a launch uses (1 for a GPU).
     launches : int
         Number of workunits launched since the back end was created.
-    loading_seconds : float
-        Seconds in which the back end and its host engine have loaded kernels at their first
-        launches, including compilation.
     is_asynchronous : bool
         Whether launches return before they have run. The host should then enqueue many launches
         before it reads a result.
@@ -151,7 +149,6 @@ class Backend(ABC):
     threads: int
     xp: Any
     launches: int
-    loading_seconds: float = 0.0
     is_asynchronous: bool = False
     warp_size: int = 1
     copies: bool = False
@@ -170,6 +167,11 @@ class Backend(ABC):
         One run uses a back end at a time.
         """
         return {}
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Seconds of stages, and of loading kernels."""
+        return self.host_engine.ledger if self.host_engine else Ledger()
 
     @property
     def is_wide(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -28,6 +29,33 @@ def module_command(module: str, *arguments: str) -> list[str]:
     """
     options = [] if _ROOT.samefile(Path()) else ["-P"]
     return [sys.executable, *options, "-m", module, *arguments]
+
+
+def answer_of(
+    module: str, *arguments: str, timeout: float | None = None
+) -> tuple[dict[str, Any] | None, str]:
+    """Run a module of jetpy in a child process; return its answer, and why there is none.
+
+    The answer is the JSON object on the last line of its standard output, or None; the reason is
+    empty if there is an answer.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+        If the process does not end within `timeout` seconds.
+    """
+    command = module_command(module, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    with suppress(IndexError, ValueError):
+        answer = json.loads(done.stdout.splitlines()[-1])
+        if isinstance(answer, dict):
+            return answer, ""
+    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+    return None, ": ".join([_end_of(done.returncode), *last])
+
+
+def _end_of(code: int) -> str:
+    return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
 
 
 class ChildProcesses:

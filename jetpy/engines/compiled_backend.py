@@ -203,13 +203,6 @@ class Action:
     repeat: Callable[[], None]
 
 
-@dataclass
-class Loading:
-    """Seconds spent on loading kernels, shared by the narrow and the wide back end."""
-
-    seconds: float = 0.0
-
-
 Tape = list[Step | Copy | Action]
 Repeatable = tuple[Callable[[], int], Callable[[Mapping[int, Any]], bool]]
 
@@ -241,7 +234,6 @@ class CompiledBackend(Backend):
 
     def __init__(self, memory: Memory) -> None:
         self.launches = 0
-        self._loading = Loading()
         self.xp = memory.xp
         self._memory = memory
         self._launchers: dict[Workunit, Launcher] = {}
@@ -262,6 +254,7 @@ class CompiledBackend(Backend):
         """Return a back end that shares everything except kernels with this one."""
         made = copy(self)
         made.width, made.sum_type, made.launches = Width.WIDE, np.dtype(np.int64), 0
+        made.ledger = self.ledger
         made._launchers, made._launched = {}, set()
         made._tape, made._complete = None, False
         if self.host_engine is not None:
@@ -343,14 +336,8 @@ class CompiledBackend(Backend):
     def _first(self, workunit: Workunit) -> Launcher:
         started = time.perf_counter()
         launcher = self._load(workunit)
-        self._loading.seconds += time.perf_counter() - started
+        self.ledger.loading += time.perf_counter() - started
         return launcher
-
-    @property
-    def loading_seconds(self) -> float:  # type: ignore[override]
-        """Seconds in which it and its host engine have loaded kernels."""
-        of_host = self.host_engine.loading_seconds if self.host_engine else 0.0
-        return self._loading.seconds + of_host
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""

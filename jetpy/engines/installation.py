@@ -17,7 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from jetpy.engines.child_processes import module_command
+from jetpy.engines.child_processes import answer_of
+from jetpy.engines.cuda.installation import examine_apart
 from jetpy.engines.diagnosis import Installation, Version, read_config, version_in
 from jetpy.engines.kokkos.paths import CONFIG, CORE_LIBRARY, NVCC_WRAPPER, find_file
 
@@ -30,7 +31,7 @@ def examine() -> Installation | None:
     config = find_file(CONFIG)
     read = read_config(config.read_text()) if config else None
     cuda = read is not None and "CUDA" in read.spaces
-    imported = _import_apart()
+    imported, of_cuda = _import_apart(), examine_apart()
     return Installation(
         config=read,
         shared=find_file(CORE_LIBRARY) is not None,
@@ -40,9 +41,9 @@ def examine() -> Installation | None:
         missing=tuple(_missing(cuda)),
         gxx=_version_of("g++", "-dumpfullversion"),
         nvcc=_version_of("nvcc", "--version"),
-        cupy=imported["cupy"],
-        cupy_error=imported["cupy_error"],
-        cupy_cuda=_cuda_version(imported["cupy_cuda"]),
+        cupy=of_cuda.cupy,
+        cupy_error=of_cuda.cupy_error,
+        cupy_cuda=of_cuda.cupy_cuda,
     )
 
 
@@ -69,34 +70,17 @@ def _version_of(program: str, option: str) -> Version:
     return version_in(done.stdout)
 
 
-def _cuda_version(number: int) -> Version:
-    """Return the version for a version number of CUDA's API.
-
-    >>> _cuda_version(13000), _cuda_version(0)
-    ((13, 0), ())
-    """
-    return (number // 1000, number // 10 % 100) if number else ()
-
-
-NOTHING: dict[str, Any] = {
-    **{"error": "", "has_int8": True, "views": []},
-    **{"cupy": "", "cupy_error": "", "cupy_cuda": 0},
-}
+NOTHING: dict[str, Any] = {"error": "", "has_int8": True, "views": []}
 
 
 def _import_apart() -> dict[str, Any]:
-    """Import packages in a separate process, and return their description."""
-    done = subprocess.run(module_command(__name__), capture_output=True, text=True, check=False)
-    try:
-        return {**NOTHING, **json.loads(done.stdout.splitlines()[-1])}
-    except (IndexError, ValueError):
-        last = done.stderr.strip().splitlines()[-1:]
-        words = ": ".join([f"the process ended with code {done.returncode}", *last])
-        return {**NOTHING, "error": words}
+    """Import the package kokkos in a separate process, and return its description."""
+    answer, reason = answer_of(__name__)
+    return {**NOTHING, **({"error": f"the process {reason}"} if answer is None else answer)}
 
 
 def _imported() -> dict[str, Any]:
-    """Import the packages that matter and describe them."""
+    """Import the package kokkos and describe it."""
     answer: dict[str, Any] = {}
     try:
         library = importlib.import_module("kokkos.libpykokkos")
@@ -104,13 +88,6 @@ def _imported() -> dict[str, Any]:
         answer["has_int8"] = hasattr(importlib.import_module("kokkos"), "int8")
     except (Exception, SystemExit) as error:
         answer["error"] = f"{error!r}"
-    try:
-        if find_spec("cupy") is not None:
-            cupy = importlib.import_module("cupy")
-            answer["cupy_cuda"] = cupy.cuda.runtime.runtimeGetVersion()
-            answer["cupy"] = cupy.__version__
-    except (Exception, SystemExit) as error:
-        answer["cupy_error"] = f"{error!r}"
     return answer
 
 

@@ -1,4 +1,4 @@
-"""Timing of stages; the back end is notified of each."""
+"""Timing of stages: a back end has a ledger of seconds, and is notified of each stage."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Stopwatch:
 
     def __enter__(self) -> Stopwatch:
         self.backend.enter(self.stage, self.level)
+        self.backend.ledger.open += 1
         self._start = (self._now(), self.backend.all_launches)
         return self
 
@@ -32,6 +33,10 @@ class Stopwatch:
         self.seconds = self._now() - self._start[0]
         self.launches = self.backend.all_launches - self._start[1]
         self.backend.leave()
+        ledger = self.backend.ledger
+        ledger.open -= 1
+        if not ledger.open:
+            ledger.stages[self.stage] += self.seconds
 
     def _now(self) -> float:
-        return time.perf_counter() - self.backend.loading_seconds
+        return time.perf_counter() - self.backend.ledger.loading

@@ -38,28 +38,29 @@ from jetpy.graph.validate import (
 
 
 def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
-    """Make a `Graph` from plain arrays.
+    """Check plain arrays, and make a `Graph` of them.
 
     Raises
     ------
     GraphError
         Under the conditions of `as_graph`.
     """
-    weights = raw.edge_weights, raw.vertex_weights
-    if raw.indptr is not None:
-        graph = graph_from_csr(
-            raw.indptr, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
-        )
-    else:
-        assert raw.n is not None
-        assert raw.sources is not None
-        graph = graph_from_pairs(
-            raw.n, raw.sources, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
-        )
-    if raw.names is None and raw.locate is None and raw.vertex_sizes is None:
-        return graph
-    names = None if raw.names is None else tuple(raw.names)
-    return with_sizes(replace(graph, names=names, locate=raw.locate), raw.vertex_sizes, raw.naming)
+    naming = raw.naming or Naming()
+    rows = _pairs_by_row if raw.indptr is None else _rows
+    starts, neighbours, weights = rows(raw, rules, naming)
+    n = len(starts) - 1
+    masses, columns = _vertex_weights(raw.vertex_weights, n, rules, naming)
+    made = partial(
+        Graph,
+        vertex_weights=masses,
+        name=name,
+        names=None if raw.names is None else tuple(raw.names),
+        constraint_weights=columns,
+        locate=raw.locate,
+    )
+    return with_sizes(
+        _checked(starts, neighbours, weights, made, rules, naming), raw.vertex_sizes, naming
+    )
 
 
 def with_sizes(graph: Graph, sizes: npt.ArrayLike | None, naming: Naming | None = None) -> Graph:
@@ -75,52 +76,62 @@ def with_sizes(graph: Graph, sizes: npt.ArrayLike | None, naming: Naming | None 
     return replace(graph, vertex_sizes=checked_sizes(sizes, graph.n, naming or Naming()))
 
 
-def graph_from_csr(
-    indptr: npt.ArrayLike,
-    indices: npt.ArrayLike,
-    edge_weights: npt.ArrayLike | None = None,
-    vertex_weights: npt.ArrayLike | None = None,
-    *,
-    rules: Rules = PLAIN,
-    name: str = "graph",
-    naming: Naming | None = None,
-) -> Graph:
-    """Make a `Graph` from an adjacency in compressed sparse row form; see `as_graph`.
+Rows = tuple[IntArray, IntArray, npt.NDArray[Any]]
+"""Row starts, neighbours and edge weights of an adjacency."""
 
-    Parameters
-    ----------
-    indptr : integers, shape (n + 1,)
-    indices : integers, shape (2 m,)
-    edge_weights : whole numbers from 0 on, shape (2 m,), default 1
-    vertex_weights : whole numbers from 0 on, shape (n,) or (n, c), default 1
-    rules : Rules
-    name
-        As for `as_graph`.
-    naming : Naming
-        How error messages name vertices and edges.
 
-    Raises
-    ------
-    GraphError
-        Under the conditions of `as_graph`.
-    """
-    naming = naming or Naming()
-    neighbours = integer_array(indices, "indices")
-    starts = checked_indptr(indptr, len(neighbours))
+def _rows(raw: Raw, rules: Rules, naming: Naming) -> Rows:
+    """Return an adjacency with valid ids and weights from compressed sparse rows."""
+    assert raw.indptr is not None
+    neighbours = integer_array(raw.targets, "indices")
+    starts = checked_indptr(raw.indptr, len(neighbours))
     n = len(starts) - 1
     neighbours = checked_ids(
         neighbours, n, "indices", lambda i: f"neighbour of {naming.vertex(row_of(starts, i))}"
     )
     weights = _edge_weights(
-        edge_weights,
+        raw.edge_weights,
         rules,
         lambda: np.repeat(np.arange(n, dtype=np.int32), np.diff(starts)) == neighbours,
         len(neighbours),
         naming.edge_weights,
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
-    masses, columns = _vertex_weights(vertex_weights, n, rules, naming)
-    made = partial(Graph, vertex_weights=masses, name=name, constraint_weights=columns)
+    return starts, neighbours, weights
+
+
+def _pairs_by_row(raw: Raw, rules: Rules, naming: Naming) -> Rows:
+    """Return an adjacency with valid ids and weights from a list of directed edges."""
+    assert raw.n is not None
+    assert raw.sources is not None
+    check_order(raw.n)
+    u = checked_ids(raw.sources, raw.n, "sources", lambda i: f"source of edge {i}")
+    v = checked_ids(raw.targets, raw.n, "targets", lambda i: f"target of edge {i}")
+    weights = _edge_weights(
+        raw.edge_weights,
+        rules,
+        lambda: u == v,
+        len(u),
+        naming.edge_weights,
+        lambda i: naming.edge(int(u[i]), int(v[i])),
+    )
+    matrix = sorted_pairs(raw.n, u, v, weights)
+    return checked_indptr(matrix.indptr, len(u)), matrix.indices, matrix.data
+
+
+def _checked(
+    starts: IntArray,
+    neighbours: IntArray,
+    weights: npt.NDArray[Any],
+    made: Callable[..., Graph],
+    rules: Rules,
+    naming: Naming,
+) -> Graph:
+    """Return the graph of an adjacency, symmetric and without loops and duplicates.
+
+    `made` takes the row starts, neighbours and edge weights of the graph.
+    """
+    n = len(starts) - 1
     check = None if rules.pattern else rules.are_symmetric
     if check is not None and check(starts, neighbours, weights):
         return made(starts, neighbours, scaled(weights, naming.edge_weights))
@@ -148,56 +159,6 @@ def graph_from_csr(
             lambda i: naming.edge(row_of(both.indptr, i), int(both.indices[i])),
         )
     return made(both.indptr, both.indices, weights)
-
-
-def graph_from_pairs(
-    n: int,
-    sources: npt.ArrayLike,
-    targets: npt.ArrayLike,
-    edge_weights: npt.ArrayLike | None = None,
-    vertex_weights: npt.ArrayLike | None = None,
-    *,
-    rules: Rules = PLAIN,
-    name: str = "graph",
-    naming: Naming | None = None,
-) -> Graph:
-    """Make a `Graph` from `n` vertices and a list of directed edges in any order.
-
-    Parameters
-    ----------
-    sources, targets : integers in 0..n - 1, shape (2 m,)
-    edge_weights, vertex_weights, rules, naming
-        As for `graph_from_csr`.
-    name
-        As for `as_graph`.
-
-    Raises
-    ------
-    GraphError
-        Under the conditions of `as_graph`.
-    """
-    naming = naming or Naming()
-    check_order(n)
-    u = checked_ids(sources, n, "sources", lambda i: f"source of edge {i}")
-    v = checked_ids(targets, n, "targets", lambda i: f"target of edge {i}")
-    weights = _edge_weights(
-        edge_weights,
-        rules,
-        lambda: u == v,
-        len(u),
-        naming.edge_weights,
-        lambda i: naming.edge(int(u[i]), int(v[i])),
-    )
-    matrix = sorted_pairs(n, u, v, weights)
-    return graph_from_csr(
-        matrix.indptr,
-        matrix.indices,
-        matrix.data,
-        vertex_weights,
-        rules=rules,
-        name=name,
-        naming=naming,
-    )
 
 
 def _vertex_weights(

@@ -33,14 +33,14 @@ def is_large(*sums: int) -> bool:
 
 
 def common_divisor(weights: npt.NDArray[np.integer[Any]]) -> int:
-    """Return the greatest common divisor of nonnegative weights; 1 if none is positive.
+    """Return the greatest common divisor of nonnegative weights; 0 if none is positive.
 
     >>> common_divisor(np.array([12, 0, 18])), common_divisor(np.array([0]))
-    (6, 1)
+    (6, 0)
     """
-    if len(weights) == 0 or weights.min() == 1:
+    if len(weights) and weights.min() == 1:
         return 1
-    return max(1, int(np.gcd.reduce(weights)))
+    return int(np.gcd.reduce(weights))
 
 
 @dataclass(frozen=True, eq=False)

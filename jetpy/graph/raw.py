@@ -62,12 +62,12 @@ class Raw:
         Targets of the directed edges.
     indptr : integers, shape (n + 1,), or None
         Start of each vertex's row in `targets`.
+    edge_weights, vertex_weights : numbers, or None for ones
+        Vertex weights may have shape (n, c), for several weights of each vertex.
     sources : integers, shape (entries,), or None
         Sources of the directed edges, if `indptr` is None.
     n : int, or None
         Number of vertices, if `indptr` is None.
-    edge_weights, vertex_weights : numbers, or None for ones
-        Vertex weights may have shape (n, c), for several weights of each vertex.
     vertex_sizes : numbers, shape (n,), or None for ones
     naming : Naming
         How messages name vertices and edges.
@@ -79,10 +79,10 @@ class Raw:
 
     targets: npt.ArrayLike
     indptr: npt.ArrayLike | None = None
-    sources: npt.ArrayLike | None = None
-    n: int | None = None
     edge_weights: npt.ArrayLike | None = None
     vertex_weights: npt.ArrayLike | None = None
+    sources: npt.ArrayLike | None = None
+    n: int | None = None
     naming: Naming | None = None
     names: Sequence[Any] | None = None
     locate: Locate | None = None

@@ -494,7 +494,7 @@ class IncrementalPartitioner:
     def _roomy(self) -> Problem:
         """The problem with a limit that reserves room for a shrinking graph."""
         problem = self._problem
-        unit = common_divisor(self._graph.vertex_weights.host)
+        unit = common_divisor(self._graph.vertex_weights.host) or 1
         divided = in_units(problem, unit, self.n)
         room = max(divided.limit - divided.ideal_in_units, 0)
         limit = unit * (divided.limit - room // SHRINKAGE)

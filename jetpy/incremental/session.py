@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph.build import graph_from_csr
+from jetpy.graph.build import graph_of
 from jetpy.graph.checks import flag
 from jetpy.graph.csr import ARRAYS, INT32_MAX, MAX_WEIGHT, Graph, IntArray, named_arrays
+from jetpy.graph.raw import Raw
 from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive, write_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
@@ -166,8 +167,8 @@ def read_session(path: str | os.PathLike[str]) -> Session:
         if missing:
             raise FileFormatError(f"this is not a session: it has no array {missing[0]!r}")
         settings = _settings(arrays["settings"])
-        names = "indptr", "indices", "edge_weights", "vertex_weights"
-        graph = graph_from_csr(*(arrays[name] for name in names))
+        weights = arrays["edge_weights"], arrays["vertex_weights"]
+        graph = graph_of(Raw(arrays["indices"], arrays["indptr"], *weights))
         vertices = arrays["vertices"]
         if vertices.shape != (graph.n,) or not _rises(vertices, settings.ids):
             raise FileFormatError("the session is damaged: wrong ids of vertices")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -117,29 +118,23 @@ def count_tries(refinement: Refinement) -> int:
 
 
 def _by_metis(
-    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
+    refinement: Refinement,
+    graph: Graph,
+    groups: IntArray | None,
+    tries: Tries,
+    *,
+    directly: bool = False,
 ) -> list[Parts]:
+    """Partition by METIS: by recursive bisection, or `directly` if there are no groups."""
     from jetpy.initial.blocks import split_blocks
-    from jetpy.initial.metis import bisect_recursively, with_sorted_rows
+    from jetpy.initial.metis import bisect_recursively, partition_directly, with_sorted_rows
 
     problem, ordered = refinement.problem, with_sorted_rows(graph)
     seeds = [problem.seed * 1009 + number for number in range(tries.partitions)]
     if groups is not None:
         return [split_blocks(ordered, groups, problem, seed) for seed in seeds]
-    return [bisect_recursively(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
-
-
-def _by_metis_kway(
-    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
-) -> list[Parts]:
-    """As `_by_metis`, but without groups by METIS's k-way method."""
-    if groups is not None:
-        return _by_metis(refinement, graph, groups, tries)
-    from jetpy.initial.metis import partition_directly, with_sorted_rows
-
-    problem, ordered = refinement.problem, with_sorted_rows(graph)
-    seeds = [problem.seed * 1009 + number for number in range(tries.partitions)]
-    return [partition_directly(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
+    method = partition_directly if directly else bisect_recursively
+    return [method(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
 
 
 def _by_bisection(
@@ -175,7 +170,7 @@ def _by_bisection(
 METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, Tries], list[Parts]]] = {
     "bisection": _by_bisection,
     "metis": _by_metis,
-    "metis-kway": _by_metis_kway,
+    "metis-kway": partial(_by_metis, directly=True),
 }
 """Called with the refinement of the coarsest level, that level on the host, the groups of its
 vertices or None, and tries; each returns `tries.partitions` partitions."""

@@ -22,9 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph.build import graph_from_csr, graph_from_pairs
+from jetpy.graph.build import graph_of
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
-from jetpy.graph.raw import Rules
+from jetpy.graph.raw import Raw, Rules
 from jetpy.graph.scaling import LOGGER, weights_of
 from jetpy.graph.validate import EDGE_WEIGHTS, Matrix, check_order, check_storable, keys_of
 from jetpy.io.limits import check_memory, is_justified
@@ -134,13 +134,13 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
             more = _missing_entries(sp.coo_array((wide, (u, v)), shape=(n, n)).tocsr())
             u, v = np.concatenate((u, more.row)), np.concatenate((v, more.col))
             weights = np.concatenate((weights, more.data))
-        return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
+        raw = Raw(v, edge_weights=weights, sources=u, n=n, naming=naming)
+        return graph_of(raw, rules, name)
     missing = _missing(listed)
     matrix = listed + missing
     del weights, listed, missing
-    return graph_from_csr(
-        matrix.indptr, matrix.indices, matrix.data, rules=rules, name=name, naming=naming
-    )
+    raw = Raw(matrix.indices, matrix.indptr, matrix.data, naming=naming)
+    return graph_of(raw, rules, name)
 
 
 def _missing(listed: Matrix) -> Matrix:

@@ -6,7 +6,11 @@ Missing weights are 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph.build import graph_of
@@ -24,6 +28,24 @@ def is_graph(path: Path) -> bool:
     return all((path / f"{name}.npy").is_file() for name in NEEDED)
 
 
+def arrays_of(path: Path, read_file: Callable[[Path], npt.NDArray[Any]]) -> dict[str, Any]:
+    """Return the arrays in a folder by name, each read from its file by `read_file`.
+
+    Raises
+    ------
+    FileFormatError
+        If an array is missing.
+    """
+    arrays = {}
+    for name in (*NEEDED, *WEIGHTS):
+        file = path / f"{name}.npy"
+        if file.exists():
+            arrays[name] = read_file(file)
+        elif name in NEEDED:
+            raise FileFormatError(f"{path}: {file.name} is missing")
+    return arrays
+
+
 def read(path: Path, *, rules: Rules, name: str, progress: Progress | None = None) -> Graph:
     """Read a graph; `rules` as for `jetpy.as_graph`.
 
@@ -34,20 +56,13 @@ def read(path: Path, *, rules: Rules, name: str, progress: Progress | None = Non
     JetpyError
         If a file cannot be read.
     """
-    arrays = {}
-    for array in (*NEEDED, *WEIGHTS):
-        file = path / f"{array}.npy"
-        if array in NEEDED and not file.exists():
-            raise FileFormatError(f"{path}: {file.name} is missing")
-        if file.exists():
-            with open_input(file, progress) as stream:
-                arrays[array] = read_array(stream)
-    raw = Raw(
-        arrays["indices"],
-        indptr=arrays["indptr"],
-        edge_weights=arrays.get("edge_weights"),
-        vertex_weights=arrays.get("vertex_weights"),
-    )
+
+    def read_file(file: Path) -> npt.NDArray[Any]:
+        with open_input(file, progress) as stream:
+            return read_array(stream)
+
+    arrays = arrays_of(path, read_file)
+    raw = Raw(arrays["indices"], arrays["indptr"], *map(arrays.get, WEIGHTS))
     try:
         return graph_of(raw, rules, name)
     except GraphError as error:

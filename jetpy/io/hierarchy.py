@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph.build import graph_from_csr
+from jetpy.graph.build import graph_of
 from jetpy.graph.checks import one_of, whole_number
 from jetpy.graph.csr import ARRAYS, Graph, named_arrays
 from jetpy.graph.dlpack import on_host
 from jetpy.graph.levels import GraphLevel, checked_levels, coarse_name, fitting
+from jetpy.graph.raw import Raw
 from jetpy.graph.validate import checked_ids, checked_indptr, integer_array, row_of
 from jetpy.io.archive import read_archive, write_archive
 from jetpy.io.compression import open_input, open_output
@@ -129,7 +130,7 @@ def _graph(arrays: dict[str, npt.NDArray[Any]], depth: int, name: str) -> Graph:
         _array(arrays, f"{array}_{depth}") for array in ARRAYS
     )
     if depth == 0:
-        return graph_from_csr(indptr, indices, edge_weights, vertex_weights, name=name)
+        return graph_of(Raw(indices, indptr, edge_weights, vertex_weights), name=name)
     what = f"level {depth}: "
     neighbours = integer_array(indices, f"{what}indices")
     starts = checked_indptr(indptr, len(neighbours))

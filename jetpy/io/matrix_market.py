@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph.build import graph_from_pairs
+from jetpy.graph.build import graph_of
 from jetpy.graph.csr import INT32_MAX, Graph
-from jetpy.graph.raw import Rules
+from jetpy.graph.raw import Raw, Rules
 from jetpy.graph.validate import check_storable
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
@@ -95,7 +95,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         other = u != v
         u, v = np.concatenate((u, v[other])), np.concatenate((v, u[other]))
         weights = np.concatenate((weights, weights[other]))
-    return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
+    return graph_of(Raw(v, edge_weights=weights, sources=u, n=n, naming=naming), rules, name)
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:

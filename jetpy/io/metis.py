@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph.build import graph_from_csr, with_sizes
+from jetpy.graph.build import graph_of
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
-from jetpy.graph.raw import PLAIN, Rules
+from jetpy.graph.raw import PLAIN, Raw, Rules
 from jetpy.graph.validate import SCALED, Naming, how_else
 from jetpy.io.text import (
     LONGEST_HEADER,
@@ -64,7 +64,7 @@ class Lines(NamedTuple):
     sizes: npt.NDArray[Any]
 
     def weights_of_graph(self, most: int | None = None) -> npt.NDArray[Any] | None:
-        """Return the weights of the first `most` vertices as `graph_from_csr` takes them."""
+        """Return the weights of the first `most` vertices as `Raw` has them."""
         weights = self.vertex_weights[:most]
         kinds = weights.shape[1]
         return None if kinds == 0 else weights[:, 0] if kinds == 1 else weights
@@ -114,17 +114,16 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         f"all, but the file lists {entries}"
     )
     naming = _LineNaming(lines)
+    raw = Raw(
+        whole.neighbours,
+        np.concatenate(([0], np.cumsum(whole.counts, dtype=np.int64))),
+        whole.edge_weights if header.edge_weights else None,
+        whole.weights_of_graph(),
+        naming=naming,
+        vertex_sizes=whole.sizes if header.sizes else None,
+    )
     try:
-        graph = graph_from_csr(
-            np.concatenate(([0], np.cumsum(whole.counts, dtype=np.int64))),
-            whole.neighbours,
-            whole.edge_weights if header.edge_weights else None,
-            whole.weights_of_graph(),
-            rules=rules,
-            name=name,
-            naming=naming,
-        )
-        graph = with_sizes(graph, whole.sizes if header.sizes else None, naming)
+        graph = graph_of(raw, rules, name)
     except GraphError as error:
         if entries == expected:
             raise

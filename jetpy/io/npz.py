@@ -8,13 +8,14 @@ unless vertices were deleted: the ids of the other vertices would change.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError
-from jetpy.graph.build import graph_of, with_sizes
+from jetpy.graph.build import graph_of
 from jetpy.graph.convert.objects import raw_of
 from jetpy.graph.csr import Graph, named_arrays
 from jetpy.graph.raw import Rules
@@ -40,8 +41,8 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """
     arrays = read_archive(stream, "an .npz archive")
     _check_numbers(arrays)
-    graph = graph_of(raw_of(_matrix(arrays) if "format" in arrays else _rows(arrays)), rules, name)
-    graph = with_sizes(graph, arrays.get("vertex_sizes"))
+    raw = raw_of(_matrix(arrays) if "format" in arrays else _rows(arrays))
+    graph = graph_of(replace(raw, vertex_sizes=arrays.get("vertex_sizes")), rules, name)
     places = arrays.get("coordinates")
     return graph if places is None else graph.with_coordinates(places)
 

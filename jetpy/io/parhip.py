@@ -28,6 +28,25 @@ NARROW = {"indptr": 4, "indices": 8, "vertex_weights": 16, "edge_weights": 32}
 """Bits of arrays of 32-bit integers."""
 
 
+def layout(header: bytes) -> dict[str, tuple[int, np.dtype[Any]]]:
+    """Return the length and the type of each array of a file, in their order.
+
+    Raises
+    ------
+    FileFormatError
+        If the header is not in this format.
+    """
+    if len(header) < HEADER or (kind := int(np.frombuffer(header, "<u8")[0])) >= 64:
+        raise FileFormatError("this is not ParHiP's binary format")
+    n, entries = np.frombuffer(header, "<u8")[1:].tolist()
+    lengths = {"indptr": n + 1, "indices": entries, "vertex_weights": n, "edge_weights": entries}
+    return {
+        name: (length, np.dtype("<u4" if kind & NARROW[name] else "<u8"))
+        for name, length in lengths.items()
+        if not kind & ABSENT.get(name, 0)
+    }
+
+
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """Read a graph; `rules` as for `jetpy.as_graph`.
 
@@ -36,24 +55,13 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     GraphError
         If the file is not in this format or is truncated, or the graph breaks a rule.
     """
-    header = np.frombuffer(stream.read(HEADER), np.uint8)
-    if len(header) < HEADER or (kind := int(header.view("<u8")[0])) >= 64:
-        raise FileFormatError("this is not ParHiP's binary format")
-    n, entries = (int(number) for number in header.view("<u8")[1:])
-    lengths = {"indptr": n + 1, "indices": entries, "vertex_weights": n, "edge_weights": entries}
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for what, length in lengths.items():
-        if not kind & ABSENT.get(what, 0):
-            width = np.dtype("<u4" if kind & NARROW[what] else "<u8")
-            content = read_exactly(stream, length * width.itemsize, what)
-            arrays[what] = np.frombuffer(content, width)
-    raw = Raw(
-        arrays["indices"],
-        indptr=_offsets(arrays["indptr"], arrays["indices"].itemsize),
-        edge_weights=arrays.get("edge_weights"),
-        vertex_weights=arrays.get("vertex_weights"),
-    )
-    return graph_of(raw, rules, name)
+    for what, (length, width) in layout(stream.read(HEADER)).items():
+        content = read_exactly(stream, length * width.itemsize, what)
+        arrays[what] = np.frombuffer(content, width)
+    starts = _offsets(arrays["indptr"], arrays["indices"].itemsize)
+    weights = arrays.get("edge_weights"), arrays.get("vertex_weights")
+    return graph_of(Raw(arrays["indices"], starts, *weights), rules, name)
 
 
 def _offsets(places: npt.NDArray[Any], width: int) -> npt.NDArray[np.int64]:

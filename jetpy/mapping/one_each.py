@@ -9,7 +9,6 @@ matrices of distances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +21,7 @@ from jetpy.mapping.greedy import place_greedily
 from jetpy.mapping.problem import make_mapping_problem
 from jetpy.mapping.swaps import swap_all, swap_near
 from jetpy.multilevel.driver import partition_multilevel
-from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.machine import MAX_PES_IN_MATRIX, Machine
 from jetpy.problem.metrics import mapped_cut
 from jetpy.problem.presets import mapping_options
@@ -58,7 +57,6 @@ def place_one_each(
     part = used_part(machine, graph.n)
     best = np.arange(graph.n, dtype=np.int32)
     least = mapped_cut(graph, best, machine.metric, machine.k)
-    spent: list[Mapping[str, float]] = [stage_seconds()]
     if least and not part.is_uniform:
         few = part.k <= MAX_PES_IN_MATRIX
         quick = few and len(graph.indices) * part.k <= QUICK
@@ -66,20 +64,17 @@ def place_one_each(
         if few and part.matrix is not None:
             starts.append(place_greedily(graph, part.matrix))
         for number in range(TRIES if quick else 1):
-            for places, seconds in _starts(backend, graph, part, method, (seed + number) % SEEDS):
-                starts.append(places)
-                spent.append(seconds)
+            starts += _starts(backend, graph, part, method, (seed + number) % SEEDS)
         if not quick:
             starts = [min(starts, key=lambda start: mapped_cut(graph, start, part.metric, part.k))]
-        with Stopwatch(backend, "refine") as watch:
+        with Stopwatch(backend, "refine"):
             for start in starts:
                 places = _swapped(graph, start, part)
                 cost = mapped_cut(graph, places, machine.metric, machine.k)
                 if cost < least:
                     best, least = places, cost
             best = in_order(best, part)
-        spent.append(stage_seconds(refine=watch.seconds))
-    return Outcome(best, graph.total_edge_weight, least, [], all_seconds(spent))
+    return Outcome(best, graph.total_edge_weight, least)
 
 
 def used_part(machine: Machine, n: int) -> Machine:
@@ -119,21 +114,20 @@ def in_order(places: Places, machine: Machine) -> Places:
 
 def _starts(
     backend: Backend, graph: Graph, machine: Machine, method: str, seed: int
-) -> list[tuple[Places, Mapping[str, float]]]:
-    """Return mappings by recursive division of the tasks, each with its seconds."""
+) -> list[Places]:
+    """Return mappings by recursive division of the tasks."""
     multisection = "hm-ultra" if method == "hm-ultra" else "hm"
     tasks = _with_nobody(graph, machine.k)
     mappings = []
     if machine.hierarchy:
         steps = make_mapping_problem(machine.k, machine, multisection, 0.0, seed)
         outcome = partition_multilevel(backend, tasks, steps)
-        mappings.append((outcome.parts[: graph.n], outcome.seconds))
+        mappings.append(outcome.parts[: graph.n])
     if machine.matrix is not None:
         problem = make_problem(machine.k, machine.k, 0.0, seed, mapping_options(multisection))
         bisected = partition_multilevel(backend, tasks, [problem])
-        order, seconds = _bisected(backend, machine.matrix, problem)
-        seconds = all_seconds([bisected.seconds, seconds])
-        mappings.append((order[bisected.parts[: graph.n]], seconds))
+        order = _bisected(backend, machine.matrix, problem)
+        mappings.append(order[bisected.parts[: graph.n]])
     return mappings
 
 
@@ -144,13 +138,11 @@ def _with_nobody(graph: Graph, k: int) -> Graph:
     return replace(graph, indptr=indptr, vertex_weights=np.ones(k, np.int32))
 
 
-def _bisected(
-    backend: Backend, distances: npt.NDArray[np.int32], problem: Problem
-) -> tuple[Places, Mapping[str, float]]:
-    """Return the PEs in an order that puts near PEs next to each other, and the seconds taken."""
+def _bisected(backend: Backend, distances: npt.NDArray[np.int32], problem: Problem) -> Places:
+    """Return the PEs in an order that puts near PEs next to each other."""
     k = len(distances)
     if k > MAX_PES_IN_MATRIX:
-        return np.arange(k, dtype=np.int32), stage_seconds()
+        return np.arange(k, dtype=np.int32)
     farthest = int(distances.max())
     closeness = (farthest - distances.astype(np.int64)) * MAX_CLOSENESS
     closeness //= max(farthest, 1) * k
@@ -160,7 +152,7 @@ def _bisected(
     weights = closeness[rows, indices].astype(np.int32)
     graph = Graph(indptr, indices.astype(np.int32), weights, np.ones(k, np.int32))
     outcome = partition_multilevel(backend, graph, [problem])
-    return np.argsort(outcome.parts).astype(np.int32), outcome.seconds
+    return np.argsort(outcome.parts).astype(np.int32)
 
 
 def _swapped(graph: Graph, places: Places, machine: Machine) -> Places:

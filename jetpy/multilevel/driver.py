@@ -28,7 +28,7 @@ from jetpy.multilevel.hierarchy import (
 )
 from jetpy.multilevel.hierarchy_portfolio import add_hierarchies, partition_best
 from jetpy.multilevel.index_width import is_narrow, narrow_problem
-from jetpy.multilevel.outcome import Outcome, Solution, all_seconds, level_report, stage_seconds
+from jetpy.multilevel.outcome import Outcome, Solution, level_report
 from jetpy.multilevel.overlay import overlay
 from jetpy.multilevel.small_graphs import small_level, solve_small
 from jetpy.multilevel.subgraphs import within_blocks
@@ -48,10 +48,9 @@ def partition_multilevel(
     With several steps, the coarsest level is partitioned for the first step. On finer levels, the
     parts of each step are divided into those of the next. The last step is the actual problem.
     """
-    with Stopwatch(backend, "coarsen") as transfer:
+    with Stopwatch(backend, "coarsen"):
         device = upload(backend, graph)
-    outcome = partition_uploaded(backend, device, steps, progress)
-    return outcome.with_more("coarsen", transfer.seconds)
+    return partition_uploaded(backend, device, steps, progress)
 
 
 def partition_uploaded(
@@ -63,29 +62,13 @@ def partition_uploaded(
     """Partition a graph on the back end from scratch, as `partition_multilevel` does."""
     reduced, unit = divide_weights(backend, device)
     solution = solve(backend, reduced, [in_units(s, unit, device.n) for s in steps], None, progress)
-    with Stopwatch(backend, "refine") as fetching:
+    with Stopwatch(backend, "refine"):
         refined = solution.refined
         cut, cost = refined.measures.cut, refined.measures.cut * steps[-1].metric.factor
         if steps[-1].metric is not EDGE_CUT:
             cut = cost_of(backend, device, refined.parts, EDGE_CUT, steps[-1].k)
         parts = backend.to_host(refined.parts)
-    outcome = Outcome(parts, cut, cost, solution.levels, solution.seconds)
-    return outcome.with_more("refine", fetching.seconds)
-
-
-def refine_partition(
-    backend: Backend,
-    graph: Graph,
-    parts: npt.NDArray[np.int32],
-    problem: Problem,
-    progress: Progress = no_progress,
-    pinned: npt.NDArray[np.int32] | None = None,
-) -> Outcome:
-    """Refine a partition (int32, shape (n,)) without coarsening; `pinned` as for `solve`."""
-    with Stopwatch(backend, "refine") as transfer:
-        device = upload(backend, graph)
-    outcome = refine_uploaded(backend, device, parts, problem, progress, pinned)
-    return outcome.with_more("refine", transfer.seconds)
+    return Outcome(parts, cut, cost, solution.levels)
 
 
 def refine_uploaded(
@@ -96,8 +79,11 @@ def refine_uploaded(
     progress: Progress = no_progress,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
-    """Refine a partition of a graph on the back end, as `refine_partition` does."""
-    with Stopwatch(backend, "refine") as watch:
+    """Refine a partition (int32, shape (n,)) of a graph on the back end without coarsening.
+
+    `pinned` as for `solve`.
+    """
+    with Stopwatch(backend, "refine"):
         reduced, unit = divide_weights(backend, device)
         kept = None if pinned is None else backend.from_host(pinned)
         start = backend.from_host(parts.copy())
@@ -105,7 +91,7 @@ def refine_uploaded(
         solution = improve(backend, reduced, start, own, progress, kept)
         result = backend.to_host(solution.refined.parts)
     cut = solution.refined.measures.cut
-    return Outcome(result, cut, cut, solution.levels, stage_seconds(refine=watch.seconds))
+    return Outcome(result, cut, cut, solution.levels)
 
 
 def improve(
@@ -124,9 +110,7 @@ def improve_level(
     finest: HierarchyLevel, parts: Array, problem: Problem, progress: Progress
 ) -> Solution:
     """Refine a partition of the graph of a level, as `improve` does."""
-    with Stopwatch(finest.backend, "refine") as watch:
-        refined, levels = refine_levels([finest], [problem], parts, None, progress)
-    return Solution(refined, levels, stage_seconds(refine=watch.seconds))
+    return refine_levels([finest], [problem], parts, None, progress)
 
 
 def solve(
@@ -153,11 +137,10 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     backend = finest.backend
     if backend.is_wide:
         return _solve_wide(finest, steps, progress)
-    with Stopwatch(backend, "coarsen") as coarsening:
+    with Stopwatch(backend, "coarsen"):
         hierarchies = [coarsen(finest, steps, progress, is_passed=partial(is_passed, steps))]
         hierarchies += add_hierarchies(hierarchies[0], steps)
-    found = solve_hierarchies(hierarchies, steps, progress)
-    return replace(found, seconds=all_seconds([found.seconds, stage_seconds(coarsening.seconds)]))
+    return solve_hierarchies(hierarchies, steps, progress)
 
 
 def is_passed(steps: Sequence[Problem], levels: Sequence[HierarchyLevel]) -> bool:
@@ -178,13 +161,10 @@ def solve_hierarchies(
     hierarchies: list[list[HierarchyLevel]], steps: Sequence[Problem], progress: Progress
 ) -> Solution:
     """Partition the graph of several hierarchies, with the best one; empties the list."""
-    backend = hierarchies[0][0].backend
-    with Stopwatch(backend, "initial") as initial:
+    with Stopwatch(hierarchies[0][0].backend, "initial"):
         hierarchy, start = partition_best(hierarchies, steps[0])
     hierarchies.clear()  # so that refinement frees the levels that it has finished
-    with Stopwatch(backend, "refine") as refining:
-        refined, levels = refine_levels(hierarchy, steps, start.parts, start.measures, progress)
-    return Solution(refined, levels, stage_seconds(0.0, initial.seconds, refining.seconds))
+    return refine_levels(hierarchy, steps, start.parts, start.measures, progress)
 
 
 def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
@@ -193,40 +173,31 @@ def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     Coarsening ends at the first level that fits into 32 bits, if any. This level is partitioned as
     a separate graph, with rounded weights if necessary, and then refined with its exact weights.
     """
-    backend = finest.backend
-    with Stopwatch(backend, "coarsen") as coarsening:
+    with Stopwatch(finest.backend, "coarsen"):
         until = partial(is_narrow, problem=steps[-1])
         passed = partial(is_passed, steps)
         hierarchy = coarsen(finest, steps, progress, until=until, is_passed=passed)
-    found = solve_narrow(hierarchy[-1], steps)
-    spent = stage_seconds(coarsening.seconds)
-    found = replace(found, seconds=all_seconds([found.seconds, spent]))
-    return refine_wide(hierarchy, found, steps, progress)
+    return refine_wide(hierarchy, solve_narrow(hierarchy[-1], steps), steps, progress)
 
 
 def refine_wide(
-    hierarchy: list[HierarchyLevel], found: Solution, steps: Sequence[Problem], progress: Progress
+    hierarchy: list[HierarchyLevel], coarse: Solution, steps: Sequence[Problem], progress: Progress
 ) -> Solution:
     """Refine with 64-bit kernels, given a solution of the coarsest level by 32-bit kernels.
 
     Empties `hierarchy`.
     """
-    with Stopwatch(hierarchy[0].backend, "refine") as refining:
-        parts = found.refined.parts
-        refined, levels = refine_levels(hierarchy, [steps[-1]], parts, None, progress)
-    deeper = [replace(level, level=level.level + len(levels)) for level in found.levels]
-    spent = [found.seconds, stage_seconds(refine=refining.seconds)]
-    return Solution(refined, [*levels, *deeper], all_seconds(spent))
+    fine = refine_levels(hierarchy, [steps[-1]], coarse.refined.parts, None, progress)
+    deeper = [replace(level, level=level.level + len(fine.levels)) for level in coarse.levels]
+    return Solution(fine.refined, [*fine.levels, *deeper])
 
 
 def solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
     """Partition a level of a 64-bit back end from scratch with 32-bit kernels."""
-    with Stopwatch(level.backend, "coarsen") as narrowing:
+    with Stopwatch(level.backend, "coarsen"):
         within = [narrow_problem(level.graph, step) for step in steps]
         narrow = level.with_narrow_kernels(steps[-1])
-    found = solve_level(narrow, within, no_progress)
-    spent = [found.seconds, stage_seconds(coarsen=narrowing.seconds)]
-    return replace(found, seconds=all_seconds(spent))
+    return solve_level(narrow, within, no_progress)
 
 
 def recombine(
@@ -248,7 +219,7 @@ def recombine(
     """
     problem = replace(problem, options=replace(problem.options, cycles=0))
     start = better.refined
-    with Stopwatch(backend, "coarsen") as coarsening:
+    with Stopwatch(backend, "coarsen"):
         blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
         finest = finest_level(backend, graph, blocks, pinned)
         passed = partial(is_passed, [problem])
@@ -256,12 +227,9 @@ def recombine(
         parts = start.parts
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)
-    with Stopwatch(backend, "refine") as refining:
-        refined, levels = refine_levels(hierarchy, [problem], parts, start.measures, no_progress)
-    seconds = stage_seconds(coarsening.seconds, 0.0, refining.seconds)
-    if refined.measures.quality(problem) > start.measures.quality(problem):
-        return replace(better, seconds=seconds)
-    return Solution(refined, levels, seconds)
+    child = refine_levels(hierarchy, [problem], parts, start.measures, no_progress)
+    is_worse = child.refined.measures.quality(problem) > start.measures.quality(problem)
+    return replace(better) if is_worse else child  # members of a population are not identical
 
 
 def refine_levels(
@@ -270,16 +238,17 @@ def refine_levels(
     parts: Array,
     known: Measures | None,
     progress: Progress,
-) -> tuple[Refined, list[Level]]:
-    """Refine on every level from the coarsest up; return the finest result and the levels.
+) -> Solution:
+    """Refine on every level from the coarsest up.
 
     `parts` are the coarsest level's in the first step, `known` their measures if available. Empties
     `hierarchy`.
     """
     refiner = _StepRefiner(steps, hierarchy[0].graph.edge_weight // 2, known)
-    _, watches = uncoarsen(hierarchy, parts, refiner.refine, progress)
+    with Stopwatch(hierarchy[0].backend, "refine"):
+        _, watches = uncoarsen(hierarchy, parts, refiner.refine, progress)
     timed = [level.timed(watch) for level, watch in zip(refiner.levels, watches, strict=True)]
-    return refiner.refined, timed
+    return Solution(refiner.refined, timed)
 
 
 class _StepRefiner:

@@ -8,7 +8,7 @@ depends on the time limit. No decision depends on the clock.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from math import isqrt
@@ -22,7 +22,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph
 from jetpy.multilevel.driver import improve, recombine, solve
-from jetpy.multilevel.outcome import Outcome, Solution, all_seconds, stage_seconds
+from jetpy.multilevel.outcome import Outcome, Solution
 from jetpy.multilevel.overlay import difference
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import SEEDS, Problem, in_units
@@ -86,7 +86,7 @@ def evolve(
     """
     backend = backend.for_size(graph.n + 2 * graph.m)
     pace = GenerationBudget(effort)
-    with Stopwatch(backend, "coarsen") as transfer:
+    with Stopwatch(backend, "coarsen"):
         device, unit = divide_weights(backend, upload(backend, graph))
         kept = None if pinned is None else backend.from_host(pinned)
     own = in_units(problem, unit, graph.n)
@@ -97,10 +97,9 @@ def evolve(
 
     listen = record if keep_records else ignore
     best, generations = evolve_uploaded(backend, device, own, pace, progress, kept, home, listen)
-    with Stopwatch(backend, "refine") as fetching:
+    with Stopwatch(backend, "refine"):
         parts, cut = backend.to_host(best.refined.parts), best.refined.measures.cut
-    spent = [best.seconds, stage_seconds(coarsen=transfer.seconds, refine=fetching.seconds)]
-    return Outcome(parts, cut, cut, best.levels, all_seconds(spent), generations, records=records)
+    return Outcome(parts, cut, cut, best.levels, generations, records=records)
 
 
 def ignore(_: Solution) -> None:
@@ -124,11 +123,10 @@ def evolve_uploaded(
     Returns
     -------
     Solution
-        The best partition, with the seconds of all generations.
+        The best partition.
     int
         Number of generations.
     """
-    spent: list[Mapping[str, float]] = []
     population: list[Solution] = []
     lowest: tuple[int, int] | None = None
     for generation in count():
@@ -142,15 +140,12 @@ def evolve_uploaded(
             if generation == 0 and home is not None:
                 start = np.where(home < 0, backend.to_host(child.refined.parts), home)
                 before = improve(backend, graph, backend.from_host(start), own, within, pinned)
-                spent += [child.seconds, before.seconds]
                 child = recombine(backend, graph, own, *by_quality(child, before, own), pinned)
             population.append(child)
         else:
             child = recombine(backend, graph, own, *choose_parents(population, own), pinned)
-            with Stopwatch(backend, "refine") as replacing:
+            with Stopwatch(backend, "refine"):
                 replace_similar(backend, graph, problem, population, child)
-            spent.append(stage_seconds(refine=replacing.seconds))
-        spent.append(child.seconds)
         quality = child.refined.measures.quality(problem)
         if lowest is None or quality < lowest:
             lowest = quality
@@ -159,7 +154,7 @@ def evolve_uploaded(
         if pace.effort.generations != 1:
             progress("evolve", round(STEPS * pace.share(generation + 1)), STEPS)
     best = min(population, key=lambda member: member.refined.measures.quality_and_evenness(problem))
-    return replace(best, seconds=all_seconds(spent)), generation
+    return best, generation
 
 
 def is_new(generation: int) -> bool:

@@ -15,16 +15,27 @@ from jetpy.progress import Progress, ProgressOption, telling
 if TYPE_CHECKING:
     from jetpy.profiling.profile import Profile
 
+STAGES = ("coarsen", "initial", "refine")
+"""Stages of a partitioner's run."""
+
 T = TypeVar("T")
 
 
 class Cost(NamedTuple):
-    """Wall seconds to compile or load kernels, whether any were compiled, launches and profile."""
+    """Wall seconds by stage, whether kernels were compiled, launches and profile.
 
-    compile_seconds: float
+    Of the stages, "compile" includes loading kernels, and "total" is the sum of all others.
+    """
+
+    seconds: dict[str, float]
     compiled: bool
     launches: int
     profile: Profile | None
+
+    def share(self, count: int) -> Cost:
+        """Return the cost of one of several equal tasks; each has to wait for all kernels."""
+        seconds = {name: own / count for name, own in self.seconds.items()}
+        return self._replace(seconds={**seconds, "compile": self.seconds["compile"]})
 
 
 def execute(
@@ -46,7 +57,8 @@ def execute(
     """
     with telling(progress) as tell, watch_compilations() as compilations:
         engines = dict.fromkeys((engine.with_width(Width.NARROW), engine))
-        loading = engine.loading_seconds
+        ledger, loading = engine.ledger, engine.ledger.loading
+        ledger.begin()
         # a profile must not time compilation, so it compiles all kernels first
         ready = make_ready(engines, tell, completely=title is not None)
         launches = sum(one.all_launches for one in engines)
@@ -57,8 +69,9 @@ def execute(
             profiler = Profiler(engine)
         with explain_oom(engine, *size):
             result = work(profiler or engine, tell)
+    spent = {stage: ledger.stages[stage] for stage in STAGES}
     return result, Cost(
-        ready + engine.loading_seconds - loading,
+        {"compile": ready + ledger.loading - loading, **spent, "total": sum(spent.values())},
         bool(compilations),
         sum(one.all_launches for one in engines) - launches,
         None if profiler is None else profiler.profile(title or ""),

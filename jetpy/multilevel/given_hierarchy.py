@@ -25,7 +25,7 @@ from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
 from jetpy.multilevel.driver import refine_levels, refine_wide, solve_hierarchies, solve_narrow
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level
 from jetpy.multilevel.index_width import is_narrow
-from jetpy.multilevel.outcome import Outcome, Solution, all_seconds, stage_seconds
+from jetpy.multilevel.outcome import Outcome, Solution
 from jetpy.problem.problem import Problem, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.workloads.multilevel.projection import weigh_parts
@@ -65,7 +65,7 @@ def partition_levels(
     backend: Backend, levels: Sequence[GraphLevel], problem: Problem, progress: Progress
 ) -> Outcome:
     """Partition the coarsest graph of a hierarchy, and refine the partition on all levels."""
-    with Stopwatch(backend, "coarsen") as transfer:
+    with Stopwatch(backend, "coarsen"):
         hierarchy, inner, problem = _upload(backend, levels, problem)
     if not backend.is_wide:
         solution = solve_hierarchies([hierarchy], [problem], progress)
@@ -75,7 +75,7 @@ def partition_levels(
         else:
             below = solve_narrow(hierarchy[-1], [problem])
         solution = refine_wide(hierarchy, below, [problem], progress)
-    return _outcome(backend, solution, stage_seconds(coarsen=transfer.seconds))
+    return _outcome(backend, solution)
 
 
 def refine_from_level(
@@ -86,14 +86,14 @@ def refine_from_level(
     progress: Progress,
 ) -> Outcome:
     """Refine a partition (int32, shape (n,)) of the last of some levels on all of them."""
-    with Stopwatch(backend, "coarsen") as transfer:
+    with Stopwatch(backend, "coarsen"):
         hierarchy, inner, problem = _upload(backend, levels, problem)
     if len(inner) > 1:
         below = _refined(inner, parts, problem, no_progress)
         solution = refine_wide(hierarchy, below, [problem], progress)
     else:
         solution = _refined(hierarchy, parts, problem, progress)
-    return _outcome(backend, solution, stage_seconds(coarsen=transfer.seconds))
+    return _outcome(backend, solution)
 
 
 def _refined(
@@ -102,18 +102,15 @@ def _refined(
     problem: Problem,
     progress: Progress,
 ) -> Solution:
-    with Stopwatch(hierarchy[0].backend, "refine") as watch:
-        start = hierarchy[-1].backend.from_host(parts.copy())
-        refined, levels = refine_levels(hierarchy, [problem], start, None, progress)
-    return Solution(refined, levels, stage_seconds(refine=watch.seconds))
+    start = hierarchy[-1].backend.from_host(parts.copy())
+    return refine_levels(hierarchy, [problem], start, None, progress)
 
 
-def _outcome(backend: Backend, found: Solution, spent: dict[str, float]) -> Outcome:
-    """Return the outcome of a solution of the finest level; `spent` are more seconds by stage."""
-    with Stopwatch(backend, "refine") as fetching:
-        parts, cut = backend.to_host(found.refined.parts), found.refined.measures.cut
-    seconds = all_seconds([found.seconds, spent, stage_seconds(refine=fetching.seconds)])
-    return Outcome(parts, cut, cut, found.levels, seconds)
+def _outcome(backend: Backend, solution: Solution) -> Outcome:
+    """Return the outcome of a solution of the finest level."""
+    with Stopwatch(backend, "refine"):
+        parts, cut = backend.to_host(solution.refined.parts), solution.refined.measures.cut
+    return Outcome(parts, cut, cut, solution.levels)
 
 
 def _upload(

@@ -16,12 +16,10 @@ from jetpy.problem.metrics import edge_cut
 from jetpy.problem.problem import Problem
 from jetpy.refinement.jet import Refined
 
-STAGES = ("coarsen", "initial", "refine")
-
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
+    """Parts (int32, shape (n,)), their cut and the levels, finest first.
 
     `cost` is the objective of refinement: the sum over cut edges of weight times distance of the
     parts. `generations` is the number of partitions found or recombined. `disconnected` has the
@@ -32,8 +30,7 @@ class Outcome:
     parts: npt.NDArray[np.int32]
     cut: int
     cost: int
-    levels: Sequence[Level]
-    seconds: Mapping[str, float]
+    levels: Sequence[Level] = ()
     generations: int = 1
     disconnected: Mapping[int, str] = field(default_factory=dict)
     records: Sequence[npt.NDArray[np.int32]] = ()
@@ -43,20 +40,13 @@ class Outcome:
         cut = edge_cut(graph, parts)
         return replace(self, parts=parts, cut=cut, cost=cut)
 
-    def with_more(self, stage: str, seconds: float) -> Outcome:
-        """Return the outcome with `seconds` added to a stage."""
-        spent = {name: self.seconds[name] for name in STAGES}
-        spent[stage] += seconds
-        return replace(self, seconds=stage_seconds(**spent))
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Refined parts on the back end, the levels (finest first) and seconds by stage."""
+    """Refined parts on the back end, and the levels, finest first."""
 
     refined: Refined
-    levels: Sequence[Level]
-    seconds: Mapping[str, float]
+    levels: Sequence[Level] = ()
 
 
 def cpu_threads(backend: Backend) -> int:
@@ -64,22 +54,9 @@ def cpu_threads(backend: Backend) -> int:
     return backend.host.threads
 
 
-def stage_seconds(
-    coarsen: float = 0.0, initial: float = 0.0, refine: float = 0.0
-) -> dict[str, float]:
-    """Return wall seconds by stage, and their total."""
-    total = coarsen + initial + refine
-    return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
-
-
-def all_seconds(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the sums of the seconds by stage over several runs."""
-    return stage_seconds(*(sum(s[stage] for s in spent) for stage in STAGES))
-
-
 def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
     """Return the outcome of a trivial problem."""
-    return Outcome(parts, cut, cut, [], stage_seconds())
+    return Outcome(parts, cut, cut)
 
 
 def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:

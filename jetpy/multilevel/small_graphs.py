@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from jetpy.graph.csr import Graph
 from jetpy.initial.tasks import Batch, Found, Job, run_shared
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.index_width import is_narrow
-from jetpy.multilevel.outcome import Outcome, Solution, level_report, stage_seconds
+from jetpy.multilevel.outcome import Outcome, Solution, level_report
 from jetpy.problem.problem import EDGE_CUT, Problem, divided
 from jetpy.progress import Progress
 from jetpy.refinement.jet import Refined
@@ -74,7 +74,7 @@ def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> 
     Refinement repairs parts that are outside their limits, or empty.
     """
     progress("refine", 0, 1)
-    with Stopwatch(level.backend, "initial") as initial:
+    with Stopwatch(level.backend, "initial"):
         own = level.with_narrow_kernels(problem) if level.backend.is_wide else level
         host = own.backend.host
         graph = carry_graph(own.graph, own.backend, host)
@@ -90,8 +90,7 @@ def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> 
             refined = level.finish(problem, level.refine(problem, parts, 0))
     progress("refine", 1, 1)
     report = level_report(0, level, refined, problem)
-    seconds = stage_seconds(0.0, initial.seconds, repair.seconds)
-    return Solution(refined, [report.timed(repair)], seconds)
+    return Solution(refined, [report.timed(repair)])
 
 
 def solve_many_small(
@@ -102,22 +101,16 @@ def solve_many_small(
     A GPU and its host share them. Each outcome is that of the graph alone; None
     where refinement has to repair a partition.
     """
-    with Stopwatch(backend, "initial") as watch:
+    with Stopwatch(backend, "initial"):
         own = [divided(graph, problem) for graph, problem in zip(graphs, problems, strict=True)]
         jobs = [Job.of_problem(graph, problem) for graph, problem in own]
         found = run_shared(jobs, backend, host, problems[0].options.small)
-    seconds = stage_seconds(initial=watch.seconds / len(graphs))
-    return [
-        _outcome(one, graph, problem, seconds)
-        for one, (graph, problem) in zip(found, own, strict=True)
-    ]
+    return [_outcome(one, graph, problem) for one, (graph, problem) in zip(found, own, strict=True)]
 
 
-def _outcome(
-    found: Found, graph: Graph, problem: Problem, seconds: Mapping[str, float]
-) -> Outcome | None:
+def _outcome(found: Found, graph: Graph, problem: Problem) -> Outcome | None:
     if not found.is_complete(fill=problem.fill):
         return None
     uneven, cut = problem.imbalance_of(found.part_weights), found.cut
     level = Level(0, graph.n, graph.m, cut, cut, uneven, 0, 0.0, 0.0, 0, 0)
-    return Outcome(found.parts, cut, cut, [level], seconds)
+    return Outcome(found.parts, cut, cut, [level])

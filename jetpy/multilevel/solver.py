@@ -8,10 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.levels import GraphLevel
-from jetpy.multilevel.driver import refine_partition
+from jetpy.multilevel.driver import refine_uploaded
 from jetpy.multilevel.evolution import evolve
 from jetpy.multilevel.given_hierarchy import partition_levels, refine_from_level
 from jetpy.multilevel.outcome import Outcome, trivial_outcome, trivial_partition
@@ -81,7 +83,9 @@ class CutSolver:
         """Return a partition of at most the cut of `parts`, found without coarsening."""
         if self.problem.k == 1 or self.graph.n == 0:
             return trivial_outcome(parts, 0)
-        return refine_partition(engine, self.graph, parts, self.problem, progress, self.pinned)
+        with Stopwatch(engine, "refine"):
+            device = upload(engine, self.graph)
+        return refine_uploaded(engine, device, parts, self.problem, progress, self.pinned)
 
     def cost(self, parts: IntArray) -> int:
         """Return the cut."""

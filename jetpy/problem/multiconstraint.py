@@ -59,7 +59,7 @@ class MultiConstraint:
 
     def in_units(self) -> MultiConstraint:
         """Return the constraints with each weight divided by its greatest common divisor."""
-        units = np.array([common_divisor(column) for column in self.weights.T], np.int32)
+        units = np.array([common_divisor(column) or 1 for column in self.weights.T], np.int32)
         return replace(
             self,
             weights=self.weights // units,

@@ -313,13 +313,10 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
 
     For stages on the host; `divide_weights` does this for a graph on the back end.
     """
-    if not graph.total_vertex_weight:
-        unit, weights = 0, np.ones(graph.n, np.int32)
-    else:
-        unit = common_divisor(graph.vertex_weights)
-        weights = graph.vertex_weights // unit
+    unit = common_divisor(graph.vertex_weights)
     if unit == 1:
         return graph, problem
+    weights = graph.vertex_weights // unit if unit else np.ones(graph.n, np.int32)
     return replace(graph, vertex_weights=weights), in_units(problem, unit, graph.n)
 
 

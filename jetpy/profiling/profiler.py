@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Arena, Array, Backend, Count, DualView, Workunit
+from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
+from jetpy.engines.ledger import Ledger
 from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
 from jetpy.profiling.traffic import traffic
@@ -21,13 +19,21 @@ T = TypeVar("T")
 
 
 class _Log:
-    """Events of a back end and its host engine, and the stack of open steps."""
+    """Events of a back end and its host engine, and the stack of open steps.
 
-    def __init__(self) -> None:
+    Loading kernels takes no time.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
         self.events: list[Event] = []
         self.nanoseconds: dict[Owner, int] = {}
         self._open: list[tuple[str, Owner, int]] = []
-        self._began = self._charged = time.perf_counter_ns()
+        self._began = self._charged = self.now()
+
+    def now(self) -> int:
+        """Return the time in nanoseconds."""
+        return time.perf_counter_ns() - round(1e9 * self._ledger.loading)
 
     @property
     def owner(self) -> Owner:
@@ -51,7 +57,7 @@ class _Log:
         self, kind: Kind, name: str, start: int, size: int, backend: str, traffic: int = 0
     ) -> None:
         """Record an event that began at `start` and ends now."""
-        end = time.perf_counter_ns()
+        end = self.now()
         self._append(kind, name, start, end, self.owner, size, backend, traffic)
 
     def _append(
@@ -72,11 +78,20 @@ class _Log:
 
     def _charge(self) -> int:
         """Charge the time since the last charge to the open step; return the time now."""
-        now = time.perf_counter_ns()
+        now = self.now()
         if self._open:
             self.nanoseconds[self.owner] = self.nanoseconds.get(self.owner, 0) + now - self._charged
         self._charged = now
         return now
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """Return a method that calls that of the engine with this name."""
+
+    def method(profiler: Profiler, *args: Any, **options: Any) -> Any:
+        return getattr(profiler._engine, name)(*args, **options)
+
+    return method
 
 
 class Profiler(Backend):
@@ -95,9 +110,9 @@ class Profiler(Backend):
     def __init__(self, engine: Backend, log: _Log | None = None) -> None:
         for attribute in Backend.__annotations__:
             setattr(self, attribute, getattr(engine, attribute))
-        self.launches = 0
+        self.launches, self.ledger = 0, engine.ledger
         self._engine = engine
-        self._log = log or _Log()
+        self._log = log or _Log(engine.ledger)
         if engine.host_engine is not None:
             self.host_engine = Profiler(engine.host_engine, self._log)
 
@@ -127,7 +142,7 @@ class Profiler(Backend):
 
     def _logged(self, kind: Kind, name: str, size: int, traffic: int, work: Callable[[], T]) -> T:
         self._engine.synchronize()
-        start = time.perf_counter_ns()
+        start = self._log.now()
         result = work()
         self._engine.synchronize()
         self._log.add(kind, name, start, size, self.name, traffic)
@@ -166,10 +181,9 @@ class Profiler(Backend):
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
     capture = Backend.capture  # makes the launches directly, so that each is timed
-
-    def perform(self, action: Callable[[], None], /) -> None:
-        """Run an action on arrays, in launch order."""
-        self._engine.perform(action)
+    arena, dual_view, empty, full = map(_forwarded, ("arena", "dual_view", "empty", "full"))
+    compile, get_ready, perform = map(_forwarded, ("compile", "get_ready", "perform"))
+    available_bytes, using = map(_forwarded, ("available_bytes", "using"))
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Copy a NumPy array to the back end."""
@@ -178,18 +192,6 @@ class Profiler(Backend):
     def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents: `out`, if given."""
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array, out)
-
-    def using(self) -> AbstractContextManager[None]:
-        """Make the device current in this thread, within a context."""
-        return self._engine.using()
-
-    def available_bytes(self, error: MemoryError) -> int | None:
-        """Return the number of bytes that were available for arrays, if `error` says so."""
-        return self._engine.available_bytes(error)
-
-    def dual_view(self, n: int) -> DualView:
-        """Return a small array that exists on the host and on the back end."""
-        return self._engine.dual_view(n)
 
     def sync_device(self, array: DualView) -> None:
         """Copy a dual view from the host to the back end."""
@@ -206,31 +208,3 @@ class Profiler(Backend):
     def sorted(self, keys: Array) -> Array:
         """Return the keys in ascending order."""
         return self._timed(Kind.SORT, "sorted", len(keys), self._engine.sorted, keys)
-
-    def compile(
-        self,
-        modules: Sequence[ModuleType],
-        *,
-        jobs: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> float:
-        """Make the workunits of these modules ready to launch."""
-        return self._engine.compile(modules, jobs=jobs, progress=progress)
-
-    def get_ready(
-        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
-    ) -> float:
-        """Compile the workunits whose first launch would delay a run."""
-        return self._engine.get_ready(modules, progress)
-
-    def empty(self, n: int, dtype: Any = np.int32) -> Array:
-        """Return an uninitialised array."""
-        return self._engine.empty(n, dtype)
-
-    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
-        """Return uninitialised arrays."""
-        return self._engine.arena(sizes)
-
-    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
-        """Return an array filled with `value`."""
-        return self._engine.full(n, value, dtype)

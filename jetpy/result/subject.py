@@ -6,12 +6,12 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.choices import DISTRIBUTION
+from jetpy.device.doctor import versions as versions_of
 from jetpy.errors import count
 from jetpy.evaluation.evaluate import PART_HEADERS, Evaluation, evaluate, part_rows
 from jetpy.evaluation.metis_baseline import Baseline
@@ -133,10 +133,8 @@ def versions(subject: Subject) -> Rows:
     """Return the versions of all packages used for the page, and the time."""
     backend = "cpu" if subject.run is None else subject.run.backend
     own = [package for name, package in OF_BACKENDS.items() if backend.startswith(name)]
-    rows = [("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}")]
-    for package in (DISTRIBUTION, *PACKAGES, *own):
-        try:
-            rows.append((package, version(package)))
-        except PackageNotFoundError:  # CuPy has other names
-            continue
-    return [*rows, ("made", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")]
+    numbers = versions_of((DISTRIBUTION, *PACKAGES, *own))
+    system = f"{numbers.pop('python')}, {platform.system()} {platform.machine()}"
+    installed = [(package, number) for package, number in numbers.items() if number]
+    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    return [("Python", system), *installed, ("made", made)]

@@ -21,7 +21,7 @@ from jetpy.device.backends import ON_GPU
 from jetpy.errors import BackendError
 from jetpy.evaluation.levels import Level
 from jetpy.graph.generators import grid
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.result.partition import Partition
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays

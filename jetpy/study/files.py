@@ -12,10 +12,9 @@ from typing import Any
 
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.study.cases import JETPY, Problem
 from jetpy.study.changes import changes_in
-from jetpy.study.machine import FILE, read_setting
 from jetpy.study.processes import DONE
 
 Row = dict[str, str]
@@ -33,15 +32,11 @@ _RUN = (*_PROBLEM, "tool", "preset", "backend", "threads", "seed", "machine")
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file: its name, its columns, and the columns that form the key of a row.
-
-    Files of earlier versions may lack the columns in `later`.
-    """
+    """A CSV file: its name, its columns, and the columns that form the key of a row."""
 
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]
-    later: tuple[str, ...] = ()
 
     def key_of(self, row: Mapping[str, str]) -> tuple[str, ...]:
         """Return the key of a row."""
@@ -50,8 +45,7 @@ class Table:
     def read(self, folder: Path) -> list[Row]:
         """Return the rows, the last one of each key; none if the file does not exist.
 
-        An unfinished last line is ignored. Missing columns of a file of an earlier version are
-        filled in.
+        An unfinished last line is ignored.
 
         Raises
         ------
@@ -66,12 +60,10 @@ class Table:
         header = next(reader, None)
         if header is None:
             return []
-        missing = set(self.later) - set(header)
-        if header != [column for column in self.columns if column not in missing]:
+        if header != list(self.columns):
             raise JetpyError(
                 f"{path}: the columns do not match this version of jetpy; use another folder"
             )
-        added = _missing_cells(folder, missing)
         rows = {}
         for cells in reader:
             if len(cells) != len(header):
@@ -79,10 +71,8 @@ class Table:
                     f"{path}, line {reader.line_num}: the line has {len(cells)} cells, but must "
                     f"have {len(header)}; remove the line"
                 )
-            row = {**dict(zip(header, cells, strict=True)), **added}
-            if ALLOWED in missing and "problem" in row:
-                row["problem"] = str(problem_in(row))
-            rows[self.key_of(row)] = {column: row[column] for column in self.columns}
+            row = dict(zip(header, cells, strict=True))
+            rows[self.key_of(row)] = row
         return list(rows.values())
 
     def append(self, folder: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -119,7 +109,6 @@ PERFORMANCE = Table(
         *(*STAGE_COLUMNS, FINEST, "launches", "kernels", "status", "machine"),
     ),
     _RUN,
-    later=(ALLOWED, "mapping", "changes", "class", "cost", MODIFICATION, FINEST),
 )
 """One row per run. The first seven columns are those that p3-analysis-library reads.
 
@@ -133,7 +122,6 @@ KERNELS = Table(
         *("calls", "seconds", "bytes", "share", "machine"),
     ),
     (*_PROBLEM, "preset", "backend", "threads", "kernel", "engine", "machine"),
-    later=(ALLOWED, "mapping", "changes"),
 )
 """One row per kernel of a run; `engine` is its back end, the host of a GPU on small levels."""
 BATCHES = Table(
@@ -153,7 +141,6 @@ CHECKSUMS = Table(
         "equal",
     ),
     (*_PROBLEM, "preset", "seed", "backend", "threads", "machine"),
-    later=(ALLOWED, "mapping", "changes"),
 )
 """One row per run of jetpy, derived from `PERFORMANCE`: whether the parts `equal` the first."""
 _TIMED = (*_PROBLEM, "preset", "backend", "threads", "machine")
@@ -168,26 +155,6 @@ def problem_in(row: Mapping[str, str]) -> Problem:
 def objective(row: Mapping[str, str]) -> str:
     """Return what a run minimises: the cost of a mapping, or the (mean) cut of a partition."""
     return row["cost"] if row["mapping"] else row["cut"]
-
-
-def _missing_cells(folder: Path, columns: Iterable[str]) -> Row:
-    """Return the cells of columns that a file of an earlier version lacks.
-
-    Raises
-    ------
-    JetpyError
-        If the allowed imbalance is not known.
-    """
-    cells = dict.fromkeys(columns, "")
-    if ALLOWED in cells:
-        setting = read_setting(folder)
-        if setting is None or setting.imbalance is None:
-            raise JetpyError(
-                f"{folder}: an earlier version of jetpy wrote the tables, and {FILE} lacks the "
-                "imbalance; use another folder"
-            )
-        cells[ALLOWED] = f"{setting.imbalance}"
-    return cells
 
 
 def timed_run(row: Mapping[str, str]) -> tuple[str, ...]:

@@ -80,25 +80,6 @@ Machines = Mapping[str, Machine]
 """Machines by name or id."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The machines that made the runs of a study.
-
-    Attributes
-    ----------
-    machines : mapping of str to Machine
-    imbalance : float, optional
-        Allowed imbalance of all runs, in a study of an earlier version; now, the tables contain it.
-    """
-
-    machines: Machines = field(default_factory=dict)
-    imbalance: float | None = None
-
-    def with_machine(self, name: str, machine: Machine) -> Setting:
-        """Return the setting with a machine added or replaced."""
-        return replace(self, machines={**self.machines, name: machine})
-
-
 def machine_of(found: DoctorReport) -> Machine:
     """Return the machine of a doctor report, with the versions of other partitioners."""
     facts = {name: fact for name, fact in found.as_dict().items() if name != "cache"}
@@ -115,8 +96,8 @@ def engine_name(backend: str, threads: int) -> str:
     return f"{backend}/{threads}"
 
 
-def read_setting(folder: Path) -> Setting | None:
-    """Return the setting of a study; None if the file does not exist.
+def read_machines(folder: Path) -> dict[str, Machine] | None:
+    """Return the machines that made the runs of a study; None if the file does not exist.
 
     Raises
     ------
@@ -130,8 +111,7 @@ def read_setting(folder: Path) -> Setting | None:
         content = json.loads(path.read_text(encoding="utf-8"))
         machines = {name: _machine(**own) for name, own in content["machines"].items()}
         assert all(machine.identity and machine.works for machine in machines.values())
-        imbalance = content.get("imbalance")
-        return Setting(machines, None if imbalance is None else float(imbalance))
+        return machines
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
         message = f"{path}: jetpy study did not write this file; remove it, or use another folder"
         raise JetpyError(message) from error
@@ -147,11 +127,11 @@ def _machine(
     return Machine(host, facts, rooflines, dict(programs))
 
 
-def write_setting(folder: Path, setting: Setting) -> None:
+def write_machines(folder: Path, machines: Machines) -> None:
     """Write the file with the machines of a study."""
-    machines = {name: asdict(machine) for name, machine in setting.machines.items()}
+    content = {"machines": {name: asdict(machine) for name, machine in machines.items()}}
     with atomic_write(folder / FILE) as stream:
-        stream.write(f"{json.dumps({'machines': machines}, indent=2)}\n".encode())
+        stream.write(f"{json.dumps(content, indent=2)}\n".encode())
 
 
 def check_same(name: str, known: Machine, other: Machine) -> None:

@@ -22,12 +22,12 @@ from jetpy.study.files import (
 )
 from jetpy.study.machine import (
     FILE,
-    Setting,
+    Machine,
     check_same,
     check_version,
     joined_programs,
-    read_setting,
-    write_setting,
+    read_machines,
+    write_machines,
 )
 
 
@@ -45,11 +45,11 @@ def merge(folders: Sequence[Path], target: Path) -> None:
         raise JetpyError(f"{target} already contains a study; use another folder")
     for folder in folders:
         _check_whole(folder)
-    setting = _setting(folders)
+    machines = _machines(folders)
     joined = {table: _joined(table, folders) for table in TABLES}
     _check_graphs(joined[PERFORMANCE])
     target.mkdir(parents=True, exist_ok=True)
-    write_setting(target, setting)
+    write_machines(target, machines)
     for table, rows in joined.items():
         if any((folder / table.name).exists() for folder in folders):
             table.write(target, rows)
@@ -72,19 +72,19 @@ def _check_whole(folder: Path) -> None:
             )
 
 
-def _setting(folders: Sequence[Path]) -> Setting:
-    joined = Setting()
+def _machines(folders: Sequence[Path]) -> dict[str, Machine]:
+    joined: dict[str, Machine] = {}
     for folder in folders:
-        own = read_setting(folder)
+        own = read_machines(folder)
         if own is None:
             raise JetpyError(f"{folder} is not the folder of a study: {FILE} is missing")
-        for name, machine in own.machines.items():
-            known = joined.machines.get(name, machine)
+        for name, machine in own.items():
+            known = joined.get(name, machine)
             check_same(name, known, machine)
             machine = replace(machine, programs=joined_programs(name, known, machine))
-            for other in joined.machines.values():
+            for other in joined.values():
                 check_version(folder, machine, other)
-            joined = joined.with_machine(name, machine)
+            joined[name] = machine
     return joined
 
 

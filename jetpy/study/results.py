@@ -22,7 +22,7 @@ from jetpy.study.changes import order_of
 from jetpy.study.efficiency import Cell, Efficiencies
 from jetpy.study.files import ALLOWED, TABLES, Row, compared, is_copy, objective, problem_in
 from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
-from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
+from jetpy.study.machine import FILE, Machines, engine_name, read_machines
 from jetpy.study.metrics import Values, bests, efficiencies, itself
 from jetpy.study.processes import DONE
 from jetpy.study.triad import Roofline
@@ -72,17 +72,12 @@ def kind_of(row: Row) -> Kind:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The tables of a study, and its setting."""
+    """The machines and the tables of a study."""
 
-    setting: Setting
+    machines: Machines
     runs: Sequence[Row]
     kernels: Sequence[Row]
     batches: Sequence[Row]
-
-    @property
-    def machines(self) -> Machines:
-        """The machines of the study, by name."""
-        return self.setting.machines
 
     @cached_property
     def problems(self) -> list[Problem]:
@@ -393,12 +388,12 @@ def read_results(folder: Path) -> Results:
         If the folder holds no study, or files of another kind.
     """
     tables = [table.read(folder) for table in TABLES]
-    setting = read_setting(folder)
-    if setting is None or not tables[0]:
+    machines = read_machines(folder)
+    if machines is None or not tables[0]:
         raise JetpyError(f"{folder} does not contain a study with runs")
-    if unknown := {row["machine"] for own in tables for row in own} - setting.machines.keys():
+    if unknown := {row["machine"] for own in tables for row in own} - machines.keys():
         raise JetpyError(f"{folder / FILE} does not describe the machine {min(unknown)}")
-    return Results(setting, *tables)
+    return Results(machines, *tables)
 
 
 def _left_out(results: Results) -> list[str]:

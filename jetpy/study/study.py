@@ -26,13 +26,12 @@ from jetpy.study.files import (
 )
 from jetpy.study.machine import (
     Machine,
-    Setting,
     check_same,
     check_version,
     engine_name,
     joined_programs,
-    read_setting,
-    write_setting,
+    read_machines,
+    write_machines,
 )
 from jetpy.study.processes import DONE, TIME_LIMIT
 
@@ -49,7 +48,8 @@ class Study:
     folder : Path
     name : str
         Name of the machine in all tables.
-    setting : Setting
+    machines : dict of str to Machine
+        All machines that made runs, by name.
     runs : dict
         Rows of existing runs, by key.
     classes : mapping of str to str
@@ -58,7 +58,7 @@ class Study:
 
     folder: Path
     name: str
-    setting: Setting
+    machines: dict[str, Machine]
     runs: dict[tuple[str, ...], Row]
     classes: Mapping[str, str]
 
@@ -73,8 +73,8 @@ class Study:
         """Open a study, or begin a new one.
 
         Runs whose kernel timings or batches were lost do not count as existing, so they are
-        repeated. Tables of an earlier version get the columns of this one. `classes` are the
-        classes of graphs; graphs that it does not contain keep theirs.
+        repeated. `classes` are the classes of graphs; graphs that it does not contain keep
+        theirs.
 
         Raises
         ------
@@ -83,11 +83,11 @@ class Study:
             machine of this name, or with another program for a tool.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        setting = read_setting(folder) or Setting()
-        for known in setting.machines.values():
+        machines = read_machines(folder) or {}
+        for known in machines.values():
             check_version(folder, known, machine)
-        if name in setting.machines:
-            known = setting.machines[name]
+        if name in machines:
+            known = machines[name]
             check_same(name, known, machine)
             programs = joined_programs(name, known, machine)
             machine = replace(machine, roofs=known.roofs, programs=programs)
@@ -105,19 +105,19 @@ class Study:
         lost = set(map(PERFORMANCE.key_of, incomplete))
         keyed = {key: row for row in runs if (key := PERFORMANCE.key_of(row)) not in lost}
         given = {run["graph"]: run["class"] for run in runs}
-        study = cls(folder, name, setting, keyed, {**given, **classes})
+        study = cls(folder, name, machines, keyed, {**given, **classes})
         study.keep_machine(machine)
         return study
 
     @property
     def machine(self) -> Machine:
         """The machine of this process."""
-        return self.setting.machines[self.name]
+        return self.machines[self.name]
 
     def keep_machine(self, machine: Machine) -> None:
-        """Store the machine in the setting."""
-        self.setting = self.setting.with_machine(self.name, machine)
-        write_setting(self.folder, self.setting)
+        """Store the machine of this process."""
+        self.machines[self.name] = machine
+        write_machines(self.folder, self.machines)
 
     def key_of(self, case: Case) -> tuple[str, ...]:
         """Return the key of a run's row."""

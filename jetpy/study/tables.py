@@ -13,7 +13,7 @@ from math import log
 from statistics import geometric_mean, linear_regression, median
 from typing import Any
 
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.pages.blocks import Table
 from jetpy.study.cases import JETPY, SERIAL, Problem, application_of, device_of, platform_of
 from jetpy.study.changes import FROM_SCRATCH, is_from_scratch

@@ -16,7 +16,7 @@ from jetpy.device.backends import check_backend
 from jetpy.evaluation.metis_baseline import metis
 from jetpy.graph.csr import Graph
 from jetpy.io import write_graph
-from jetpy.multilevel.outcome import STAGES
+from jetpy.multilevel.execution import STAGES
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import make_problem
 from jetpy.result.partition import Partition

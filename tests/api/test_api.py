@@ -307,7 +307,6 @@ def test_larger_imbalance_allows_a_smaller_cut() -> None:
         ({"seed": 2**31}, "seed is 2147483648"),
         ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, max, jet"),
         ({"backend": "x"}, "unknown backend 'x'.*auto.*cpu"),
-        ({"backend": "numba"}, "the back end numba is now called cpu"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": -3}, "threads is -3"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jetpy.constraints.multiconstraint import State
+from jetpy.constraints.multiconstraint import state_of
 from jetpy.device.device_graph import upload
 from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.graph.csr import Graph
@@ -18,6 +18,7 @@ from jetpy.kernel_language.reading import read_workunits
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.multiconstraint import MultiConstraint, loads
 from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.constraints.multiconstraint import MultiConstraint as State
 from jetpy.workloads.constraints.multiconstraint import refine_level
 from tests.conftest import require_backend
 from tests.graphs import from_edges, path
@@ -143,7 +144,7 @@ def test_destinations_equal_the_oracle(
     if isinstance(engine, KokkosBackend):
         engine.prepare(getattr(probes, workunit) for workunit in read_workunits(probes))
     parts = np.array(expected.parts, np.int32)
-    state = State.of(engine, expected.several, parts, np.full(n, NO_PART, np.int32))
+    state = state_of(engine, expected.several, parts, np.full(n, NO_PART, np.int32))
     held = loads(expected.several.weights, parts, expected.k).ravel()
     state = replace(state, loads=engine.from_host(held))
     improving, relieving = engine.empty(n), engine.empty(n)
@@ -159,7 +160,7 @@ def test_destinations_equal_the_oracle(
 def refined(start: Choices, seed: int) -> State:
     """Return the state after refinement of a partition."""
     engine, graph, n, k = require_backend("cpu"), start.graph, start.graph.n, start.k
-    state = State.of(
+    state = state_of(
         engine, start.several, np.array(start.parts, np.int32), np.full(n, NO_PART, np.int32)
     )
     engine.run_tasks(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jetpy.errors import GraphError
-from jetpy.graph.build import graph_from_csr, with_sizes
+from jetpy.graph.build import graph_of
 from jetpy.graph.csr import Graph
-from jetpy.graph.raw import Rules
+from jetpy.graph.raw import Raw, Rules
 from jetpy.io import metis
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path
 
@@ -52,10 +52,10 @@ def plain_reader(content: str) -> Graph:
 
 def weighted(graph: Graph, weights: list[list[int]], sizes: list[int] | None = None) -> Graph:
     """Return a graph with rows of weights, and sizes."""
-    rows = graph.indptr, graph.indices, graph.edge_weights
+    rows = graph.indices, graph.indptr, graph.edge_weights
     columns = np.array(weights, np.int64).reshape(graph.n, -1 if graph.n else 1)
     own = columns[:, 0] if columns.shape[1] == 1 else columns
-    return with_sizes(graph_from_csr(*rows, own), sizes)
+    return graph_of(Raw(*rows, own, vertex_sizes=sizes))
 
 
 def assert_same(actual: Graph, expected: Graph) -> None:

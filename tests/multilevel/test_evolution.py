@@ -111,7 +111,7 @@ def test_child_combines_the_better_halves() -> None:
     for start in starts:
         measures = Measures(edge_cut(graph, start), part_weights(graph, start, 6))
         refined = Refined(backend.from_host(start), measures, measures.cut, 0)
-        solutions.append(Solution(refined, [], {}))
+        solutions.append(Solution(refined))
     child = recombine(backend, upload(backend, graph), problem, *solutions)
     assert child.refined.measures.cut == 5 * 8
 
@@ -127,7 +127,7 @@ def test_new_partitions_are_made_in_square_generations() -> None:
 def solution(cut: int, parts: list[int], overload: int = 0) -> Solution:
     weights = np.array([10 + overload, 10])
     measures = Measures(cut, weights)
-    return Solution(Refined(np.array(parts, np.int32), measures, cut, 0), [], {})
+    return Solution(Refined(np.array(parts, np.int32), measures, cut, 0))
 
 
 def test_better_partitions_are_chosen_more_often() -> None:

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jetpy.engines.base import Array
 from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.kernel_language.reading import read_workunits
-from jetpy.workloads.common.fm import MAX_UNORDERED, NO_GAIN
+from jetpy.workloads.common.fm import MAX_UNORDERED, NO_GAIN, Moves
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
 from jetpy.workloads.common.heaps import Field
 from tests.conftest import require_backend
@@ -63,18 +62,6 @@ class Pass:
         return [self.first(0), self.first(1), self.gains.get(v, NO_GAIN), vain]
 
 
-@dataclass(frozen=True)
-class State:
-    """The fields of the group `Moves`."""
-
-    keys: Array
-    heap: Array
-    positions: Array
-    numbers: Array
-    moved: Array
-    pinned: Array
-
-
 STEPS = st.tuples(
     st.sampled_from(["ENQUEUE", "ENQUEUE", "ENQUEUE", "DEQUEUE", "LOCK", "KEEP"]),
     st.integers(0, VERTICES - 1),
@@ -109,7 +96,7 @@ def test_a_pass(
     numbers[[here + field for field in fields]] = BEGIN, places, BEGIN, seed
     pins = np.full(places, NO_PART, np.int32)
     pins[[BEGIN + v for v in pinned]] = 0
-    state = State(
+    state = Moves(
         keys=engine.empty(places, np.int64), heap=engine.empty(places),
         positions=engine.empty(places), numbers=engine.from_host(numbers),
         moved=engine.empty(places), pinned=engine.from_host(pins),

@@ -7,7 +7,7 @@ from typing import Any
 
 from jetpy.study.cases import Case
 from jetpy.study.files import BATCHES, KERNELS, PERFORMANCE
-from jetpy.study.machine import Machine, Setting, write_setting
+from jetpy.study.machine import Machine, write_machines
 from jetpy.study.triad import Roofline
 
 FACTS: dict[str, Any] = {
@@ -76,7 +76,7 @@ def study(
 ) -> Path:
     """Write a study with the given rows."""
     folder.mkdir(exist_ok=True)
-    write_setting(folder, Setting({name: own}))
+    write_machines(folder, {name: own})
     PERFORMANCE.write(folder, rows)
     KERNELS.write(folder, kernels or [])
     if batches:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +9,8 @@ import pytest
 
 from jetpy.errors import JetpyError
 from jetpy.study.cases import Case
-from jetpy.study.files import ALLOWED, CHECKSUMS, KERNELS, PERFORMANCE
-from jetpy.study.machine import FILE, Setting, read_setting, write_setting
+from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.machine import FILE, read_machines, write_machines
 from jetpy.study.merge import merge
 from jetpy.study.results import read_results
 from jetpy.study.study import Study
@@ -58,17 +56,17 @@ def test_foreign_table_is_refused(text: str, words: str, tmp_path: Path) -> None
 
 
 def test_settings_are_written_and_read_back(tmp_path: Path) -> None:
-    assert read_setting(tmp_path) is None
-    setting = Setting({"a": machine()}).with_machine("b", machine("b", ("H200",)))
-    write_setting(tmp_path, setting)
-    assert read_setting(tmp_path) == setting
+    assert read_machines(tmp_path) is None
+    machines = {"a": machine(), "b": machine("b", ("H200",))}
+    write_machines(tmp_path, machines)
+    assert read_machines(tmp_path) == machines
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"machines": {"a": {}}, "imbalance": 1}'])
 def test_foreign_settings_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(JetpyError, match="jetpy study did not write this file"):
-        read_setting(tmp_path)
+        read_machines(tmp_path)
 
 
 def both(tmp_path: Path) -> tuple[Path, Path]:
@@ -207,51 +205,15 @@ def test_another_program_of_a_tool_is_refused(tmp_path: Path) -> None:
     merge([here, there], tmp_path / "all")
     Study.opened(here, "box", heipa)
     for folder in (here, tmp_path / "all"):
-        setting = read_setting(folder)
-        assert setting is not None
-        assert setting.machines["box"].programs == {"jet": "x", "gpu-heipa": "z"}
-
-
-def as_of_an_earlier_version(folder: Path, imbalance: float | None) -> None:
-    """Remove the allowed imbalance from the tables; machine.json contains it, unless it is None."""
-    for table in (PERFORMANCE, KERNELS):
-        with open(folder / table.name, newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        columns = [column for column in table.columns if column != ALLOWED]
-        with open(folder / table.name, "w", newline="") as stream:
-            writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({**row, "problem": "mesh k=8"} for row in rows)
-    setting = json.loads((folder / FILE).read_text())
-    if imbalance is not None:
-        (folder / FILE).write_text(json.dumps({**setting, "imbalance": imbalance}))
-
-
-def test_study_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
-    _, there = both(tmp_path)
-    before = read_results(there)
-    as_of_an_earlier_version(there, 0.03)
-    earlier = read_results(there)
-    assert (earlier.runs, earlier.kernels) == (before.runs, before.kernels)
-    opened = Study.opened(there, "gpu", machine("b", ("H200",)))
-    assert not opened.lacks(CUDA)
-    opened.append(row("gpu", CUDA._replace(allowed_imbalance=0.1)))
-    after = read_results(there)
-    assert list(map(str, after.kinds)) == ["0.03", "0.1"]
-    assert after.runs[:1] == before.runs
-    assert after.kernels == before.kernels
-
-
-def test_earlier_tables_without_an_imbalance_are_refused(tmp_path: Path) -> None:
-    here, _ = both(tmp_path)
-    as_of_an_earlier_version(here, None)
-    with pytest.raises(JetpyError, match=r"machine\.json lacks the imbalance; use another folder"):
-        read_results(here)
+        machines = read_machines(folder)
+        assert machines is not None
+        assert machines["box"].programs == {"jet": "x", "gpu-heipa": "z"}
 
 
 def test_studies_with_different_imbalances_are_merged(tmp_path: Path) -> None:
     here, there = both(tmp_path)
-    as_of_an_earlier_version(there, 0.1)
+    uneven = row("gpu", CUDA._replace(allowed_imbalance=0.1))
+    study(there, "gpu", machine("b", ("H200",)), [uneven])
     merge([here, there], tmp_path / "all")
     found = read_results(tmp_path / "all")
     assert [f"{problem}" for problem in found.problems] == [
@@ -263,7 +225,7 @@ def test_studies_with_different_imbalances_are_merged(tmp_path: Path) -> None:
 
 def test_results_need_the_description_of_their_machine(tmp_path: Path) -> None:
     here, _ = both(tmp_path)
-    write_setting(here, Setting({"other": machine()}))
+    write_machines(here, {"other": machine()})
     with pytest.raises(JetpyError, match="does not describe the machine box"):
         read_results(here)
     with pytest.raises(JetpyError, match="does not contain a study with runs"):

@@ -11,6 +11,8 @@ are adjacent to the cut, so scanning all their keys costs less than maintaining 
 the same positions as the heap of its side.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX
@@ -39,6 +41,7 @@ MAX_UNORDERED = 1024
 """Largest number of vertices of a level whose queues are unordered."""
 
 
+@dataclass(frozen=True, eq=False)
 class Moves(Heaps):
     """The queues of a level and the log of moves of the pass."""
 

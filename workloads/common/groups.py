@@ -57,6 +57,7 @@ def edges(v: int, graph: Graph) -> range:
     return range(graph.indptr[v], graph.indptr[v + 1])
 
 
+@dataclass(frozen=True, eq=False)
 class LongRows:
     """The rows of high-degree vertices, cut into chunks (`long_rows`)."""
 

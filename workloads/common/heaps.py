@@ -5,6 +5,7 @@ from its begin, the heap of side 1 from its end. Each vertex stores its position
 so the first vertex does not depend on the history of the heap.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -77,6 +78,7 @@ MAX_LEVELS = 18
 """Largest number of levels of a bisection: `numbers` has no fields for more."""
 
 
+@dataclass(frozen=True, eq=False)
 class Heaps:
     """Keys and vertices of the heaps by slot, positions by vertex, and the fields of bisections."""
 

@@ -4,6 +4,8 @@ An overweight part pushes weight to an adjacent part, which pushes it on, up to 
 The last transfer of a path is made first, so that no other part becomes overweight.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import (
@@ -41,6 +43,7 @@ ADJACENT, ANYWHERE = 0, 1
 """The vertices that may move to a part: adjacent ones, or all."""
 
 
+@dataclass(frozen=True, eq=False)
 class FailedPairs(ConnectedParts):
     """Pairs of parts between which nothing could move. An entry holds until a part changes."""
 

@@ -9,6 +9,7 @@ A connected part has a spanning tree, and a leaf of the tree may leave at once. 
 the tree. The part gets a new one when searches have cost as much as building one.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -83,6 +84,7 @@ class Link(IntEnum):
     COUNT = 5
 
 
+@dataclass(frozen=True, eq=False)
 class ConnectedParts(Heaps):
     """A partition, the vertices of each part as a linked list, and the state of one search.
 

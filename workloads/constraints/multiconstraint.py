@@ -8,6 +8,8 @@ from two parts to k). Source: Karypis, Kumar, "Multilevel algorithms for multi-c
 partitioning", SC 1998.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.fm import (
@@ -36,6 +38,7 @@ MIN_TRIED, TRIED_SHARE = 100, 20
 """A pass ends after this number of moves without success: a minimum, or n / TRIED_SHARE."""
 
 
+@dataclass(frozen=True, eq=False)
 class MultiConstraint(Moves):
     """A partition of a level; each vertex and each part has a row of `kinds` values."""
 

@@ -59,6 +59,7 @@ class Nets:
     count: int  # number of nets
 
 
+@dataclass(frozen=True, eq=False)
 class Volume(Moves):
     """A partition, and the gains and the log of its moves."""
 

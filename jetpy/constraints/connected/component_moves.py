@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from jetpy.constraints.connected.contiguity import ContiguityProblem
 from jetpy.device.device_graph import upload
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Backend
 from jetpy.graph.csr import IntArray
 from jetpy.workloads.constraints import component_balance, component_refinement, components
-from jetpy.workloads.constraints.component_balance import ADJACENT, ANYWHERE
+from jetpy.workloads.constraints.component_balance import ADJACENT, ANYWHERE, FailedPairs
 from jetpy.workloads.constraints.components import ALL_NUMBERS, EFFORT, Link, Part
 
 MAX_STEPS = 20_000
@@ -20,32 +18,6 @@ EFFORT_SHARE, MIN_EFFORT = 128, 1 << 27
 """Approximate limit of edges visited by all moves: per vertex and directed edge, and at least."""
 FAILED_SHARE = 16
 """Number of slots for failed pairs per part."""
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """A partition and buffers for searches, as input of the kernels.
-
-    The kernels are in `jetpy.workloads.constraints.components` and `component_balance`. There is a
-    row for an additional part, whose vertices never move.
-    """
-
-    keys: Array
-    heap: Array
-    positions: Array
-    numbers: Array
-    parts: Array
-    movable: Array
-    part_rows: Array
-    links: Array
-    labels: Array
-    roots: Array
-    found: Array
-    group: Array
-    failed_pairs: Array
-    pair_slots: int
-    seed: int
-    max_steps: int = MAX_STEPS
 
 
 class PieceMoves:
@@ -92,21 +64,25 @@ class PieceMoves:
         )
         return self._result(state)
 
-    def _result(self, state: State) -> IntArray:
+    def _result(self, state: FailedPairs) -> IntArray:
         self._effort = int(self._host.to_host(state.numbers)[EFFORT])
         return np.asarray(self._host.to_host(state.parts))
 
-    def _state(self, parts: IntArray) -> State:
-        state = _state_of(self._host, self.contiguity, parts, self._seed, self._effort)
+    def _state(self, parts: IntArray) -> FailedPairs:
+        state = state_of(self._host, self.contiguity, parts, self._seed, self._effort)
         self._host.run_tasks(
             1, components.list_part_vertices, n=len(parts), k=self.contiguity.k, state=state
         )
         return state
 
 
-def _state_of(
+def state_of(
     backend: Backend, contiguity: ContiguityProblem, parts: IntArray, seed: int, effort: int
-) -> State:
+) -> FailedPairs:
+    """Return a partition and buffers for searches.
+
+    There is a row for an additional part, whose vertices never move.
+    """
     n, k = contiguity.graph.n, contiguity.k
     rows = np.zeros((k + 2, Part.COUNT), np.int64)
     rows[:k, Part.WEIGHT] = contiguity.weigh(parts)
@@ -117,20 +93,19 @@ def _state_of(
     failed_pairs = FAILED_SHARE * k
     numbers = np.zeros(ALL_NUMBERS, np.int64)
     numbers[EFFORT] = effort
-    return State(
+    state: FailedPairs = backend.group(
+        FailedPairs,
+        n,
         keys=backend.empty(n, np.int64),
-        heap=backend.empty(n),
-        positions=backend.empty(n),
         numbers=backend.from_host(numbers),
         parts=backend.from_host(parts.copy()),
         movable=backend.from_host((contiguity.movable & (parts < k)).astype(np.int32)),
         part_rows=backend.from_host(rows.ravel()),
         links=backend.empty(n * Link.COUNT),
         labels=backend.full(n, 0),
-        roots=backend.empty(n),
-        found=backend.empty(n),
-        group=backend.empty(n),
         failed_pairs=backend.full(2 * failed_pairs, -1, np.int64),
         pair_slots=failed_pairs,
         seed=seed,
+        max_steps=MAX_STEPS,
     )
+    return state

@@ -83,7 +83,7 @@ class ConnectedSolver:
             limits = np.maximum(limits, held.astype(np.int64))
         contiguity = ContiguityProblem(graph, limits, self._problem.lower_limits, movable)
         parts = outcome.parts
-        with Stopwatch(engine, "refine") as watch:
+        with Stopwatch(engine, "refine"):
             if k > 1 and graph.n > 0:
                 starts = outcome.records or [parts]
                 found = [
@@ -92,8 +92,7 @@ class ConnectedSolver:
                 ]
                 parts = min(found, key=lambda parts: _quality(contiguity, parts, self._solver))
             why = reasons(contiguity, parts)
-        result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
-        return replace(result, disconnected=why, records=())
+        return replace(outcome.with_parts(graph, parts), disconnected=why, records=())
 
 
 def connect(

@@ -9,13 +9,12 @@ from __future__ import annotations
 import ctypes
 import importlib
 import json
-import subprocess
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from jetpy.engines.child_processes import module_command
+from jetpy.engines.child_processes import answer_of
 from jetpy.engines.cuda import nvrtc
 from jetpy.engines.diagnosis import Version
 from jetpy.errors import BackendError
@@ -80,13 +79,9 @@ def examine(*, all_of_it: bool = False) -> Installation:
 
 def examine_apart() -> Installation:
     """Describe the whole installation, examined in a separate process."""
-    done = subprocess.run(module_command(__name__), capture_output=True, text=True, check=False)
-    try:
-        answer = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        last = done.stderr.strip().splitlines()[-1:]
-        words = ": ".join([f"the process ended with code {done.returncode}", *last])
-        return Installation(driver=_driver(), cupy_error=words)
+    answer, reason = answer_of(__name__)
+    if answer is None:
+        return Installation(driver=_driver(), cupy_error=f"the process {reason}")
     whole: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in answer.items()}
     return Installation(**whole)
 

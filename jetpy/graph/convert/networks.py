@@ -40,17 +40,23 @@ def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Ra
     of_nodes = [value for _, value in graph.nodes(data=node_weight, default=MISSING)]
     weights = attribute(weight, of_edges, "edge")
     masses = attribute(node_weight, of_nodes, "node")
-    if not graph.is_directed():
-        u, v, weights = both_ways(u, v, weights)
-    return Raw(
-        v,
-        sources=u,
-        n=len(nodes),
-        edge_weights=weights,
-        vertex_weights=masses,
-        naming=Names(nodes),
-        names=nodes,
-    )
+    return of_nodes_by_name(nodes, u, v, weights, masses, is_directed=graph.is_directed())
+
+
+def of_nodes_by_name(
+    nodes: list[Any],
+    u: npt.NDArray[Any],
+    v: npt.NDArray[Any],
+    edge_weights: npt.NDArray[Any] | None,
+    vertex_weights: npt.NDArray[Any] | None,
+    *,
+    is_directed: bool,
+) -> Raw:
+    """Return a graph of named nodes; undirected edges (u, v) are listed once."""
+    if not is_directed:
+        u, v, edge_weights = both_ways(u, v, edge_weights)
+    weights = edge_weights, vertex_weights
+    return Raw(v, None, *weights, sources=u, n=len(nodes), naming=Names(nodes), names=nodes)
 
 
 def from_igraph(graph: Any, weight: str | None, node_weight: str | None) -> Raw:

@@ -123,7 +123,7 @@ def raw_of(
     if isinstance(data, tuple) and 2 <= len(data) <= 4:
         indptr, indices, *weights = data
         _check_rows(indptr, indices)
-        return Raw(indices, indptr, None, None, *weights)
+        return Raw(indices, indptr, *weights)
     data = unwrapped(data)
     if is_from("networkx", "Graph", data):
         return from_networkx(data, weight, node_weight)

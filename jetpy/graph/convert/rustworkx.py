@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.graph.convert.networks import MISSING, USUAL, attribute, both_ways, is_from
-from jetpy.graph.raw import Names, Raw
+from jetpy.graph.convert.networks import MISSING, USUAL, attribute, is_from, of_nodes_by_name
+from jetpy.graph.raw import Raw
 
 
 def is_rustworkx(data: Any) -> bool:
@@ -36,17 +36,8 @@ def from_rustworkx(graph: Any, weight: str | None, node_weight: str | None) -> R
     u, v = (place[np.fromiter((row[i] for row in rows), np.int64, len(rows))] for i in (0, 1))
     weights = attribute(weight, [_weight(row[2], weight) for row in rows], "edge")
     masses = attribute(node_weight, [_entry(node, node_weight) for node in graph.nodes()], "node")
-    if is_from("rustworkx", "PyGraph", graph):
-        u, v, weights = both_ways(u, v, weights)
-    return Raw(
-        v,
-        sources=u,
-        n=len(nodes),
-        edge_weights=weights,
-        vertex_weights=masses,
-        naming=Names(nodes),
-        names=nodes,
-    )
+    is_directed = not is_from("rustworkx", "PyGraph", graph)
+    return of_nodes_by_name(nodes, u, v, weights, masses, is_directed=is_directed)
 
 
 def _weight(carried: Any, name: str | None) -> Any:

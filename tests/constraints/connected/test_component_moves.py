@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jetpy.constraints.connected.component_moves import FAILED_SHARE, State, _state_of
+from jetpy.constraints.connected.component_moves import FAILED_SHARE
+from jetpy.constraints.connected.component_moves import state_of as made_state
 from jetpy.constraints.connected.contiguity import ContiguityProblem
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
@@ -23,7 +24,12 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.constraints import component_balance, component_refinement, components
-from jetpy.workloads.constraints.component_balance import ADJACENT, ANYWHERE, NOT_REACHED
+from jetpy.workloads.constraints.component_balance import (
+    ADJACENT,
+    ANYWHERE,
+    NOT_REACHED,
+    FailedPairs,
+)
 from jetpy.workloads.constraints.components import Link, Part
 from tests.constraints.oracle import UNLIMITED, Moves
 from tests.constraints.oracle import components as components_of
@@ -87,7 +93,7 @@ def engine_of(backend: Backend) -> Backend:
     return backend.host
 
 
-def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
+def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> FailedPairs:
     """Return the kernels' state with the lists of vertices by part, equal to the oracle's start."""
     contiguity = ContiguityProblem(
         expected.graph,
@@ -96,7 +102,7 @@ def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
         np.array(expected.movable, np.bool_),
     )
     engine, parts = engine_of(backend), np.array(expected.parts, np.int32)
-    state = _state_of(engine, contiguity, parts, expected.seed, effort)
+    state = made_state(engine, contiguity, parts, expected.seed, effort)
     engine.run_tasks(1, components.list_part_vertices, n=len(parts), k=contiguity.k, state=state)
     expected.failed_slots = FAILED_SHARE * contiguity.k
     return replace(state, max_steps=min(expected.max_steps, INT32_MAX))
@@ -104,14 +110,14 @@ def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
 
 def launch(
     backend: Backend, workunit: Any, expected: Moves, effort: int = EFFORT, **arguments: Any
-) -> State:
+) -> FailedPairs:
     engine, graph = engine_of(backend), expected.graph
     state = state_of(backend, expected, effort)
     engine.run_tasks(1, workunit, n=graph.n, graph=upload(engine, graph), state=state, **arguments)
     return state
 
 
-def host(backend: Backend, state: State) -> SimpleNamespace:
+def host(backend: Backend, state: FailedPairs) -> SimpleNamespace:
     """Copy the arrays of the state to the host, as rows."""
     fetch = engine_of(backend).to_host
     return SimpleNamespace(
