@@ -28,7 +28,7 @@ from bench.harness import Experiment, Option, among
 from bench.instances import Instance, present
 from bench.records import Record
 from bench.tables import extreme_text, mean_text, note, ratio_text, show
-from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
+from jetpy.device.backends import BACKENDS, ON_GPU, check_backend, lease
 from jetpy.device.device_graph import upload
 from jetpy.study.arrays import load_arrays
 from jetpy.study.programs import run_jet
@@ -83,7 +83,7 @@ def available(backends: Iterable[str], threads: int | None) -> Iterator[str]:
     found = 0
     for backend in backends:
         try:
-            get_backend(backend, threads)
+            check_backend(backend, threads)
         except jetpy.BackendError as error:
             note(f"{backend} is left out: {error}")
         else:
@@ -140,8 +140,7 @@ def run_jetpy(
     run = jetpy.partition(graph, k, seed=seed, preset=preset, backend=backend, threads=threads)
     if not run.feasible:
         raise ValueError(f"the parts of {backend} {preset} with seed {seed} are not feasible")
-    engine = get_backend(backend)
-    with engine.using():
+    with lease(backend, threads) as engine:  # the engine of the run: another one slows the next run
         start = perf_counter()
         upload(engine, graph)
         engine.synchronize()
