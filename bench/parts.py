@@ -23,7 +23,7 @@ from bench.instances import Instance, selected
 from bench.memory import gpu_pool_bytes, process_bytes, reset_peak
 from bench.records import Record
 from bench.tables import note, show
-from jetpy.device.backends import ON_GPU, get_backend
+from jetpy.device.backends import ON_GPU, lease
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.problem.metrics import edge_cut
 from jetpy.study.arrays import load_arrays
@@ -109,7 +109,8 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
             graph = load_arrays(Path(folder))
             return graph, jetpy.partition(graph, k, **how)
 
-        on_gpu = get_backend(case["backend"], case["threads"]).name in ON_GPU
+        with lease(case["backend"], case["threads"]) as engine:
+            on_gpu = engine.name in ON_GPU
         (graph, result), peaks = with_peaks(first, on_gpu=on_gpu)
         runs = [jetpy.partition(graph, case["k"], **how) for _ in range(settings["repeat"])]
         assert all(np.array_equal(run.parts, result.parts) for run in runs)
