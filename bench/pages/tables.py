@@ -20,7 +20,7 @@ def _orderings(folder: str) -> tuple[str, str]:
 
 ORDERINGS = _orderings("2026-11-orderings")
 PAPERS = (
-    *("jet.table1", "jet.fig1", "jet.fig3", "jet.table2", "jet.table6"),
+    *("jet.table1", "jet.fig1", "jet.fig3", "jet.table2", "jet.table6", "jet.table3", "jet.phi"),
     *("jet.table4", "jet.table5"),
     *("gkway.table4", "gkway.fig13", "gkway.fig14", "gkway.table7", "gkway.fig15"),
     *("igkway.table1", "igkway.fig6", "igkway.fig7", "igkway.fig8"),

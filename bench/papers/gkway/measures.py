@@ -16,6 +16,8 @@ UNBALANCED = "no balanced partition"
 """Stands for the numbers of a case without a balanced partition; the paper has a cross."""
 PRESET, JOURNAL = "gkway", "gkway-journal"
 """Coarsening ends at |V| / (20 log2 k) vertices (sections 5.1 to 5.6), or at 160 k (from 5.8)."""
+PEERS = {"METIS": "pymetis", "KaMinPar": "kaminpar"}
+"""Partitioners that replace the paper's, by name; METIS has one thread."""
 
 BENCHMARKS = by_name(
     PaperGraph("pci_bridge", CIRCUIT, 12_394_539, 15_809_551),
@@ -47,6 +49,12 @@ def cut(setting: Setting, tool: str, instance: Instance, k: int, **how: Any) -> 
         If the tool is not installed.
     """
     return mean(run.cut for run in _balanced(setting.runs(tool, instance, k, **how)))
+
+
+def seconds(setting: Setting, tool: str, instance: Instance, k: int, **how: Any) -> float:
+    """Return the mean seconds of the balanced runs of a case; otherwise as `cut`."""
+    runs = _balanced(setting.runs(tool, instance, k, **how))
+    return mean(run.seconds["total"] for run in runs)
 
 
 def _balanced(runs: Iterable[Run]) -> Sequence[Run]:

@@ -7,10 +7,11 @@ a sign: ">0.9" is "more than 90 %".
 
 from __future__ import annotations
 
-from bench.papers.jet import comparison, refinement, times
+from bench.papers.jet import comparison, components, refinement, times
 
 EXPERIMENTS = [
     *comparison.EXPERIMENTS,
     *times.EXPERIMENTS,
+    *components.EXPERIMENTS,
     *refinement.EXPERIMENTS,
 ]

@@ -1,4 +1,4 @@
-"""Jet compared with other partitioners: cuts (Table 1, Figure 1) and time (Figure 3)."""
+"""Jet compared with other partitioners: cuts (Table 1, Figures 1 and 2) and time (3 and 4)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from bench.instances import Instance
+from bench.papers.classes import all_row, class_rows
 from bench.papers.experiment import PEER_MISSING, Cell, Values, experiment
 from bench.papers.jet.partitioners import (
     CONFIGURATIONS,
@@ -54,12 +55,50 @@ def figure1(setting: Setting) -> Values:
     return {**profiles(found, CUT_FACTORS), **wins(found, {"Jet's cut is smaller": 1})}
 
 
+@experiment("jet.fig2", NEEDS, 60)
+def figure2(setting: Setting) -> Values:
+    """Return cuts by class: the means over Jet's, and the shares of the smallest (section 6.1.2).
+
+    In a column "best", the share counts the cases in which no other partitioner has a smaller cut.
+    """
+    names = configurations(setting)
+
+    def ratio(name: str, instances: list[Instance]) -> float | str:
+        return or_missing(partial(_cut_ratio, setting, name, instances, names), PEER_MISSING)
+
+    def best(name: str, instances: list[Instance]) -> float | str:
+        found = measured(setting, median_cut, instances, names)
+        return profiles(found, ["1"])["1", name]
+
+    ratios = {f"{name} / {JET}": partial(ratio, name) for name in OTHERS}
+    shares = {f"{name} best": partial(best, name) for name in (JET, *OTHERS)}
+    return class_rows(setting.instances, {**ratios, **shares})
+
+
 @experiment("jet.fig3", f"{NEEDS}; a GPU for jetpy, as in the paper", 60)
 def figure3(setting: Setting) -> Values:
     """Return the performance profiles of time (section 6.2), as `figure1` those of cuts."""
     found = measured(setting, median_seconds, setting.instances, configurations(setting))
     faster = {"Jet is faster": 1, **{f"Jet is {x} times as fast": x for x in (2, 10, 20)}}
     return {**profiles(found, TIME_FACTORS), **wins(found, faster)}
+
+
+@experiment("jet.fig4", f"{NEEDS}; a GPU for jetpy, as in the paper", 60)
+def figure4(setting: Setting) -> Values:
+    """Return the mean seconds of partitioning by class and by configuration (section 6.2)."""
+
+    def seconds(name: str, chosen: Iterable[str], instances: list[Instance]) -> float | str:
+        return or_missing(
+            partial(mean, setting, median_seconds, instances, chosen, name), PEER_MISSING
+        )
+
+    names = (JET, *OTHERS)
+    columns = {name: partial(seconds, name, configurations(setting)) for name in names}
+    values = dict(class_rows(setting.instances, columns))
+    for configuration in CONFIGURATIONS:
+        own = {name: partial(seconds, name, [configuration]) for name in names}
+        values |= all_row(configuration, few(setting), own)
+    return values
 
 
 def few(setting: Setting) -> list[Instance]:
@@ -111,4 +150,4 @@ def _cut_ratio(
     return theirs / ours
 
 
-EXPERIMENTS = [table1, figure1, figure3]
+EXPERIMENTS = [table1, figure1, figure2, figure3, figure4]
