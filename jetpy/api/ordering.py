@@ -23,6 +23,7 @@ from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
+from jetpy.ordering.constraints import checked_constraints
 from jetpy.ordering.effort import chosen_effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.minimum_degree import eliminated_by_degree
@@ -51,6 +52,9 @@ def nested_dissection(
     leaf_size: int | None = None,
     imbalances: Sequence[float] | None = None,
     largest_side: float | None = None,
+    last: npt.ArrayLike | None = None,
+    keep_last_order: bool = False,
+    together: npt.ArrayLike | None = None,
     seed: int = 0,
     n: int | None = None,
     symmetrize: bool = False,
@@ -86,6 +90,14 @@ def nested_dissection(
     largest_side : float, optional
         Largest share of the rows that may be on one side of a separator, in 0.5..1. Without this
         option, `best` tries two values for the whole matrix.
+    last : integers, optional
+        Rows that come after all others, for example those of a Schur complement. jetpy orders them
+        by minimum degree.
+    keep_last_order : bool
+        Leave the rows of `last` in the order in which it has them.
+    together : integers, shape (n,), optional
+        Group of each row, -1 for none, as for `partition`. The rows of a group are consecutive in
+        the order, for example the two rows of a 2 x 2 pivot.
     seed : int
     backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
         A back end on a GPU coarsens large subgraphs and finds the bands around their separators.
@@ -121,10 +133,12 @@ def nested_dissection(
     seed = whole_number("seed", seed)
     one_of(BACKENDS, "backend", backend)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
+    constraints = checked_constraints(last, keep_last_order, together, graph.n)
 
     def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, Any, int, float]:
         with _cpus(engine, graph, threads) as host, Stopwatch(engine, "order") as watch:
-            order, tree = dissected(engine, host, graph, effort, seed, tell)
+            ordered = partial(dissected, engine, host, effort=effort, seed=seed, tell=tell)
+            order, tree = constraints.order(graph, ordered)
             on_gpu = engine.from_host(order) if device is True else None
         return order, tree, on_gpu, cpu_threads(host), watch.seconds
 
@@ -136,7 +150,15 @@ def nested_dissection(
     return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile, *used)
 
 
-def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = False) -> Ordering:
+def minimum_degree(
+    matrix: Any,
+    *,
+    last: npt.ArrayLike | None = None,
+    keep_last_order: bool = False,
+    together: npt.ArrayLike | None = None,
+    n: int | None = None,
+    symmetrize: bool = False,
+) -> Ordering:
     """Order a sparse symmetric matrix by approximate minimum degree.
 
     Each step eliminates a row that is then adjacent to few others (Amestoy, Davis, Duff, SIAM
@@ -148,6 +170,8 @@ def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = Fals
     ----------
     matrix, n, symmetrize
         As for `symbolic`.
+    last, keep_last_order, together
+        As for `nested_dissection`.
 
     Returns
     -------
@@ -157,6 +181,8 @@ def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = Fals
     ------
     GraphError
         As `symbolic` does.
+    OptionError
+        If `last` or `together` is wrong.
 
     Examples
     --------
@@ -166,9 +192,10 @@ def minimum_degree(matrix: Any, *, n: int | None = None, symmetrize: bool = Fals
     True
     """
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
+    constraints = checked_constraints(last, keep_last_order, together, graph.n)
     with lease(CPU, 1) as host, host.using():
         start = perf_counter()
-        order = eliminated_by_degree(host, graph)
+        order, _ = constraints.order(graph, partial(eliminated_by_degree, host))
         seconds = perf_counter() - start
     return Ordering(order, _structure(graph, order), "minimum_degree", seconds)
 

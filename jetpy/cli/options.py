@@ -88,7 +88,7 @@ base_option = click.option(
     type=click.IntRange(0, 1),
     default=0,
     show_default=True,
-    help="Number of the first row in the file of the ordering.",
+    help="Number of the first row in files of rows.",
 )
 
 vertex_weights_option = click.option(

@@ -11,6 +11,7 @@ from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example, notify
 from jetpy.cli.options import (
+    INPUT_FILE,
     OUTPUT_FILE,
     backend_option,
     base_option,
@@ -30,7 +31,7 @@ from jetpy.cli.output import (
     standard_output_kept,
     write_json,
 )
-from jetpy.cli.results import read_timed
+from jetpy.cli.results import read_timed, read_together
 from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -85,6 +86,22 @@ COMPARED = ("fill", "operations", "height")
     help="Do not divide components of at most this number of rows; the default is that of the "
     "preset.",
 )
+@click.option(
+    "--last",
+    type=INPUT_FILE,
+    metavar="ROWS",
+    help="Rows that come after all others, one on each line, or .npy.",
+)
+@click.option(
+    "--keep-last-order", is_flag=True, help="Leave the rows of --last in the order of the file."
+)
+@click.option(
+    "--together",
+    type=INPUT_FILE,
+    metavar="GROUPS",
+    help="Group of each row, -1 for none, one on each line, or .npy; the rows of a group are "
+    "consecutive in the order.",
+)
 @seed_option
 @symmetrize_option
 @backend_option
@@ -108,6 +125,9 @@ def order_command(
     preset: choices.OrderingPreset,
     tries: int | None,
     leaf_size: int | None,
+    last: Path | None,
+    keep_last_order: bool,
+    together: Path | None,
     seed: int,
     symmetrize: bool,
     backend: choices.Backend,
@@ -130,11 +150,14 @@ def order_command(
         check_name(output, check_permutation_name)
     if plot is not None:
         _check_drawing(plot)
-    check_outputs([output, plot, trace_file], json_file, inputs=[matrix])
+    check_outputs([output, plot, trace_file], json_file, inputs=[matrix, last, together])
+    if keep_last_order and last is None:
+        raise click.UsageError("--keep-last-order needs --last")
 
     from jetpy.api.ordering import nested_dissection
     from jetpy.device.backends import check_backend
     from jetpy.graph.checks import whole_number
+    from jetpy.io.permutations import read_rows
     from jetpy.ordering.effort import chosen_effort
 
     # refuse wrong numbers before reading
@@ -149,6 +172,8 @@ def order_command(
     }
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         graph, read_seconds = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
+        rows = None if last is None else read_rows(last, graph.n, base=base)
+        groups = read_together(together, graph.n)
         bars.busy("Preparing")
         with standard_output_kept():
             result = nested_dissection(
@@ -156,6 +181,9 @@ def order_command(
                 preset=preset,
                 tries=tries,
                 leaf_size=leaf_size,
+                last=rows,
+                keep_last_order=keep_last_order,
+                together=groups,
                 seed=seed,
                 backend=backend,
                 threads=threads,

@@ -132,13 +132,15 @@ def nested_dissection(
         lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
         host = run_collectively(group, lambda: lease(threads=threads))
         graph = gather_pattern(group, host, own)
-        engine = with_required_width(host, graph)
+        engine, is_last = with_required_width(host, graph), np.zeros(graph.n, bool)
 
         def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, float]:
             processes = SeveralProcesses(group) if group.size > 1 else Processes()
             with Stopwatch(engine, "order") as watch:
                 try:
-                    found = dissected(engine, engine, graph, effort, own_seed, tell, processes)
+                    found = dissected(
+                        engine, engine, graph, is_last, effort, own_seed, tell, processes
+                    )
                 except GraphError as error:  # of all processes, which have the same graph
                     agreed(error)
                     raise

@@ -39,6 +39,21 @@ def read_permutation(path: str | os.PathLike[str], n: int, *, base: int = 0) -> 
     JetpyError
         If the file cannot be read.
     """
+    return _read(path, n, base, is_permutation=True)
+
+
+def read_rows(path: str | os.PathLike[str], n: int, *, base: int = 0) -> IntArray:
+    """Read some of n rows, int32, rows from 0, as `read_permutation` reads all.
+
+    Raises
+    ------
+    FileFormatError, JetpyError
+        As `read_permutation` does, except that rows may be missing.
+    """
+    return _read(path, n, base, is_permutation=False)
+
+
+def _read(path: str | os.PathLike[str], n: int, base: int, *, is_permutation: bool) -> IntArray:
     check_permutation_name(path)
     with open_input(path) as stream:
         if split_name(path)[1] == ".npy":
@@ -50,23 +65,23 @@ def read_permutation(path: str | os.PathLike[str], n: int, *, base: int = 0) -> 
                 f"the array has shape {rows.shape} and type {rows.dtype}; it must have one integer "
                 "for each row"
             )
-        if len(rows) != n:
+        if is_permutation and len(rows) != n:
             raise _wrong_count(len(rows), n)
         wrong = (rows < base) | (rows >= n + base)
         if wrong.any():
             i = int(wrong.argmax())
             raise FileFormatError(
                 f"{kind} {places[i]}: row {rows[i]} is not in {base}..{n - 1 + base}"
-                + _other_base(rows, base)
+                + _other_base(rows, n, base)
             )
         rows = (rows - base).astype(np.int32)
         times = np.bincount(rows, minlength=n)
         if n and times.max() > 1:
             row = int(times.argmax())
             first, second, *_ = places[rows == row]
+            what = "a permutation has" if is_permutation else "the file must have"
             raise FileFormatError(
-                f"{kind} {second}: row {row + base} is also on {kind} {first}; a permutation has "
-                "each row once"
+                f"{kind} {second}: row {row + base} is also on {kind} {first}; {what} each row once"
             )
     return np.ascontiguousarray(rows)
 
@@ -118,9 +133,9 @@ def _wrong_count(found: int, n: int) -> FileFormatError:
     return FileFormatError(f"the file has {found} rows, but the matrix has {n}")
 
 
-def _other_base(rows: npt.NDArray[Any], base: int) -> str:
+def _other_base(rows: npt.NDArray[Any], n: int, base: int) -> str:
     """Return the remedy if the rows would be in range with the other base."""
     other = 1 - base
-    if rows.min() < other or rows.max() >= len(rows) + other:
+    if rows.min() < other or rows.max() >= n + other:
         return ""
     return f"; if the file counts from {other}, pass base={other} (--base {other})"

@@ -8,12 +8,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from jetpy.device.device_graph import DeviceGraph
-from jetpy.engines.base import Backend
 from jetpy.graph.csr import IntArray
 from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
-from jetpy.ordering.elimination import elimination_tree
+from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import (
@@ -26,8 +24,6 @@ from jetpy.ordering.quotient_graphs import (
 )
 from jetpy.ordering.subtrees import Subtrees
 from jetpy.result.separator_tree import SeparatorTree
-from jetpy.workloads.ordering.elimination import Elimination
-from jetpy.workloads.ordering.tree_nodes import TreeNodes, add_up_columns
 
 MAX_PATH = 1.5
 """Maximum critical path of a subtree, as a multiple of its critical path by dissection."""
@@ -50,6 +46,7 @@ def choose(
     order: IntArray,
     tree: SeparatorTree,
     processes: Processes = ALONE,
+    kept: int = 0,
 ) -> tuple[IntArray, SeparatorTree]:
     """Replace the orders of subtrees of a dissection where another order takes fewer operations.
 
@@ -69,6 +66,8 @@ def choose(
         The columns of its nodes in this order.
     processes : Processes
         The result does not depend on their number.
+    kept : int
+        Number of nodes at the end of the tree whose subtrees are not replaced.
 
     Returns
     -------
@@ -90,7 +89,8 @@ def choose(
     for nodes in inner:
         for failed in failures.values():
             failed[nodes] = failed[subtrees.largest_children[nodes]]
-        chances = {kind: nodes[failed[nodes] < MAX_FAILURES] for kind, failed in failures.items()}
+        free = nodes[nodes < len(tree) - kept]
+        chances = {kind: free[failed[free] < MAX_FAILURES] for kind, failed in failures.items()}
         for kind, found in search.orders(chances, processes).items():
             failed, tried = failures[kind], chances[kind]
             has_failed = found.operations > MAX_OPERATIONS * best[tried]
@@ -213,20 +213,6 @@ METHODS: Mapping[Kind, Callable[[Search, Integers], BlockOrders]] = {
     Kind.DEGREE: Search.by_degree,
     Kind.MULTISECTION: Search.by_multisection,
 }
-
-
-def totals_of(
-    host: Backend, graph: DeviceGraph, elimination: Elimination, tree: SeparatorTree
-) -> TreeNodes:
-    """Return the totals of the columns of each node of a separator tree."""
-    totals = TreeNodes(
-        host.from_host(tree.starts),
-        operations=host.empty(len(tree), np.float64),
-        paths=host.empty(len(tree), np.float64),
-        roots=host.empty(graph.n),
-    )
-    host.run_tasks(len(tree), add_up_columns, graph=graph, tree=elimination, nodes=totals)
-    return totals
 
 
 def chosen_tree(tree: SeparatorTree, subtrees: Subtrees, kinds: Integers) -> SeparatorTree:

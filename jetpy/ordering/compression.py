@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.ranges import ranges
 from jetpy.ordering.dense_rows import induced_subgraph, without_dense_rows
+from jetpy.result.separator_tree import SeparatorTree
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.ordering import compression as kernels
+
+Mask = npt.NDArray[np.bool_]
 
 MIN_PERCENT = 15
 """Rows merge only if at least this percentage of them disappears."""
@@ -26,16 +30,22 @@ class Compression:
     ----------
     graph : Graph
         The groups, and an edge between two groups whose rows are adjacent, of weight 1. The weight
-        of a vertex is the number of rows of its group.
+        of a vertex is the weight of the rows of its group.
     group_of : int32, shape (n,)
         Group of each row, -1 for a dense row. Groups are in the order of their smallest rows.
     dense : int32, shape (number of dense rows,)
-        The dense rows in the order of elimination, after all others.
+        The dense rows in the order of elimination; those that come last are behind others.
+    is_last : bool, shape (graph.n,)
+        Whether each group has rows that come last.
+    last_dense : int
+        Number of dense rows that come last.
     """
 
     graph: Graph
     group_of: IntArray
     dense: IntArray
+    is_last: Mask
+    last_dense: int
 
     @property
     def is_trivial(self) -> bool:
@@ -45,30 +55,72 @@ class Compression:
     def expand(self, order: IntArray) -> IntArray:
         """Return the order of the n rows, int32, given an order of the groups, int32.
 
-        The rows of a group are consecutive and ascending; the dense rows come last.
+        The rows of a group are consecutive and ascending; the dense rows are behind all others, or
+        all others that come last.
         """
         if self.is_trivial:
             return order
-        members = np.argsort(self.group_of, kind="stable").astype(np.int32)[len(self.dense) :]
-        sizes = self.graph.vertex_weights.astype(np.int64)
-        starts = np.cumsum(sizes) - sizes
-        return np.concatenate((members[ranges(starts[order], sizes[order])], self.dense))
+        count = len(order) - int(self.is_last.sum())
+        parts = expanded(order[:count], self.group_of), expanded(order[count:], self.group_of)
+        split = len(self.dense) - self.last_dense
+        return np.concatenate((parts[0], self.dense[:split], parts[1], self.dense[split:]))
+
+    def expand_tree(self, tree: SeparatorTree, order: IntArray) -> SeparatorTree:
+        """Return the tree of the n rows, given the tree of the groups and their order.
+
+        Its root has the dense rows and those that come last.
+        """
+        if self.is_trivial:
+            return tree
+        sizes = np.bincount(self.group_of + 1, minlength=self.graph.n + 1)[1:]
+        by_row = tree.weighted(sizes[order])
+        if not len(self.dense):
+            return by_row
+        if not self.is_last.any():
+            by_row = by_row.below_root()
+        starts = by_row.starts.copy()
+        starts[-1] += len(self.dense)
+        return SeparatorTree(by_row.parents, starts)
 
 
-def compress(host: Backend, graph: Graph) -> Compression:
+def expanded(order: IntArray, group_of: IntArray) -> IntArray:
+    """Return the rows of some groups in an order, int32; those of a group are ascending.
+
+    `group_of` (int32, shape (n,)) is the group of each row, or -1 for a row that is left out.
+    """
+    sizes = np.bincount(group_of + 1)
+    starts = np.cumsum(sizes) - sizes
+    rows = np.argsort(group_of, kind="stable").astype(np.int32)
+    return rows[ranges(starts[order + 1], sizes[order + 1])]
+
+
+def without_merging(graph: Graph, is_last: Mask) -> Compression:
+    """Remove the dense rows of a matrix; each other row is a group."""
+    sparse, members, dense = without_dense_rows(graph)
+    group_of = np.full(graph.n, -1, np.int32)
+    group_of[members] = np.arange(sparse.n, dtype=np.int32)
+    last_dense = int(is_last[dense].sum())
+    dense = dense[np.argsort(is_last[dense], kind="stable")]
+    return Compression(sparse, group_of, dense, is_last[members], last_dense)
+
+
+def compress(host: Backend, graph: Graph, is_last: Mask) -> Compression:
     """Remove the dense rows of a matrix, and merge rows with the same pattern.
 
     Two rows have the same pattern if they are adjacent to each other and to the same other rows.
-    Eliminated one after the other, they cause no fill that the first does not cause. If less than
-    15 % of the rows would disappear, they stay as they are.
+    Eliminated one after the other, they cause no fill that the first does not cause. Rows that come
+    last do not merge with others. If less than 15 % of the rows would disappear, they stay as they
+    are.
 
     Parameters
     ----------
     host : Backend
         A back end on CPUs with the width that the graph requires.
     graph : Graph
-        A graph whose weights are 1, as `pattern_graph` returns it. If no row is dense and no rows
+        A graph whose edges weigh 1, as `pattern_graph` returns it. If no row is dense and no rows
         merge, it is the graph of the result.
+    is_last : bool, shape (n,)
+        Whether each row comes last.
 
     Returns
     -------
@@ -80,29 +132,32 @@ def compress(host: Backend, graph: Graph) -> Compression:
     Source: Ashcraft, "Compressed graphs and the minimum degree algorithm", SIAM Journal on
     Scientific Computing 16 (1995).
     """
-    sparse, members, dense = without_dense_rows(graph)
-    leaders = indistinguishable(host, sparse)
+    plain = without_merging(graph, is_last)
+    sparse = plain.graph
+    leaders = indistinguishable(host, sparse, plain.is_last)
     is_leader = leaders == np.arange(sparse.n)
     count = int(is_leader.sum())
     if count == sparse.n or 100 * (sparse.n - count) < MIN_PERCENT * sparse.n:
-        groups, merged = np.arange(sparse.n, dtype=np.int32), sparse
-    else:
-        ids = np.cumsum(is_leader, dtype=np.int32) - np.int32(1)
-        groups = ids[leaders]
-        sizes = np.bincount(groups, minlength=count).astype(np.int32)
-        kept = np.flatnonzero(is_leader).astype(np.int32)
-        merged = replace(induced_subgraph(sparse, kept), vertex_weights=sizes)
-    group_of = np.full(graph.n, -1, np.int32)
-    group_of[members] = groups
-    return Compression(merged, group_of, dense)
+        return plain
+    ids = np.cumsum(is_leader, dtype=np.int32) - np.int32(1)
+    groups = ids[leaders]
+    weights = np.bincount(groups, sparse.vertex_weights, count).astype(np.int32)
+    kept = np.flatnonzero(is_leader).astype(np.int32)
+    merged = replace(induced_subgraph(sparse, kept), vertex_weights=weights)
+    group_of = np.where(plain.group_of < 0, plain.group_of, groups[plain.group_of])
+    return replace(plain, graph=merged, group_of=group_of, is_last=plain.is_last[kept])
 
 
-def indistinguishable(host: Backend, graph: Graph) -> IntArray:
-    """Return the smallest vertex with the same closed neighbourhood as each: int32, shape (n,)."""
+def indistinguishable(host: Backend, graph: Graph, is_last: Mask) -> IntArray:
+    """Return the smallest vertex with the same closed neighbourhood as each: int32, shape (n,).
+
+    Of two such vertices, both or none come last.
+    """
     n, uploaded = graph.n, upload(host, graph)
     sums, possible = host.empty(n, np.int64), host.empty(n)
     found = {"graph": uploaded, "sums": sums, "possible": possible}
     host.parallel_for(n, kernels.sum_hashes, graph=uploaded, sums=sums)
+    sums += host.from_host(is_last.astype(np.int64) << 32)  # the sums of hashes are smaller
     count = host.scan(n, kernels.list_possible_leaders, **found)
     leaders = host.from_host(np.arange(n, dtype=np.int32))
     if count:

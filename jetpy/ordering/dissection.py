@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph, upload
 from jetpy.engines.base import Array, Backend
@@ -23,6 +24,7 @@ from jetpy.progress import Progress, no_progress
 from jetpy.result.separator_tree import SeparatorTree
 from jetpy.workloads.ordering import dissection as kernels
 from jetpy.workloads.ordering.dissection import NO_COMPONENT, Assignment
+from jetpy.workloads.ordering.separators import SEPARATOR
 
 FEWEST = 8
 """A node with fewer vertices is not divided."""
@@ -92,11 +94,13 @@ def dissect(
     seed: int,
     tell: Progress = no_progress,
     processes: Processes = ALONE,
+    is_last: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Vertices, SeparatorTree]:
     """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
 
-    A node without children is a leaf. `host` is a back end on CPUs, `backend` itself or another
-    one; the result is the same. `tell` gets the number of vertices that have a node.
+    The root has the vertices that `is_last` (bool, shape (n,)) selects, if any. A node without
+    children is a leaf. `host` is a back end on CPUs, `backend` itself or another one; the result is
+    the same. `tell` gets the number of vertices that have a node.
 
     Several processes separate the nodes of a depth together. As soon as a depth has no large node,
     and `NODES_PER_PROCESS` nodes for each process, each process dissects some of its nodes, and all
@@ -113,6 +117,8 @@ def dissect(
     everything = host.from_host(np.arange(graph.n, dtype=np.int32))
     depth = Depth(whole_graph(backend, host, graph, seed), everything, NO_PARENT)
     sides, first = host.full(graph.n, 0), 0
+    if is_last is not None:
+        sides[is_last] = SEPARATOR
     while len(depth.nodes):
         depth = children(large, depth, sides, found)
         tell("order", graph.n - len(depth.vertices), graph.n)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.device.device_graph import upload
+from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.result.separator_tree import Bounds
+from jetpy.result.separator_tree import Bounds, SeparatorTree
 from jetpy.result.symbolic import Symbolic
 from jetpy.workloads.ordering import elimination as kernels
 from jetpy.workloads.ordering.elimination import Elimination
+from jetpy.workloads.ordering.tree_nodes import TreeNodes, add_up_columns
 
 
 def analysed(
@@ -73,3 +74,17 @@ def elimination_tree(
     host.run_tasks(len(begins), kernels.sum_in_ranges, **shared)
     host.run_tasks(1, kernels.sum_above, count=upper, **shared)
     return tree
+
+
+def totals_of(
+    host: Backend, graph: DeviceGraph, elimination: Elimination, tree: SeparatorTree
+) -> TreeNodes:
+    """Return the totals of the columns of each node of a separator tree."""
+    totals = TreeNodes(
+        host.from_host(tree.starts),
+        operations=host.empty(len(tree), np.float64),
+        paths=host.empty(len(tree), np.float64),
+        roots=host.empty(graph.n),
+    )
+    host.run_tasks(len(tree), add_up_columns, graph=graph, tree=elimination, nodes=totals)
+    return totals

@@ -7,17 +7,28 @@ import numpy as np
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.ordering.dense_rows import without_dense_rows
+from jetpy.ordering.compression import Mask, without_merging
 from jetpy.ordering.elimination import elimination_tree
+from jetpy.ordering.multisector import with_last
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
+from jetpy.result.separator_tree import SeparatorTree
 
 
-def eliminated_by_degree(host: Backend, graph: Graph) -> IntArray:
-    """Return the vertices in order of elimination (int32, shape (n,)), dense ones last.
+def eliminated_by_degree(
+    host: Backend, graph: Graph, is_last: Mask
+) -> tuple[IntArray, SeparatorTree]:
+    """Return the vertices in order of elimination (int32, shape (n,)), and a tree of one node.
 
-    The others are in a postorder of their elimination tree, which is an order with the same fill.
+    Dense vertices come after others, and those that `is_last` (bool, shape (n,)) selects after all.
+    The rest is in a postorder of its elimination tree, which is an order with the same fill.
     """
-    rest, members, dense = without_dense_rows(graph)
-    order = block_orders(Matrix(host, host, rest), np.zeros(rest.n, np.int32), 1)
+    plain = without_merging(graph, is_last)
+    rest, count = plain.graph, plain.graph.n - int(plain.is_last.sum())
+    matrix = Matrix(host, host, rest)
+    order = block_orders(matrix, np.where(plain.is_last, -1, 0).astype(np.int32), 1)
+    order = with_last(matrix, order, plain.is_last)
     tree = elimination_tree(with_required_width(host, rest), rest, order)
-    return np.concatenate((members[order[host.to_host(tree.postorder)]], dense))
+    places = host.to_host(tree.postorder)
+    order = order[np.concatenate((places[places < count], np.arange(count, rest.n)))]
+    nodes = SeparatorTree(np.full(1, -1, np.int32), np.array([0, graph.n], np.int32))
+    return plain.expand(order), nodes

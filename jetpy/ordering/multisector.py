@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from scipy.sparse import csr_array
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.ranges import ranges
 from jetpy.ordering.block_elimination import Costs
+from jetpy.ordering.elimination import elimination_tree, totals_of
+from jetpy.ordering.quotient_graphs import Matrix, eliminated_blocks, sizes_of
+from jetpy.result.separator_tree import SeparatorTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +97,31 @@ def _quotient(graph: Graph, vertices: IntArray, ids: npt.NDArray[np.int64], elem
         np.ones(entries, np.int32),
         weights,
     )
+
+
+def with_last(matrix: Matrix, order: IntArray, is_last: npt.NDArray[np.bool_]) -> IntArray:
+    """Append the last vertices of a graph to the order of the others (int32), by minimum degree.
+
+    `is_last` (bool, shape (n,)) selects them. Their degrees are those after the elimination of all
+    others.
+    """
+    if not is_last.any():
+        return order
+    host, graph, count = matrix.host, matrix.graph, len(order)
+    order = np.concatenate((order, np.flatnonzero(is_last).astype(np.int32)))
+    starts = np.array([0, count, graph.n], np.int32)
+    tree = SeparatorTree(np.array([1, -1], np.int32), starts)
+    elimination = elimination_tree(host, graph, order)
+    totals = totals_of(host, matrix.on_host, elimination, tree)
+    multisector = eliminate_leaves(
+        graph,
+        order,
+        is_last.astype(np.int32),
+        np.arange(graph.n) < count,
+        host.to_host(totals.roots),
+        host.to_host(elimination.paths),
+    )
+    quotient = replace(matrix, graph=multisector.graph)
+    blocks, elements = np.zeros(multisector.graph.n, np.int32), multisector.paths
+    found = eliminated_blocks(quotient, blocks, sizes_of(blocks, 1), elements)
+    return np.concatenate((order[:count], multisector.vertices[found.order - len(elements)]))

@@ -11,12 +11,13 @@ from jetpy.device.device_graph import download, upload
 from jetpy.engines.base import Backend
 from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.ordering.choice import choose, totals_of
-from jetpy.ordering.compression import Compression, compress
+from jetpy.ordering.choice import choose
+from jetpy.ordering.compression import Mask, compress
 from jetpy.ordering.dissection import dissect
 from jetpy.ordering.effort import Effort
-from jetpy.ordering.elimination import elimination_tree
+from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.induced_subgraphs import joined
+from jetpy.ordering.multisector import with_last
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.progress import Progress
@@ -27,6 +28,7 @@ def dissected(
     engine: Backend,
     host: Backend,
     graph: Graph,
+    is_last: Mask,
     effort: Effort,
     seed: int,
     tell: Progress,
@@ -34,20 +36,21 @@ def dissected(
 ) -> tuple[IntArray, SeparatorTree]:
     """Return the order of elimination (int32, shape (n,)) and its separator tree.
 
-    The processes find the same ones as a single process. Each has the whole graph.
+    The rows that `is_last` (bool, shape (n,)) selects come last. The processes find the same order
+    as a single process. Each has the whole graph.
     """
-    compression = compress(host, graph)
-    groups = compression.graph
+    compression = compress(host, graph, is_last)
+    groups, last = compression.graph, compression.is_last
     if effort.second_side is None:
-        order, tree = _ordered(engine, host, groups, effort, seed, tell, processes)
+        order, tree = _ordered(engine, host, groups, last, effort, seed, tell, processes)
     else:
         efforts = effort, replace(effort, largest_side=effort.second_side)
         both = (
-            _ordered(engine, host, groups, each, seed, _half_of(tell, number), processes)
+            _ordered(engine, host, groups, last, each, seed, _half_of(tell, number), processes)
             for number, each in enumerate(efforts)
         )
         order, tree = min(both, key=partial(_operations, host, groups))
-    return compression.expand(order), _with_rows(tree, order, compression)
+    return compression.expand(order), compression.expand_tree(tree, order)
 
 
 def _half_of(tell: Progress, number: int) -> Progress:
@@ -67,31 +70,21 @@ def _ordered(
     engine: Backend,
     host: Backend,
     graph: Graph,
+    is_last: Mask,
     effort: Effort,
     seed: int,
     tell: Progress,
     processes: Processes,
 ) -> tuple[IntArray, SeparatorTree]:
     """Return the order of a compressed graph by one dissection, and its separator tree."""
-    node_of, tree = dissect(engine, host, graph, effort, seed, tell, processes)
+    node_of, tree = dissect(engine, host, graph, effort, seed, tell, processes, is_last)
     # vertices by node, because all that follows reads the rows of nodes
     vertices = sort_by_part(node_of, len(tree)).order
     by_node = download(host, joined(host, upload(host, graph), host.from_host(vertices)))
-    matrix = Matrix(engine, host, by_node)
-    order = block_orders(matrix, node_of[vertices], len(tree), processes)
+    matrix, is_last = Matrix(engine, host, by_node), is_last[vertices]
+    blocks = np.where(is_last, -1, node_of[vertices]).astype(np.int32)
+    order = block_orders(matrix, blocks, len(tree), processes)
+    order = with_last(matrix, order, is_last)
     if effort.choice:
-        order, tree = choose(matrix, order, tree, processes)
+        order, tree = choose(matrix, order, tree, processes, int(is_last.any()))
     return vertices[order], tree
-
-
-def _with_rows(tree: SeparatorTree, order: IntArray, compression: Compression) -> SeparatorTree:
-    """Return the tree with rows instead of groups as columns; dense rows become its root."""
-    if compression.is_trivial:
-        return tree
-    rows_before = np.append(0, np.cumsum(compression.graph.vertex_weights[order]))
-    sizes = np.diff(rows_before[tree.starts]).astype(np.int32)
-    parents = tree.parents
-    if len(compression.dense):
-        sizes = np.append(sizes, np.int32(len(compression.dense)))
-        parents = np.append(np.where(parents < 0, len(tree), parents), -1).astype(np.int32)
-    return SeparatorTree(parents, np.append(np.int32(0), np.cumsum(sizes, dtype=np.int32)))

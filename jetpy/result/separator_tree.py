@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +68,16 @@ class SeparatorTree:
             if parent >= 0:
                 firsts[parent] = min(firsts[parent], firsts[node])
         return np.array(firsts, np.int32)
+
+    def weighted(self, weights: npt.NDArray[np.integer[Any]]) -> SeparatorTree:
+        """Return the tree in which column j is ``weights[j]`` columns."""
+        before = np.append(0, np.cumsum(weights))
+        return SeparatorTree(self.parents, before[self.starts].astype(np.int32))
+
+    def below_root(self) -> SeparatorTree:
+        """Return the tree whose roots are children of a new root, which has no columns."""
+        parents = np.append(np.where(self.parents < 0, len(self), self.parents), -1)
+        return SeparatorTree(parents.astype(np.int32), np.append(self.starts, self.starts[-1]))
 
     def independent_ranges(self) -> Bounds:
         """Return the begins and ends of the largest subtrees of at most 1 / RANGES of the columns.

@@ -68,6 +68,33 @@ def test_the_file_has_the_order_of_the_library(run: Run, name: str, base: int) -
     assert result.stderr == ""
 
 
+def test_constraints(run: Run) -> None:
+    Path("last.txt").write_text("# interface\n1200\n7\n")
+    groups = np.full(1200, -1)
+    groups[[3, 900]] = 0
+    write_npy("groups.npy", groups)
+    files = ("--last", "last.txt", "--together", "groups.npy", "--base", 1)
+    run("order", "mesh.graph", "-o", "perm.npy", *files, "--keep-last-order", *ENGINE)
+    expected = jetpy.nested_dissection(
+        "mesh.graph", last=[1199, 6], keep_last_order=True, together=groups, threads=1
+    )
+    assert np.array_equal(np.load("perm.npy"), expected.perm + 1)
+    run("order", "mesh.graph", "-o", "perm.npy", *files, *ENGINE)
+    assert set(np.load("perm.npy")[-2:].tolist()) == {7, 1200}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1\n1200\n", "rows.txt: line 2: row 1200 is not in 0..1199; if the file counts from 1"),
+        ("4\n5\n4\n", "line 3: row 4 is also on line 1; the file must have each row once"),
+    ],
+)
+def test_wrong_last_rows(run: Run, rows: str, message: str) -> None:
+    Path("rows.txt").write_text(rows)
+    assert message in run("order", "mesh.graph", "--last", "rows.txt", *ENGINE, code=1).stderr
+
+
 def test_json_has_the_figures(run: Run) -> None:
     report = report_of(run, "order", "mesh.graph", "--preset", "best", *ENGINE)
     expected = jetpy.nested_dissection("mesh.graph", preset="best", threads=1)

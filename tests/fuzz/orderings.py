@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,14 @@ from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
 from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all, smallest_graph
 from tests.fuzz.oracles import Ints
+from tests.ordering.constraints import LAST, TOGETHER, any_constraints, breaches
 
 PRESETS = ["fast", "default", "best"]
-CHOICES: Choices = {"order": ["minimum degree", "random", "natural", *PRESETS]}
+CHOICES: Choices = {
+    "order": ["minimum degree", "random", "natural", *PRESETS],
+    "rows last": ["none", *LAST],
+    "rows together": ["none", "none", *TOGETHER],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +33,11 @@ class Ordered:
     leaf_size: int
     seed: int
     limits: NodeLimits | None = None
+    constraints: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         limits = "" if self.limits is None else f", {self.limits}"
+        limits += "".join(f", {name}" for name in self.constraints)
         return (
             f"ordering: {self.graph.name}, {self.order}, leaves {self.leaf_size}, "
             f"seed {self.seed}{limits}"
@@ -38,7 +46,7 @@ class Ordered:
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, n, perm = self.graph, self.graph.n, self.given
         if self.order == "minimum degree":
-            found = jetpy.minimum_degree(graph)
+            found = jetpy.minimum_degree(graph, **self.constraints)
             perm = found.perm.astype(np.int64)
             yield equal("permutation", np.sort(perm), np.arange(n))
             yield equal("permutation", perm[found.iperm], np.arange(n))
@@ -50,15 +58,16 @@ class Ordered:
             for other in others:
                 yield equal("engines agree", other.perm, found.perm)
             yield from separated(graph, found)
+        if self.constraints:
+            yield same("rows last and together", list(breaches(perm, self.constraints)), [])
         structure = jetpy.symbolic(graph, perm)
         parents, counts = eliminated(graph, perm)
         yield equal("elimination tree", structure.parents, parents)
         yield equal("column counts", structure.counts, counts)
         yield same("fill", structure.fill, int(counts.sum()))
         yield same("operations", structure.operations, sum(int(c) ** 2 for c in counts))
-        if self.order == "minimum degree" and len(graph.indices) == 2 * (
-            n - int((parents < 0).sum())
-        ):
+        is_free = self.order == "minimum degree" and not self.constraints
+        if is_free and len(graph.indices) == 2 * (n - int((parents < 0).sum())):
             yield same("no fill of forests", structure.fill, n + len(graph.indices) // 2)
 
     def dissected(self, engine: Engine) -> jetpy.Ordering:
@@ -67,6 +76,7 @@ class Ordered:
             preset=self.order,  # type: ignore[arg-type]
             leaf_size=self.leaf_size,
             seed=self.seed,
+            **self.constraints,
             **engine,
         )
 
@@ -107,4 +117,8 @@ def ordered(rng: Random) -> Ordered:
     graph = any_graph(rng, most=None, largest=600, smallest=smallest_graph(limits))
     given = rng.permutation(graph.n) if order == "random" else np.arange(graph.n)
     leaf_size, seed = int(rng.integers(1, 60)), int(rng.integers(0, 1000))
-    return Ordered(graph, order, given, leaf_size, seed, limits)
+    constraints = {}
+    if order not in ("random", "natural"):
+        last, together = (rng.pick(what, CHOICES[what]) for what in ("rows last", "rows together"))
+        constraints = any_constraints(rng, graph.n, last, together)
+    return Ordered(graph, order, given, leaf_size, seed, limits, constraints)

@@ -20,12 +20,12 @@ from jetpy.workloads.ordering import compression as kernels
 
 def compressed(graph: jetpy.Graph) -> Compression:
     with lease("cpu", 2) as host, host.using():
-        return compress(host, graph)
+        return compress(host, graph, np.zeros(graph.n, bool))
 
 
 def leaders_by_jetpy(graph: jetpy.Graph) -> list[int]:
     with lease("cpu", 2) as host, host.using():
-        return indistinguishable(host, graph).tolist()
+        return indistinguishable(host, graph, np.zeros(graph.n, bool)).tolist()
 
 
 def graph_of(pattern: np.ndarray) -> jetpy.Graph:

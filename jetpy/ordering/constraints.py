@@ -1,0 +1,128 @@
+"""Constraints of an ordering: rows that come last, and groups of rows that stay together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jetpy.errors import OptionError
+from jetpy.graph.checks import as_numbers, flag
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.dlpack import is_array, on_host
+from jetpy.graph.levels import contract
+from jetpy.ordering.compression import Mask, expanded
+from jetpy.problem.together import Groups, check_together
+from jetpy.result.separator_tree import SeparatorTree
+
+Found = tuple[IntArray, SeparatorTree]
+"""An order of elimination (int32) and its separator tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Constraints of the order of the rows of a matrix.
+
+    Attributes
+    ----------
+    last : int32, shape (number of last rows,)
+        Rows that come after all others.
+    keeps_order : bool
+        Whether the last rows keep the order in which `last` has them.
+    groups : Groups or None
+        Groups of rows that are consecutive in the order.
+    """
+
+    last: IntArray
+    keeps_order: bool
+    groups: Groups | None
+
+    def order(self, graph: Graph, work: Callable[[Graph, Mask], Found]) -> Found:
+        """Return the order that `work` finds, in which the constraints hold, and its tree.
+
+        `work` takes a graph in which each group is a vertex, and whether each vertex comes last.
+        """
+        is_last = np.zeros(graph.n, bool)
+        is_last[self.last] = True
+        if self.groups is None:
+            order, tree = work(graph, is_last)
+        else:
+            grouped = _contracted(graph, self.groups)
+            order, tree = work(grouped, is_last[self.groups.firsts])
+            tree = tree.weighted(grouped.vertex_weights[order])
+            order = expanded(order, self.groups.coarse_of)
+        if self.keeps_order:
+            order = np.concatenate((order[: graph.n - len(self.last)], self.last))
+        return order, tree
+
+
+FREE = Constraints(np.empty(0, np.int32), False, None)
+"""No constraints."""
+
+
+def _contracted(graph: Graph, groups: Groups) -> Graph:
+    """Return the graph of the groups, whose edges weigh 1."""
+    grouped = contract(graph, groups.coarse_of, groups.n, graph.name)
+    return replace(grouped, edge_weights=np.ones(len(grouped.indices), np.int32))
+
+
+def checked_constraints(last: Any, keep_last_order: bool, together: Any, n: int) -> Constraints:
+    """Return the constraints of the order of n rows.
+
+    Raises
+    ------
+    OptionError
+        If `last` is not a list of different rows, `together` does not have an integer from -1 on
+        for each row, or a group has rows in `last` and others.
+    """
+    keeps_order = flag("keep_last_order", keep_last_order)
+    rows = np.empty(0, np.int32) if last is None else _checked_rows(last, n)
+    groups = check_together(together, n)
+    if groups is not None:
+        _check_groups(groups, rows, keeps_order)
+    return Constraints(rows, keeps_order, groups)
+
+
+def _checked_rows(last: Any, n: int) -> IntArray:
+    """Return different rows of n as int32."""
+    rows = on_host(last if is_array(last) else as_numbers(last, "last"))
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise OptionError(
+            f"last has shape {rows.shape} and type {rows.dtype}; it must be a list of rows"
+        )
+    outside = np.flatnonzero((rows < 0) | (rows >= n))
+    if outside.size:
+        i = int(outside[0])
+        raise OptionError(f"last[{i}] is row {rows[i]}, but must be in 0..{n - 1}")
+    times = np.bincount(rows.astype(np.int64), minlength=n)
+    if n and times.max() > 1:
+        raise OptionError(f"last has row {int(times.argmax())} twice; it must have each row once")
+    return rows.astype(np.int32)
+
+
+def _check_groups(groups: Groups, last: IntArray, keeps_order: bool) -> None:
+    """Refuse groups that are only partly in `last`, or not consecutive there if it is kept."""
+    place = np.full(len(groups.coarse_of), -1)
+    place[last] = np.arange(len(last))
+    first = groups.firsts[groups.coarse_of]
+    crossing = (place < 0) != (place[first] < 0)
+    if crossing.any():
+        row = int(crossing.argmax())
+        inside, outside = (row, first[row]) if place[row] >= 0 else (first[row], row)
+        raise OptionError(
+            f"group {groups.names[row]} of together has row {inside}, which is in last, and row "
+            f"{outside}, which is not; put all of its rows in last, or none"
+        )
+    of_last = groups.coarse_of[last]
+    is_begin = np.append(True, of_last[1:] != of_last[:-1])[: len(last)]
+    begins = of_last[is_begin]
+    if keeps_order and len(np.unique(begins)) < len(begins):
+        _, firsts = np.unique(begins, return_index=True)
+        again = np.delete(np.arange(len(begins)), firsts)[0]
+        row = int(last[is_begin][again])
+        raise OptionError(
+            f"last has other rows between row {row} and the row of group {groups.names[row]} of "
+            "together before it; put the rows of the group one after the other"
+        )
