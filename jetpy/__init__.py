@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from jetpy.api.hierarchy import Hierarchy, read_hierarchy
     from jetpy.api.many import partition_many
     from jetpy.api.mapping import map_processes
-    from jetpy.api.ordering import minimum_degree, nested_dissection, symbolic, vertex_separator
+    from jetpy.api.ordering import (
+        minimum_degree,
+        nested_dissection,
+        order,
+        symbolic,
+        vertex_separator,
+    )
     from jetpy.api.partitioning import partition, refine
     from jetpy.errors import (
         BackendError,
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
     from jetpy.result.ordering import Ordering
+    from jetpy.result.ordering_choice import OrderingChoice
     from jetpy.result.partition import Partition
     from jetpy.result.separator_tree import SeparatorTree
     from jetpy.result.subdomains import Subgraph
@@ -74,6 +81,7 @@ __all__ = [
     "OptionError",
     "Options",
     "Ordering",
+    "OrderingChoice",
     "OutOfMemoryError",
     "Partition",
     "Profile",
@@ -96,6 +104,7 @@ __all__ = [
     "minimum_degree",
     "nested_dissection",
     "node_graph",
+    "order",
     "partition",
     "partition_many",
     "preset",
@@ -114,7 +123,13 @@ _HOMES = {
     "api.hierarchy": ("Hierarchy", "read_hierarchy"),
     "api.many": ("partition_many",),
     "api.mapping": ("map_processes",),
-    "api.ordering": ("minimum_degree", "nested_dissection", "symbolic", "vertex_separator"),
+    "api.ordering": (
+        "minimum_degree",
+        "nested_dissection",
+        "order",
+        "symbolic",
+        "vertex_separator",
+    ),
     "api.partitioning": ("partition", "refine"),
     "errors": (
         "BackendError",
@@ -144,6 +159,7 @@ _HOMES = {
     "profiling.profile": ("Profile",),
     "result.mapping": ("Mapping",),
     "result.ordering": ("Ordering",),
+    "result.ordering_choice": ("OrderingChoice",),
     "result.partition": ("Partition",),
     "result.separator_tree": ("SeparatorTree",),
     "result.subdomains": ("Subgraph",),

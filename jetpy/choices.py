@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+OrderingMethod = Literal["order", "nested-dissection", "minimum-degree"]
 OrderingPreset = Literal["fast", "default", "best"]
 Objective = Literal["cut", "volume"]
 Preset = Literal[

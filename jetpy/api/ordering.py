@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any, get_args
@@ -23,8 +24,9 @@ from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
-from jetpy.ordering.constraints import checked_constraints
-from jetpy.ordering.effort import chosen_effort
+from jetpy.ordering.by_component import ordered_by_component
+from jetpy.ordering.constraints import Constraints, checked_constraints
+from jetpy.ordering.effort import Effort, chosen_effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.minimum_degree import eliminated_by_degree
 from jetpy.ordering.nested_dissection import dissected
@@ -37,11 +39,75 @@ from jetpy.ordering.separation import (
 )
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.ordering import Ordering
+from jetpy.result.ordering_choice import OrderingChoice
 from jetpy.result.separator_tree import Bounds, SeparatorTree
 from jetpy.result.symbolic import Symbolic
 from jetpy.result.vertex_separator import VertexSeparator
 
 BACKENDS = get_args(choices.Backend)
+
+
+def order(
+    matrix: Any,
+    *,
+    preset: choices.OrderingPreset = "default",
+    last: npt.ArrayLike | None = None,
+    keep_last_order: bool = False,
+    together: npt.ArrayLike | None = None,
+    seed: int = 0,
+    n: int | None = None,
+    symmetrize: bool = False,
+    backend: choices.Backend = "auto",
+    threads: int | None = None,
+    device: int | bool | None = None,
+    progress: ProgressOption = None,
+    profile: bool = False,
+) -> Ordering:
+    """Order a sparse symmetric matrix by the method that suits each of its components.
+
+    The methods are nested dissection, minimum degree, and the order that the rows already have.
+    jetpy computes the operations of each exactly, and takes the order with the fewest. If the given
+    order of a component, or that by minimum degree, has no fill, no order is better, and jetpy does
+    not dissect this component. `choices` of the result has what was chosen, and why.
+
+    (`Partition.order` is something else: it sorts the vertices of a partition by part.)
+
+    Parameters
+    ----------
+    matrix, n, symmetrize
+        As for `symbolic`.
+    preset : {'fast', 'default', 'best'}
+        How much time to spend on nested dissection.
+    last, keep_last_order, together, seed, backend, threads, device, progress, profile
+        As for `nested_dissection`.
+
+    Returns
+    -------
+    Ordering
+
+    Raises
+    ------
+    GraphError
+        As `symbolic` does.
+    OptionError, BackendError
+        As `partition` does.
+
+    Examples
+    --------
+    The rows of a chain are already in an order without fill. A grid is dissected.
+
+    >>> import jetpy
+    >>> print(*jetpy.order(jetpy.generators.grid(1000, 1)).choices)
+    given order for 1,000 rows: no fill
+    >>> [choice.method for choice in jetpy.order(jetpy.generators.grid(60, 60)).choices]
+    ['nested_dissection']
+    """
+    effort = chosen_effort(preset)
+    seed = whole_number("seed", seed)
+    graph = pattern_graph(matrix, n, symmetrize=symmetrize)
+    constraints = checked_constraints(last, keep_last_order, together, graph.n)
+    run = OrderingRun("order", effort, seed, constraints)
+    return run.order(graph, Execution(backend, threads, device, progress, profile))
 
 
 def nested_dissection(
@@ -131,23 +197,10 @@ def nested_dissection(
     """
     effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
     seed = whole_number("seed", seed)
-    one_of(BACKENDS, "backend", backend)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
-
-    def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, Any, int, float]:
-        with _cpus(engine, graph, threads) as host, Stopwatch(engine, "order") as watch:
-            ordered = partial(dissected, engine, host, effort=effort, seed=seed, tell=tell)
-            order, tree = constraints.order(graph, ordered)
-            on_gpu = engine.from_host(order) if device is True else None
-        return order, tree, on_gpu, cpu_threads(host), watch.seconds
-
-    execution = Execution(backend, threads, device, progress, profile)
-    found, engine, cost = execution.run(work, graph, _chosen(backend, device), graph.name)
-    order, tree, on_gpu, used_threads, seconds = found
-    structure = _structure(graph, order, threads, tree.independent_ranges())
-    used = engine.name, used_threads, on_gpu
-    return Ordering(order, structure, "nested_dissection", seconds, tree, cost.profile, *used)
+    run = OrderingRun("nested_dissection", effort, seed, constraints)
+    return run.order(graph, Execution(backend, threads, device, progress, profile))
 
 
 def minimum_degree(
@@ -195,9 +248,59 @@ def minimum_degree(
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
     with lease(CPU, 1) as host, host.using():
         start = perf_counter()
-        order, _ = constraints.order(graph, partial(eliminated_by_degree, host))
+        found = eliminated_by_degree(host, *constraints.reduce(graph))
+        order, _ = constraints.expand(*found)
         seconds = perf_counter() - start
     return Ordering(order, _structure(graph, order), "minimum_degree", seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class OrderingRun:
+    """What an ordering is asked for.
+
+    Attributes
+    ----------
+    method : {'order', 'nested_dissection'}
+    effort : Effort
+    seed : int
+    constraints : Constraints
+    """
+
+    method: str
+    effort: Effort
+    seed: int
+    constraints: Constraints
+
+    def order(self, graph: Graph, execution: Execution) -> Ordering:
+        """Order a matrix; errors as for `nested_dissection`."""
+        backend, threads, device = execution.backend, execution.threads, execution.device
+        one_of(BACKENDS, "backend", backend)
+
+        def work(engine: Backend, tell: Progress) -> tuple[Any, ...]:
+            with _cpus(engine, graph, threads) as host, Stopwatch(engine, "order") as watch:
+                order, tree, choices = self._find(engine, host, graph, tell)
+                on_gpu = engine.from_host(order) if device is True else None
+            return order, tree, choices, on_gpu, cpu_threads(host), watch.seconds
+
+        found, engine, cost = execution.run(work, graph, _chosen(backend, device), graph.name)
+        order, tree, choices, on_gpu, used_threads, seconds = found
+        structure = _structure(graph, order, threads, tree.independent_ranges())
+        used = engine.name, used_threads, on_gpu
+        return Ordering(
+            order, structure, self.method, seconds, tree, cost.profile, *used, choices=choices
+        )
+
+    def _find(
+        self, engine: Backend, host: Backend, graph: Graph, tell: Progress
+    ) -> tuple[IntArray, SeparatorTree, tuple[OrderingChoice, ...]]:
+        """Return the order, its tree, and the choices of `order`."""
+        given = engine, host, *self.constraints.reduce(graph), self.effort, self.seed, tell
+        choices: tuple[OrderingChoice, ...] = ()
+        if self.method == "order":
+            order, tree, choices = ordered_by_component(*given)
+        else:
+            order, tree = dissected(*given)
+        return *self.constraints.expand(order, tree), choices
 
 
 def symbolic(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
     from jetpy.result.ordering import Ordering
+    from jetpy.result.ordering_choice import OrderingChoice
     from jetpy.result.partition import Partition
+    from jetpy.result.separator_tree import SeparatorTree
     from jetpy.result.symbolic import Symbolic
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
@@ -190,21 +192,31 @@ def ordering_stats(
 
     `asked` has the options of the run.
     """
-    tree = ordering.tree
-    assert tree is not None
-    leaves = int(tree.is_leaf.sum())
     return {
         **about(graph),
         **asked,
         "backend": ordering.backend,
         "threads": ordering.threads,
         **structure_report(ordering.symbolic),
-        "separators": len(tree) - leaves,
-        "leaves": leaves,
-        "depth": tree.depth,
+        **_tree_report(ordering.tree),
+        **_choices_report(ordering.choices),
         "seconds": {"read": read_seconds, "total": ordering.seconds},
         **({} if ordering.profile is None else {"profile": _profile(ordering.profile)}),
     }
+
+
+def _tree_report(tree: SeparatorTree | None) -> dict[str, Any]:
+    """Describe a separator tree, if there is one."""
+    if tree is None:
+        return {}
+    leaves = int(tree.is_leaf.sum())
+    return {"separators": len(tree) - leaves, "leaves": leaves, "depth": tree.depth}
+
+
+def _choices_report(choices: Sequence[OrderingChoice]) -> dict[str, Any]:
+    """Describe what `jetpy.order` has chosen, if it was used."""
+    rows = [{**choice._asdict(), "reason": choice.reason} for choice in choices]
+    return {"choices": rows} if rows else {}
 
 
 def structure_report(structure: Symbolic) -> dict[str, Any]:

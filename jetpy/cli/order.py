@@ -1,7 +1,8 @@
-"""``jetpy order``: order a sparse symmetric matrix by nested dissection."""
+"""``jetpy order``: order a sparse symmetric matrix."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -53,6 +54,7 @@ COMPARED = ("fill", "operations", "height")
     epilog=example(
         "jetpy order matrix.mtx -o perm.txt",
         "jetpy order matrix.mtx --preset best --metis",
+        "jetpy order matrix.mtx --method minimum-degree",
     ),
 )
 @matrix_argument
@@ -66,11 +68,18 @@ COMPARED = ("fill", "operations", "height")
 )
 @base_option
 @click.option(
+    "--method",
+    type=click.Choice(get_args(choices.OrderingMethod)),
+    help="Function of jetpy that orders the matrix. The default is order, which chooses by "
+    "component between nested dissection, minimum degree and the given order; with --tries or "
+    "--leaf-size, it is nested-dissection.",
+)
+@click.option(
     "--preset",
     type=click.Choice(get_args(choices.OrderingPreset)),
-    default="default",
-    show_default=True,
-    help="Trade-off between running time and fill.",
+    default=None,
+    show_default="default",
+    help="Trade-off between running time and fill of nested dissection.",
 )
 @click.option(
     "--tries",
@@ -122,7 +131,8 @@ def order_command(
     matrix: Path,
     output: Path | None,
     base: int,
-    preset: choices.OrderingPreset,
+    method: choices.OrderingMethod | None,
+    preset: choices.OrderingPreset | None,
     tries: int | None,
     leaf_size: int | None,
     last: Path | None,
@@ -142,7 +152,7 @@ def order_command(
     """Order a sparse symmetric matrix so that its Cholesky factor has few entries.
 
     MATRIX is a file in one of the formats of `jetpy partition`; a graph is a matrix, too. Only the
-    positions of its entries matter. The method is nested dissection. Row PERM[i] comes in place i.
+    positions of its entries matter. Row PERM[i] comes in place i.
     """
     from jetpy.io.permutations import check_permutation_name
 
@@ -153,44 +163,57 @@ def order_command(
     check_outputs([output, plot, trace_file], json_file, inputs=[matrix, last, together])
     if keep_last_order and last is None:
         raise click.UsageError("--keep-last-order needs --last")
+    divides = {"--tries": tries, "--leaf-size": leaf_size}
+    given = [name for name, value in divides.items() if value is not None]
+    method = method or ("nested-dissection" if given else "order")
+    if method == "minimum-degree":
+        trees = {"--preset": preset, "--profile": trace_file}
+        given += [name for name, value in trees.items() if value is not None]
+    if given and method != "nested-dissection":
+        raise click.UsageError(f"{given[0]} cannot be combined with --method {method}")
 
-    from jetpy.api.ordering import nested_dissection
+    from jetpy.api.ordering import minimum_degree, nested_dissection, order
     from jetpy.device.backends import check_backend
     from jetpy.graph.checks import whole_number
     from jetpy.io.permutations import read_rows
     from jetpy.ordering.effort import chosen_effort
 
     # refuse wrong numbers before reading
+    preset = preset or "default"
     effort = chosen_effort(preset, tries, leaf_size)
     whole_number("seed", seed)
     check_backend(backend, threads, device)
-    asked = {
-        "preset": preset,
-        "tries": effort.tries,
-        "leaf_size": effort.leaf_weight,
-        "seed": seed,
-    }
+    asked: dict[str, Any] = {"method": method, "preset": preset, "seed": seed}
+    if method == "nested-dissection":
+        asked |= {"tries": effort.tries, "leaf_size": effort.leaf_weight}
+    if method == "minimum-degree":
+        asked = {"method": method}
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         graph, read_seconds = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
-        rows = None if last is None else read_rows(last, graph.n, base=base)
-        groups = read_together(together, graph.n)
+        constraints: dict[str, Any] = {
+            "last": None if last is None else read_rows(last, graph.n, base=base),
+            "keep_last_order": keep_last_order,
+            "together": read_together(together, graph.n),
+        }
         bars.busy("Preparing")
         with standard_output_kept():
-            result = nested_dissection(
-                graph,
-                preset=preset,
-                tries=tries,
-                leaf_size=leaf_size,
-                last=rows,
-                keep_last_order=keep_last_order,
-                together=groups,
-                seed=seed,
-                backend=backend,
-                threads=threads,
-                device=device,
-                progress=bars.stage,
-                profile=trace_file is not None,
-            )
+            if method == "minimum-degree":
+                result = minimum_degree(graph, **constraints)
+            else:
+                find = order
+                if method == "nested-dissection":
+                    find = partial(nested_dissection, tries=tries, leaf_size=leaf_size)
+                result = find(
+                    graph,
+                    preset=preset,
+                    **constraints,
+                    seed=seed,
+                    backend=backend,
+                    threads=threads,
+                    device=device,
+                    progress=bars.stage,
+                    profile=trace_file is not None,
+                )
             if metis:
                 bars.busy("Comparing with METIS")
             other = _by_metis(graph, seed) if metis else None
@@ -259,7 +282,8 @@ def _conclude(
     from jetpy.result.ordering import ordering_rows
 
     console = stdout_console()
-    run = "preset {preset}, tries {tries}, leaf size {leaf_size}, seed {seed}".format(**asked)
+    options = (f"{name.replace('_', ' ')} {value}" for name, value in asked.items())
+    run = ", ".join(options)
     console.print(
         facts(
             [

@@ -77,7 +77,7 @@ class Compression:
         if not len(self.dense):
             return by_row
         if not self.is_last.any():
-            by_row = by_row.below_root()
+            return by_row.below_root(len(self.dense))
         starts = by_row.starts.copy()
         starts[-1] += len(self.dense)
         return SeparatorTree(by_row.parents, starts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +15,6 @@ from jetpy.graph.levels import contract
 from jetpy.ordering.compression import Mask, expanded
 from jetpy.problem.together import Groups, check_together
 from jetpy.result.separator_tree import SeparatorTree
-
-Found = tuple[IntArray, SeparatorTree]
-"""An order of elimination (int32) and its separator tree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,33 +35,27 @@ class Constraints:
     keeps_order: bool
     groups: Groups | None
 
-    def order(self, graph: Graph, work: Callable[[Graph, Mask], Found]) -> Found:
-        """Return the order that `work` finds, in which the constraints hold, and its tree.
+    def reduce(self, graph: Graph) -> tuple[Graph, Mask]:
+        """Return the graph in which each group is a vertex, and whether each comes last.
 
-        `work` takes a graph in which each group is a vertex, and whether each vertex comes last.
+        The edges weigh 1.
         """
         is_last = np.zeros(graph.n, bool)
         is_last[self.last] = True
         if self.groups is None:
-            order, tree = work(graph, is_last)
-        else:
-            grouped = _contracted(graph, self.groups)
-            order, tree = work(grouped, is_last[self.groups.firsts])
-            tree = tree.weighted(grouped.vertex_weights[order])
+            return graph, is_last
+        grouped = contract(graph, self.groups.coarse_of, self.groups.n, graph.name)
+        ones = np.ones(len(grouped.indices), np.int32)
+        return replace(grouped, edge_weights=ones), is_last[self.groups.firsts]
+
+    def expand(self, order: IntArray, tree: SeparatorTree) -> tuple[IntArray, SeparatorTree]:
+        """Return the order of the rows and their tree, given those of the reduced graph."""
+        if self.groups is not None:
+            tree = tree.weighted(np.bincount(self.groups.coarse_of)[order])
             order = expanded(order, self.groups.coarse_of)
         if self.keeps_order:
-            order = np.concatenate((order[: graph.n - len(self.last)], self.last))
+            order = np.concatenate((order[: len(order) - len(self.last)], self.last))
         return order, tree
-
-
-FREE = Constraints(np.empty(0, np.int32), False, None)
-"""No constraints."""
-
-
-def _contracted(graph: Graph, groups: Groups) -> Graph:
-    """Return the graph of the groups, whose edges weigh 1."""
-    grouped = contract(graph, groups.coarse_of, groups.n, graph.name)
-    return replace(grouped, edge_weights=np.ones(len(grouped.indices), np.int32))
 
 
 def checked_constraints(last: Any, keep_last_order: bool, together: Any, n: int) -> Constraints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from jetpy.device.device_graph import download, upload
 from jetpy.engines.base import Backend
 from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.choice import choose
 from jetpy.ordering.compression import Mask, compress
 from jetpy.ordering.dissection import dissect
@@ -40,17 +40,30 @@ def dissected(
     as a single process. Each has the whole graph.
     """
     compression = compress(host, graph, is_last)
-    groups, last = compression.graph, compression.is_last
-    if effort.second_side is None:
-        order, tree = _ordered(engine, host, groups, last, effort, seed, tell, processes)
-    else:
-        efforts = effort, replace(effort, largest_side=effort.second_side)
-        both = (
-            _ordered(engine, host, groups, last, each, seed, _half_of(tell, number), processes)
-            for number, each in enumerate(efforts)
-        )
-        order, tree = min(both, key=partial(_operations, host, groups))
+    groups = compression.graph, compression.is_last
+    order, tree = groups_dissected(engine, host, *groups, effort, seed, tell, processes)
     return compression.expand(order), compression.expand_tree(tree, order)
+
+
+def groups_dissected(
+    engine: Backend,
+    host: Backend,
+    graph: Graph,
+    is_last: Mask,
+    effort: Effort,
+    seed: int,
+    tell: Progress,
+    processes: Processes = ALONE,
+) -> tuple[IntArray, SeparatorTree]:
+    """Do the same as `dissected` for a compressed graph."""
+    if effort.second_side is None:
+        return _ordered(engine, host, graph, is_last, effort, seed, tell, processes)
+    efforts = effort, replace(effort, largest_side=effort.second_side)
+    both = (
+        _ordered(engine, host, graph, is_last, each, seed, _half_of(tell, number), processes)
+        for number, each in enumerate(efforts)
+    )
+    return min(both, key=lambda found: node_operations(host, graph, *found).sum())
 
 
 def _half_of(tell: Progress, number: int) -> Progress:
@@ -58,12 +71,12 @@ def _half_of(tell: Progress, number: int) -> Progress:
     return lambda stage, done, total: tell(stage, number * total + done, 2 * total)
 
 
-def _operations(host: Backend, graph: Graph, found: tuple[IntArray, SeparatorTree]) -> float:
-    """Return the operations of a compressed matrix in an order."""
-    order, tree = found
+def node_operations(host: Backend, graph: Graph, order: IntArray, tree: SeparatorTree) -> Costs:
+    """Return the operations of the columns of each node: float64, shape (nodes,)."""
     elimination = elimination_tree(host, graph, order, tree.independent_ranges())
     totals = totals_of(host, upload(host, graph), elimination, tree)
-    return float(host.to_host(totals.operations).sum())
+    operations: Costs = host.to_host(totals.operations)
+    return operations
 
 
 def _ordered(

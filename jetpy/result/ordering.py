@@ -19,6 +19,7 @@ from jetpy.io.patterns import pattern_graph
 from jetpy.io.permutations import write_permutation
 from jetpy.lazy import cached_property
 from jetpy.result.binary_tree import binary_tree
+from jetpy.result.ordering_choice import OrderingChoice
 from jetpy.result.separator_tree import SeparatorTree
 from jetpy.result.symbolic import Symbolic, symbolic_rows
 
@@ -58,6 +59,8 @@ class Ordering:
         Number of CPU threads.
     device_perm : int32, shape (n,), or None
         `perm` on the GPU, with `device=True`.
+    choices : tuple of OrderingChoice
+        The methods that `order` has chosen. Otherwise, it is empty.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Ordering:
     backend: str = CPU
     threads: int = 1
     device_perm: Any = None
+    choices: tuple[OrderingChoice, ...] = ()
 
     def __repr__(self) -> str:
         tree = "" if self.tree is None else f"{int((~self.tree.is_leaf).sum())} separators, "
@@ -244,8 +248,10 @@ def ordering_rows(graph: Graph, ordering: Ordering, run: str) -> Rows:
     rows = [
         ("matrix", matrix_text(graph)),
         ("run", f"{run}, {ordering.backend}, {count(ordering.threads, 'thread')}"),
-        *symbolic_rows(graph, ordering.symbolic),
     ]
+    for choice in ordering.choices:
+        rows += [("choice", choice.what), ("reason", choice.reason)]
+    rows += symbolic_rows(graph, ordering.symbolic)
     tree = ordering.tree
     if tree is not None:
         leaves = int(tree.is_leaf.sum())

@@ -212,7 +212,10 @@ class Partition:
 
     @property
     def order(self) -> npt.NDArray[np.int32]:
-        """All vertices sorted by part, ascending within each, int32, shape (n,)."""
+        """All vertices sorted by part, ascending within each, int32, shape (n,).
+
+        `jetpy.order` is something else: it orders the rows of a sparse matrix for elimination.
+        """
         return self._members.order
 
     @property

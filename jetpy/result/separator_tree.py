@@ -74,10 +74,11 @@ class SeparatorTree:
         before = np.append(0, np.cumsum(weights))
         return SeparatorTree(self.parents, before[self.starts].astype(np.int32))
 
-    def below_root(self) -> SeparatorTree:
-        """Return the tree whose roots are children of a new root, which has no columns."""
+    def below_root(self, size: int) -> SeparatorTree:
+        """Return the tree whose roots are children of a new root with this number of columns."""
         parents = np.append(np.where(self.parents < 0, len(self), self.parents), -1)
-        return SeparatorTree(parents.astype(np.int32), np.append(self.starts, self.starts[-1]))
+        end = self.starts[-1] + np.int32(size)
+        return SeparatorTree(parents.astype(np.int32), np.append(self.starts, end))
 
     def independent_ranges(self) -> Bounds:
         """Return the begins and ends of the largest subtrees of at most 1 / RANGES of the columns.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,17 @@ from jetpy.io import read_graph, write_graph
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import isolated
 
+OF_METHODS = {
+    "order": {"preset", "seed", "choices", "separators", "leaves", "depth"},
+    "nested-dissection": {
+        *("preset", "tries", "leaf_size", "seed", "separators", "leaves", "depth"),
+    },
+    "minimum-degree": set(),
+}
+"""Fields that not all methods have."""
 FIELDS = {
-    *("version", "graph", "n", "m", "preset", "tries", "leaf_size", "seed", "backend", "threads"),
-    *("fill", "operations", "height", "critical_path", "separators", "leaves", "depth", "seconds"),
+    *("version", "graph", "n", "m", "method", "backend", "threads"),
+    *("fill", "operations", "height", "critical_path", "seconds"),
 }
 DRAWINGS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 """First bytes of drawings by suffix."""
@@ -59,7 +68,7 @@ def test_the_file_has_the_order_of_the_library(run: Run, name: str, base: int) -
     summary = " ".join(result.stdout.split())
     for words in (
         "matrix mesh: 1,200 rows, 4,660 entries off the diagonal",
-        "run preset fast, tries 2, leaf size 40, seed 5, cpu, 1 thread",
+        "run method nested-dissection, preset fast, seed 5, tries 2, leaf size 40, cpu, 1 thread",
         f"fill {expected.fill:,} ({expected.fill / 3530:.2f} times the lower triangle",
         f"operations {expected.operations:.4g} height {expected.height:,}",
         f"tree {len(tree) - leaves} separators, {leaves} leaves, depth {tree.depth}",
@@ -75,7 +84,7 @@ def test_constraints(run: Run) -> None:
     write_npy("groups.npy", groups)
     files = ("--last", "last.txt", "--together", "groups.npy", "--base", 1)
     run("order", "mesh.graph", "-o", "perm.npy", *files, "--keep-last-order", *ENGINE)
-    expected = jetpy.nested_dissection(
+    expected = jetpy.order(
         "mesh.graph", last=[1199, 6], keep_last_order=True, together=groups, threads=1
     )
     assert np.array_equal(np.load("perm.npy"), expected.perm + 1)
@@ -95,20 +104,51 @@ def test_wrong_last_rows(run: Run, rows: str, message: str) -> None:
     assert message in run("order", "mesh.graph", "--last", "rows.txt", *ENGINE, code=1).stderr
 
 
-def test_json_has_the_figures(run: Run) -> None:
-    report = report_of(run, "order", "mesh.graph", "--preset", "best", *ENGINE)
-    expected = jetpy.nested_dissection("mesh.graph", preset="best", threads=1)
-    assert report.keys() == FIELDS
+@pytest.mark.parametrize("method", OF_METHODS)
+def test_json_has_the_figures(run: Run, method: str) -> None:
+    function = {
+        "order": partial(jetpy.order, preset="best", threads=1),
+        "nested-dissection": partial(jetpy.nested_dissection, preset="best", threads=1),
+        "minimum-degree": jetpy.minimum_degree,
+    }[method]
+    preset = () if method == "minimum-degree" else ("--preset", "best")
+    report = report_of(run, "order", "mesh.graph", "--method", method, *preset, *ENGINE)
+    expected = function("mesh.graph")
+    assert report.keys() == FIELDS | OF_METHODS[method]
     for field in STRUCTURE:
         assert report[field] == getattr(expected.symbolic, field)
-    assert (report["preset"], report["tries"], report["leaf_size"]) == ("best", 8, 120)
+    if method == "nested-dissection":
+        assert (report["preset"], report["tries"], report["leaf_size"]) == ("best", 8, 120)
     assert report["seconds"].keys() == {"read", "total"}
     assert (report["graph"], report["n"], report["m"]) == ("mesh", 1200, 2330)
 
 
+@pytest.mark.parametrize("option", ["--tries", "--leaf-size"])
+def test_the_method_is_order_unless_an_option_needs_a_dissection(run: Run, option: str) -> None:
+    assert report_of(run, "order", "mesh.graph", *ENGINE)["method"] == "order"
+    report = report_of(run, "order", "mesh.graph", option, 8, *ENGINE)
+    assert report["method"] == "nested-dissection"
+
+
+def test_choices_are_printed_and_in_the_report(run: Run) -> None:
+    write_graph("chain.graph", jetpy.generators.grid(50, 1))
+    assert "choice given order for 50 rows reason no fill fill 99" in words_of(
+        run, "order", "chain.graph"
+    )
+    [choice] = report_of(run, "order", "chain.graph")["choices"]
+    assert choice == {
+        "method": "given",
+        "components": 1,
+        "rows": 50,
+        "operations": {"given": 197.0},
+        "has_fill": False,
+        "reason": "no fill",
+    }
+
+
 def test_comparison_with_metis(run: Run) -> None:
     report = report_of(run, "order", "mesh.graph", "--metis", *ENGINE)
-    assert report.keys() == {*FIELDS, "metis"}
+    assert report.keys() == {*FIELDS, *OF_METHODS["order"], "metis"}
     metis = report["metis"]
     assert metis.keys() == {*STRUCTURE, "seconds"}
     assert report["fill"] < 1.2 * metis["fill"]
@@ -140,7 +180,7 @@ def test_a_matrix_with_values(run: Run) -> None:
 
 def test_profile_and_quiet(run: Run) -> None:
     report = report_of(run, "order", "mesh.graph", "--profile", "trace.json", *ENGINE)
-    assert report.keys() == {*FIELDS, "profile"}
+    assert report.keys() == {*FIELDS, *OF_METHODS["order"], "profile"}
     assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, cpu"
     assert "kernel" in run("order", "mesh.graph", "--profile", "trace.json", *ENGINE).stdout
     assert run("order", "mesh.graph", "-o", "perm.txt", "--quiet", *ENGINE).output == ""

@@ -29,6 +29,8 @@ CHECKS = (
     *(
         "permutation",
         "rows last and together",
+        "cheapest method",
+        "choices agree",
         "elimination tree",
         "column counts",
         "fill",

@@ -1,4 +1,4 @@
-"""Problems for `nested_dissection`, `minimum_degree` and `symbolic`."""
+"""Problems for `order`, `nested_dissection`, `minimum_degree` and `symbolic`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.ordering.constraints import LAST, TOGETHER, any_constraints, breaches
 PRESETS = ["fast", "default", "best"]
 CHOICES: Choices = {
     "order": ["minimum degree", "random", "natural", *PRESETS],
+    "ordering method": ["nested dissection", "order"],
     "rows last": ["none", *LAST],
     "rows together": ["none", "none", *TOGETHER],
 }
@@ -33,13 +34,14 @@ class Ordered:
     leaf_size: int
     seed: int
     limits: NodeLimits | None = None
+    method: str = "nested dissection"
     constraints: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         limits = "" if self.limits is None else f", {self.limits}"
         limits += "".join(f", {name}" for name in self.constraints)
         return (
-            f"ordering: {self.graph.name}, {self.order}, leaves {self.leaf_size}, "
+            f"ordering: {self.graph.name}, {self.method}, {self.order}, leaves {self.leaf_size}, "
             f"seed {self.seed}{limits}"
         )
 
@@ -57,6 +59,10 @@ class Ordered:
             yield equal("permutation", np.sort(perm), np.arange(n))
             for other in others:
                 yield equal("engines agree", other.perm, found.perm)
+            yield same(
+                "choices agree", [o.choices for o in others], [found.choices for _ in others]
+            )
+            yield from chosen(graph, found, is_exact="together" not in self.constraints)
             yield from separated(graph, found)
         if self.constraints:
             yield same("rows last and together", list(breaches(perm, self.constraints)), [])
@@ -71,14 +77,20 @@ class Ordered:
             yield same("no fill of forests", structure.fill, n + len(graph.indices) // 2)
 
     def dissected(self, engine: Engine) -> jetpy.Ordering:
-        return jetpy.nested_dissection(
-            self.graph,
-            preset=self.order,  # type: ignore[arg-type]
-            leaf_size=self.leaf_size,
-            seed=self.seed,
-            **self.constraints,
-            **engine,
-        )
+        given = {"preset": self.order, "seed": self.seed, **self.constraints, **engine}
+        if self.method == "order":
+            return jetpy.order(self.graph, **given)
+        return jetpy.nested_dissection(self.graph, leaf_size=self.leaf_size, **given)
+
+
+def chosen(graph: Graph, found: jetpy.Ordering, *, is_exact: bool) -> Iterator[Finding]:
+    """Check the choices of `order`: the cheapest methods, and their operations."""
+    for choice in found.choices:
+        own = choice.operations[choice.method]
+        yield same("cheapest method", own, min(choice.operations.values()))
+    if is_exact and sum(choice.rows for choice in found.choices) == graph.n:
+        total = sum(choice.operations[choice.method] for choice in found.choices)
+        yield same("operations", total, found.operations)
 
 
 def separated(graph: Graph, found: jetpy.Ordering) -> Iterator[Finding]:
@@ -117,8 +129,10 @@ def ordered(rng: Random) -> Ordered:
     graph = any_graph(rng, most=None, largest=600, smallest=smallest_graph(limits))
     given = rng.permutation(graph.n) if order == "random" else np.arange(graph.n)
     leaf_size, seed = int(rng.integers(1, 60)), int(rng.integers(0, 1000))
-    constraints = {}
+    constraints, method = {}, "nested dissection"
+    if order in PRESETS:
+        method = rng.pick("ordering method", CHOICES["ordering method"])
     if order not in ("random", "natural"):
         last, together = (rng.pick(what, CHOICES[what]) for what in ("rows last", "rows together"))
         constraints = any_constraints(rng, graph.n, last, together)
-    return Ordered(graph, order, given, leaf_size, seed, limits, constraints)
+    return Ordered(graph, order, given, leaf_size, seed, limits, method, constraints)
