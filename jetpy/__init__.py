@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from jetpy.problem.presets import preset
     from jetpy.profiling.profile import Profile
     from jetpy.result.mapping import Mapping
-    from jetpy.result.ordering import Ordering
+    from jetpy.result.ordering import Ordering, OrderingUpdate
     from jetpy.result.ordering_choice import OrderingChoice
     from jetpy.result.partition import Partition
     from jetpy.result.separator_tree import SeparatorTree
@@ -82,6 +82,7 @@ __all__ = [
     "Options",
     "Ordering",
     "OrderingChoice",
+    "OrderingUpdate",
     "OutOfMemoryError",
     "Partition",
     "Profile",
@@ -158,7 +159,7 @@ _HOMES = {
     "problem.presets": ("preset",),
     "profiling.profile": ("Profile",),
     "result.mapping": ("Mapping",),
-    "result.ordering": ("Ordering",),
+    "result.ordering": ("Ordering", "OrderingUpdate"),
     "result.ordering_choice": ("OrderingChoice",),
     "result.partition": ("Partition",),
     "result.separator_tree": ("SeparatorTree",),

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, get_args
+from typing import Any
 
 import numpy.typing as npt
 
 from jetpy import choices
+from jetpy.api.ordering_run import BACKENDS, OrderingRun, chosen_backend, cpus, structure_of
 from jetpy.api.run import Execution
 from jetpy.device.backends import CPU, lease
-from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.checks import finite_number, flag, one_of, whole_number
-from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.csr import IntArray
 from jetpy.graph.raw import Pattern
 from jetpy.graph.validate import check_one_weight
 from jetpy.io.graphs import as_graph
 from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
-from jetpy.ordering.by_component import ordered_by_component
-from jetpy.ordering.constraints import Constraints, checked_constraints
-from jetpy.ordering.effort import Effort, chosen_effort
-from jetpy.ordering.elimination import analysed
+from jetpy.ordering.constraints import checked_constraints
+from jetpy.ordering.effort import chosen_effort
 from jetpy.ordering.minimum_degree import eliminated_by_degree
-from jetpy.ordering.nested_dissection import dissected
 from jetpy.ordering.separation import (
     divided,
     separated,
@@ -39,12 +34,8 @@ from jetpy.ordering.separation import (
 )
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.ordering import Ordering
-from jetpy.result.ordering_choice import OrderingChoice
-from jetpy.result.separator_tree import Bounds, SeparatorTree
 from jetpy.result.symbolic import Symbolic
 from jetpy.result.vertex_separator import VertexSeparator
-
-BACKENDS = get_args(choices.Backend)
 
 
 def order(
@@ -106,7 +97,7 @@ def order(
     seed = whole_number("seed", seed)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
-    run = OrderingRun("order", effort, seed, constraints)
+    run = OrderingRun("order", effort, seed, constraints, graph.indptr, graph.indices)
     return run.order(graph, Execution(backend, threads, device, progress, profile))
 
 
@@ -199,7 +190,8 @@ def nested_dissection(
     seed = whole_number("seed", seed)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
-    run = OrderingRun("nested_dissection", effort, seed, constraints)
+    pattern = graph.indptr, graph.indices
+    run = OrderingRun("nested_dissection", effort, seed, constraints, *pattern)
     return run.order(graph, Execution(backend, threads, device, progress, profile))
 
 
@@ -251,56 +243,7 @@ def minimum_degree(
         found = eliminated_by_degree(host, *constraints.reduce(graph))
         order, _ = constraints.expand(*found)
         seconds = perf_counter() - start
-    return Ordering(order, _structure(graph, order), "minimum_degree", seconds)
-
-
-@dataclass(frozen=True, eq=False)
-class OrderingRun:
-    """What an ordering is asked for.
-
-    Attributes
-    ----------
-    method : {'order', 'nested_dissection'}
-    effort : Effort
-    seed : int
-    constraints : Constraints
-    """
-
-    method: str
-    effort: Effort
-    seed: int
-    constraints: Constraints
-
-    def order(self, graph: Graph, execution: Execution) -> Ordering:
-        """Order a matrix; errors as for `nested_dissection`."""
-        backend, threads, device = execution.backend, execution.threads, execution.device
-        one_of(BACKENDS, "backend", backend)
-
-        def work(engine: Backend, tell: Progress) -> tuple[Any, ...]:
-            with _cpus(engine, graph, threads) as host, Stopwatch(engine, "order") as watch:
-                order, tree, choices = self._find(engine, host, graph, tell)
-                on_gpu = engine.from_host(order) if device is True else None
-            return order, tree, choices, on_gpu, cpu_threads(host), watch.seconds
-
-        found, engine, cost = execution.run(work, graph, _chosen(backend, device), graph.name)
-        order, tree, choices, on_gpu, used_threads, seconds = found
-        structure = _structure(graph, order, threads, tree.independent_ranges())
-        used = engine.name, used_threads, on_gpu
-        return Ordering(
-            order, structure, self.method, seconds, tree, cost.profile, *used, choices=choices
-        )
-
-    def _find(
-        self, engine: Backend, host: Backend, graph: Graph, tell: Progress
-    ) -> tuple[IntArray, SeparatorTree, tuple[OrderingChoice, ...]]:
-        """Return the order, its tree, and the choices of `order`."""
-        given = engine, host, *self.constraints.reduce(graph), self.effort, self.seed, tell
-        choices: tuple[OrderingChoice, ...] = ()
-        if self.method == "order":
-            order, tree, choices = ordered_by_component(*given)
-        else:
-            order, tree = dissected(*given)
-        return *self.constraints.expand(order, tree), choices
+    return Ordering(order, structure_of(graph, order), "minimum_degree", seconds)
 
 
 def symbolic(
@@ -354,7 +297,7 @@ def symbolic(
     Symbolic(n = 4, fill 7, operations 13, height 2)
     """
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
-    return _structure(graph, checked_permutation(perm, graph.n))
+    return structure_of(graph, checked_permutation(perm, graph.n))
 
 
 def vertex_separator(
@@ -445,36 +388,13 @@ def vertex_separator(
     narrow = with_narrow_weights(weighed)
 
     def work(engine: Backend, tell: Progress) -> tuple[IntArray, int, float]:
-        with _cpus(engine, narrow, threads) as host, Stopwatch(engine, "separate") as watch:
+        with cpus(engine, narrow, threads) as host, Stopwatch(engine, "separate") as watch:
             separate = partial(divided, engine, host, effort=effort, seed=seed)
             labels = separated(separate, narrow, weighed, limit)
         return labels, cpu_threads(host), watch.seconds
 
     execution = Execution(backend, threads, device, progress)
-    found, engine, _ = execution.run(work, narrow, _chosen(backend, device))
+    found, engine, _ = execution.run(work, narrow, chosen_backend(backend, device))
     labels, used_threads, seconds = found
     used = engine.name, used_threads, seconds
     return VertexSeparator(checked, labels, side_limit(checked, imbalance), seed, *used)
-
-
-def _chosen(backend: str, device: int | bool | None) -> str:
-    """Return the back end to use: `auto` is `cpu` unless a GPU is given."""
-    return CPU if backend == "auto" and device is None else backend
-
-
-@contextmanager
-def _cpus(engine: Backend, graph: Graph, threads: int | None) -> Iterator[Backend]:
-    """Lend the block a back end on CPUs for the same graph and profile: `engine` if it is one."""
-    if not engine.copies:
-        yield engine
-        return
-    with lease(CPU, threads) as host, host.using():
-        yield engine.with_same_profile(with_required_width(host, graph))
-
-
-def _structure(
-    graph: Graph, order: IntArray, threads: int | None = 1, ranges: Bounds | None = None
-) -> Symbolic:
-    """Return the structure of the factor; `ranges` as for `elimination_tree`."""
-    with lease(CPU, threads) as host, host.using():
-        return analysed(with_required_width(host, graph), graph, order, ranges)

@@ -13,7 +13,7 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.dlpack import is_array, on_host
 from jetpy.graph.levels import contract
 from jetpy.ordering.compression import Mask, expanded
-from jetpy.problem.together import Groups, check_together
+from jetpy.problem.together import NO_GROUP, Groups, check_together
 from jetpy.result.separator_tree import SeparatorTree
 
 
@@ -56,6 +56,23 @@ class Constraints:
         if self.keeps_order:
             order = np.concatenate((order[: len(order) - len(self.last)], self.last))
         return order, tree
+
+    def shrink(self, order: IntArray, tree: SeparatorTree) -> tuple[IntArray, SeparatorTree]:
+        """Return the order of the reduced graph and its tree, given those of the rows."""
+        if self.groups is None:
+            return order, tree
+        groups = self.groups.coarse_of[order]
+        is_begin = np.append(True, groups[1:] != groups[:-1])[: len(groups)]
+        before = np.append(0, np.cumsum(is_begin, dtype=np.int32))
+        return groups[is_begin], SeparatorTree(tree.parents, before[tree.starts])
+
+    def extended(self, n: int) -> Constraints:
+        """Return the same constraints for n rows; those at the end are new and free."""
+        if self.groups is None:
+            return self
+        names = np.full(n, NO_GROUP, np.int64)
+        names[: len(self.groups.names)] = self.groups.names
+        return replace(self, groups=check_together(names, n))
 
 
 def checked_constraints(last: Any, keep_last_order: bool, together: Any, n: int) -> Constraints:

@@ -31,6 +31,7 @@ CHECKS = (
         "rows last and together",
         "cheapest method",
         "choices agree",
+        "engines agree when updated",
         "elimination tree",
         "column counts",
         "fill",

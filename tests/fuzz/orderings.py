@@ -1,4 +1,4 @@
-"""Problems for `order`, `nested_dissection`, `minimum_degree` and `symbolic`."""
+"""Problems for `order`, `nested_dissection`, `updated`, `minimum_degree` and `symbolic`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
 from tests.fuzz.node_limits import NodeLimits, any_node_limits, on_all, smallest_graph
 from tests.fuzz.oracles import Ints
+from tests.ordering.changes import changed
 from tests.ordering.constraints import LAST, TOGETHER, any_constraints, breaches
 
 PRESETS = ["fast", "default", "best"]
@@ -23,6 +24,8 @@ CHOICES: Choices = {
     "ordering method": ["nested dissection", "order"],
     "rows last": ["none", *LAST],
     "rows together": ["none", "none", *TOGETHER],
+    "entries changed": [0, 0, 0, 1, 10, 100],
+    "rows added": [0, 1, 5],
 }
 
 
@@ -36,13 +39,14 @@ class Ordered:
     limits: NodeLimits | None = None
     method: str = "nested dissection"
     constraints: dict[str, Any] = field(default_factory=dict)
+    changes: tuple[int, int] = 0, 0
 
     def __str__(self) -> str:
         limits = "" if self.limits is None else f", {self.limits}"
         limits += "".join(f", {name}" for name in self.constraints)
         return (
             f"ordering: {self.graph.name}, {self.method}, {self.order}, leaves {self.leaf_size}, "
-            f"seed {self.seed}{limits}"
+            f"seed {self.seed}{limits}, changes {self.changes}"
         )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
@@ -64,8 +68,8 @@ class Ordered:
             )
             yield from chosen(graph, found, is_exact="together" not in self.constraints)
             yield from separated(graph, found)
-        if self.constraints:
-            yield same("rows last and together", list(breaches(perm, self.constraints)), [])
+            yield from self.updated(found, engines)
+        yield same("rows last and together", list(breaches(perm, self.constraints)), [])
         structure = jetpy.symbolic(graph, perm)
         parents, counts = eliminated(graph, perm)
         yield equal("elimination tree", structure.parents, parents)
@@ -75,6 +79,23 @@ class Ordered:
         is_free = self.order == "minimum degree" and not self.constraints
         if is_free and len(graph.indices) == 2 * (n - int((parents < 0).sum())):
             yield same("no fill of forests", structure.fill, n + len(graph.indices) // 2)
+
+    def updated(self, old: jetpy.Ordering, engines: Sequence[Engine]) -> Iterator[Finding]:
+        """Change the pattern, and check the updated ordering."""
+        rng, (count, rows) = np.random.default_rng(self.seed), self.changes
+        graph = changed(rng, self.graph, count // 2, count - count // 2, rows)
+        found, *others = (old.updated(graph, **engine) for engine in engines)
+        for other in others:
+            yield equal("engines agree when updated", other.perm, found.perm)
+        yield from separated(graph, found)
+        constraints = {**self.constraints}
+        if "together" in constraints:
+            constraints["together"] = np.append(constraints["together"], np.full(rows, -1))
+        yield same("rows last and together", list(breaches(found.perm, constraints)), [])
+        parents, counts = eliminated(graph, found.perm.astype(np.int64))
+        yield equal("permutation", np.sort(found.perm), np.arange(graph.n))
+        yield equal("elimination tree", found.symbolic.parents, parents)
+        yield equal("column counts", found.symbolic.counts, counts)
 
     def dissected(self, engine: Engine) -> jetpy.Ordering:
         given = {"preset": self.order, "seed": self.seed, **self.constraints, **engine}
@@ -129,10 +150,11 @@ def ordered(rng: Random) -> Ordered:
     graph = any_graph(rng, most=None, largest=600, smallest=smallest_graph(limits))
     given = rng.permutation(graph.n) if order == "random" else np.arange(graph.n)
     leaf_size, seed = int(rng.integers(1, 60)), int(rng.integers(0, 1000))
-    constraints, method = {}, "nested dissection"
+    constraints, method, changes = {}, "nested dissection", (0, 0)
     if order in PRESETS:
+        changes = tuple(rng.pick(what, CHOICES[what]) for what in ("entries changed", "rows added"))
         method = rng.pick("ordering method", CHOICES["ordering method"])
     if order not in ("random", "natural"):
         last, together = (rng.pick(what, CHOICES[what]) for what in ("rows last", "rows together"))
         constraints = any_constraints(rng, graph.n, last, together)
-    return Ordered(graph, order, given, leaf_size, seed, limits, method, constraints)
+    return Ordered(graph, order, given, leaf_size, seed, limits, method, constraints, changes)
