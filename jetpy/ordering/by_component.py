@@ -17,7 +17,6 @@ from jetpy.ordering.dense_rows import induced_subgraph
 from jetpy.ordering.dissection import FEWEST, whole_graph
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import elimination_tree, totals_of
-from jetpy.ordering.large_nodes import LARGEST_NODE
 from jetpy.ordering.multisector import with_last
 from jetpy.ordering.nested_dissection import groups_dissected, node_operations
 from jetpy.ordering.quotient_graphs import Matrix, eliminated_blocks
@@ -25,10 +24,6 @@ from jetpy.progress import Progress
 from jetpy.result.ordering_choice import METHODS, OrderingChoice
 from jetpy.result.separator_tree import SeparatorTree
 from jetpy.workloads.ordering.separators import SEPARATOR
-
-HUB = 8
-"""A vertex with more than HUB times the average number of neighbours is a hub. For a large
-component without hubs, as of a mesh, minimum degree is not tried as a whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,24 +163,16 @@ def _given(matrix: Matrix, components: Components) -> Candidate:
 
 
 def _by_degree(matrix: Matrix, components: Components, given: Candidate) -> Candidate:
-    """Order components by minimum degree, except where the given order has no fill.
-
-    Large components without hubs are left out, too, unless they are trees.
-    """
-    graph, own, sizes = matrix.graph, components.component_of, components.sizes
-    tails = own[graph.sources(0, graph.n)]
-    entries = np.bincount(tails[tails == own[graph.indices]], minlength=len(sizes) + 1)[:-1]
-    largest = np.zeros(len(sizes) + 1, np.int64)
-    np.maximum.at(largest, own, graph.degrees)
-    has_hub = largest[:-1] * sizes > HUB * entries
-    is_tried = given.has_fill & ((sizes <= LARGEST_NODE) | (entries == 2 * (sizes - 1)) | has_hub)
+    """Order components by minimum degree, except where the given order has no fill."""
+    is_tried, sizes = given.has_fill, components.sizes.astype(np.int64)
     numbers = np.append(np.where(is_tried, np.cumsum(is_tried) - 1, -1), -1).astype(np.int32)
-    found = eliminated_blocks(matrix, numbers[own], sizes[is_tried].astype(np.int64), np.empty(0))
+    blocks = numbers[components.component_of]
+    found = eliminated_blocks(matrix, blocks, sizes[is_tried], np.empty(0))
     order = components.replaced(given.order, is_tried, found.order)
     operations = np.full(len(sizes), np.inf)
     operations[is_tried] = found.operations
-    least = _operations_without_fill(graph, components, order)
-    return Candidate(order, operations, given.has_fill & (operations > least))
+    least = _operations_without_fill(matrix.graph, components, order)
+    return Candidate(order, operations, is_tried & (operations > least))
 
 
 def _dissected(

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy import generators
-from jetpy.ordering import by_component
 from jetpy.ordering.effort import EFFORTS
 from tests.fuzz.orderings import eliminated
 from tests.ordering.dissections import matrix_of
@@ -60,15 +59,14 @@ def with_small_leaves() -> Any:
     st.lists(st.integers(1, 40), max_size=5),
     st.sampled_from([0.03, 0.08, 0.2, 0.5]),
     st.sampled_from(["fast", "default", "best"]),
-    st.booleans(),
 )
 def test_each_component_has_the_cheapest_order(
-    seed: int, sizes: list[int], density: float, preset: Any, tries_degree: bool
+    seed: int, sizes: list[int], density: float, preset: Any
 ) -> None:
     blocks = [random_pattern(seed + i, n, density) for i, n in enumerate(sizes)]
     pattern = sp.block_diag([sp.csr_array((0, 0)), *map(sp.csr_array, blocks)]).toarray() > 0
     graph = graph_of(pattern)
-    with with_small_leaves(), patch.object(by_component, "LARGEST_NODE", 50 if tries_degree else 0):
+    with with_small_leaves():
         found = jetpy.order(graph, preset=preset, threads=1)
     check(graph, found)
     parents, counts = eliminated(graph, found.perm)
@@ -82,7 +80,7 @@ def test_each_component_has_the_cheapest_order(
     for choice in found.choices:
         assert choice.operations[choice.method] == min(choice.operations.values())
     closed = pattern | np.eye(len(pattern), dtype=bool)
-    if tries_degree and len(np.unique(closed, axis=0)) == len(pattern):  # no rows merge
+    if len(np.unique(closed, axis=0)) == len(pattern):  # no rows merge
         assert found.operations <= sum(
             min(jetpy.minimum_degree(part).operations, jetpy.symbolic(part).operations)
             for label in np.unique(labels)
@@ -110,6 +108,13 @@ def test_chains_and_bands_stay_as_they_are() -> None:
     found = jetpy.order(band)
     assert np.array_equal(found.perm, np.arange(900))
     assert str(found.choices[0]) == "given order for 900 rows: no fill"
+
+
+def test_long_bands_in_random_order_are_ordered_by_minimum_degree() -> None:
+    offsets = [-9, -5, -2, -1, 1, 2, 5, 9]
+    band = sp.diags_array(np.ones((8, 12_000)), offsets=offsets, shape=(12_000, 12_000))
+    graph = shuffled(jetpy.as_graph(band, pattern=True))
+    assert methods(graph) == ["minimum_degree"]
 
 
 @pytest.mark.parametrize("graph", [shuffled(generators.grid(900, 1)), random_tree(20_000)])
@@ -142,14 +147,6 @@ def test_one_mesh_has_the_order_of_its_dissection() -> None:
     assert np.array_equal(found.tree.starts, expected.tree.starts)
     assert found.method == "order"
     assert expected.choices == ()
-
-
-def test_large_meshes_are_not_ordered_by_minimum_degree() -> None:
-    with patch.object(by_component, "LARGEST_NODE", 400):
-        [mesh] = jetpy.order(generators.grid(30, 30)).choices
-        operations = [c.operations for c in jetpy.order(generators.rmat(10)).choices]
-    assert mesh.operations.keys() == {"nested_dissection", "given"}
-    assert "minimum_degree" in operations[0]
 
 
 def test_small_components_share_a_leaf() -> None:
