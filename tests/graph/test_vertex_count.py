@@ -58,6 +58,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
     ),
     "write_graph": lambda graph, n, folder: written(graph, n, folder).n,
     "symbolic": lambda graph, n, _: len(jetpy.symbolic(graph, n=n, symmetrize=True).parents),
+    "order": lambda graph, n, _: jetpy.order(graph, n=n, symmetrize=True).n,
     "nested_dissection": lambda graph, n, _: jetpy.nested_dissection(graph, n=n, symmetrize=True).n,
     "vertex_separator": lambda graph, n, _: len(
         jetpy.vertex_separator(graph, n=n, symmetrize=True).labels
