@@ -130,6 +130,27 @@ def test_iterator_of_different_input_types_is_accepted(tmp_path: Path) -> None:
         assert np.array_equal(result.parts, found[0].parts)
 
 
+@pytest.mark.usefixtures("no_idle_backends")
+def test_larger_graphs_change_no_parts() -> None:
+    """Storage for a larger graph, of a run before or beside, gives a task no more room.
+
+    Fixed vertices keep the graphs from shrinking, so that their levels fill the room they have.
+    """
+    larger = jetpy.generators.delaunay(2000)
+    for seed in (48, 171, 224, 277):
+        random = np.random.default_rng(seed)
+        n = int(random.integers(100, 200))
+        graph = random_graph(n, n // 8, seed, weighted=True)
+        k = n // 3
+        fixed = np.where(random.random(n) < 0.5, random.integers(0, k, n), -1)
+        backends.forget_backends()
+        alone = jetpy.partition(graph, k, fixed=fixed, threads=1)
+        beside = jetpy.partition_many([graph, larger], k, fixed=[fixed, None], threads=1)[0]
+        after = jetpy.partition(graph, k, fixed=fixed, threads=1)
+        assert np.array_equal(alone.parts, beside.parts)
+        assert np.array_equal(alone.parts, after.parts)
+
+
 def test_no_graphs_give_no_results() -> None:
     assert jetpy.partition_many([], 4) == []
     assert jetpy.partition_many(iter(()), [], seed=[], fixed=[]) == []

@@ -17,7 +17,7 @@ from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, vertices_of
 from jetpy.workloads.flows.max_flow import Trees
 from jetpy.workloads.flows.regions import Pair, Pairs
-from jetpy.workloads.initial.inner_levels import coarsen_to, heaviest_of
+from jetpy.workloads.initial.inner_levels import VERTEX_ROOM, coarsen_to, heaviest_of
 from jetpy.workloads.initial.two_way import keep_if_best, restore_best
 from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
 from jetpy.workloads.tasks.kway import (
@@ -80,10 +80,23 @@ def size_for(least: int, per_part: int, k: int) -> int:
 
 
 @pk.function
+def vertex_capacity(n: int) -> int:
+    """Return the room for the vertices of the levels of a graph, and of a copy of one of them."""
+    return (VERTEX_ROOM + 1) * n + SPARE
+
+
+@pk.function
+def entry_capacity(entries: int) -> int:
+    """Return the room for the directed edges of these levels."""
+    return (ENTRY_ROOM + 1) * entries + SPARE
+
+
+@pk.function
 def load_problem(worker: int, task: int, graph: Graph, work: Partitions, state: Bisections):
     """Load the graph of a task with its pinned vertices, and the number of its parts.
 
-    Only vertices that are pinned to the same part, or to none, are merged.
+    Only vertices that are pinned to the same part, or to none, are merged. What its levels may
+    take depends on the graph alone, although the arrays of the worker may be larger.
     """
     here: int = worker * ROWS * Field.COUNT
     load_graph(worker, task, ENTRY_ROOM, here, graph, work, state)
@@ -94,9 +107,12 @@ def load_problem(worker: int, task: int, graph: Graph, work: Partitions, state: 
         state.sides[v] = state.pinned[v]
     state.numbers[here + Field.PARTS_BEGIN] = worker * work.part_room
     state.numbers[here + Field.PARTS] = work.tasks[task + Task.PARTS]
+    n: int = state.numbers[here + Field.END] - first
+    entry: int = state.rows[first]
+    entries: int = state.rows[first + n] - entry
     inner: int = here + Field.COUNT
-    state.numbers[inner + Field.LAST_VERTEX] = first + work.vertex_room
-    state.numbers[inner + Field.LAST_ENTRY] = worker * work.entry_room + work.entry_room
+    state.numbers[inner + Field.LAST_VERTEX] = first + vertex_capacity(n)
+    state.numbers[inner + Field.LAST_ENTRY] = entry + entry_capacity(entries)
 
 
 @pk.function
