@@ -63,13 +63,9 @@ class Tool:
     seeds: tuple[int, ...] = (0,)
 
 
-def _jetpy(preset: OrderingPreset, job: Job) -> Order:
-    backend: Any = job.backend
-
+def _jetpy(function: Callable[..., jetpy.Ordering], preset: OrderingPreset, job: Job) -> Order:
     def order(seed: int, matrix: jetpy.Graph = job.graph) -> tuple[Permutation, float]:
-        found = jetpy.nested_dissection(
-            matrix, preset=preset, seed=seed, backend=backend, threads=job.threads
-        )
+        found = function(matrix, preset=preset, seed=seed, backend=job.backend, threads=job.threads)
         return found.perm, found.seconds
 
     order(0, jetpy.generators.grid(150, 150))  # warm-up
@@ -140,7 +136,11 @@ MT_METIS_TIME = re.compile(r"Total Time: *([\d.]+)s")
 BASELINE = "metis"
 AMD = "amd"
 TOOLS = {
-    **{f"jetpy/{preset}": Tool(partial(_jetpy, preset)) for preset in get_args(OrderingPreset)},
+    **{
+        f"jetpy/{preset}": Tool(partial(_jetpy, jetpy.nested_dissection, preset))
+        for preset in get_args(OrderingPreset)
+    },
+    "jetpy/order": Tool(partial(_jetpy, jetpy.order, "default")),
     "jetpy/minimum_degree": Tool(_minimum_degree),
     BASELINE: Tool(_metis, (1, 2)),
     AMD: Tool(_amd),
