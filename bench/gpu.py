@@ -15,6 +15,7 @@ import importlib
 import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -30,6 +31,7 @@ from bench.records import Record
 from bench.tables import extreme_text, mean_text, note, ratio_text, show
 from jetpy.device.backends import BACKENDS, ON_GPU, check_backend, lease
 from jetpy.device.device_graph import upload
+from jetpy.engines.threads import available_threads
 from jetpy.study.arrays import load_arrays
 from jetpy.study.programs import run_jet
 
@@ -41,6 +43,25 @@ PEER = "peer"
 """Name of the executable among the tools; jetpy's are a back end and a preset."""
 
 
+def metis_file(instance: Instance, folder: Path) -> Path:
+    """Return the METIS file of a graph; write it if it does not exist."""
+    file = folder / f"{instance.name}.graph"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        jetpy.write_graph(file, instance.load())
+    return file
+
+
+def prepare(instances: Sequence[Instance], folder: Path) -> None:
+    """Write the missing METIS files in parallel, and generate the graphs for them."""
+    missing = [i for i in instances if not (folder / f"{i.name}.graph").exists()]
+    with ProcessPoolExecutor(available_threads()) as pool:
+        writers = {pool.submit(metis_file, i, folder): i.name for i in missing}
+        for writer in as_completed(writers):
+            error = writer.exception()
+            note(f"{writers[writer]}: {error!r}" if error else f"wrote {writer.result()}")
+
+
 def chosen(options: argparse.Namespace) -> list[Case]:
     """Return the cases that the options select; without `--graphs`, no real graphs."""
     found = select_cases(options.set, options.half, options.only)
@@ -48,19 +69,25 @@ def chosen(options: argparse.Namespace) -> list[Case]:
 
 
 def prepared(options: argparse.Namespace) -> list[Instance]:
-    """Return the graphs of the cases.
+    """Return the graphs of the cases, whose METIS files are in the folder `--generated`.
 
     Raises
     ------
     SystemExit
-        If the executable is missing.
+        If the executable is missing, or with `--only-generate` when all files are written.
     """
-    if options.peer is None or not os.access(options.peer, os.X_OK):
+    if options.peer is None or not (options.only_generate or os.access(options.peer, os.X_OK)):
         raise SystemExit(f"{options.peer} is not an executable file (--peer)")
+    if options.generated is None:
+        raise SystemExit("--generated is needed")
     if not options.graphs and REAL in {case.group for case in select_cases(options.set)}:
         note("the real graphs are left out: give --graphs DIR")
     names = list(dict.fromkeys(case.graph for case in chosen(options)))
-    return sorted(present(options, names), key=lambda instance: names.index(instance.name))
+    found = sorted(present(options, names), key=lambda instance: names.index(instance.name))
+    prepare(found, options.generated)
+    if options.only_generate:
+        raise SystemExit(0)
+    return found
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
@@ -107,10 +134,9 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     Each back end and preset has a run to warm up, and so has each process of the executable.
     """
     graph, threads = load_arrays(Path(folder)), settings["threads"]
-    file = Path(folder, "graph.graph")
-    jetpy.write_graph(file, graph)
     for case in cases:
         backends = list(available(case["backends"], threads))
+        file = Path(settings["generated"], f"{case['graph']}.graph")
         tools = {f"{backend} {p}": (backend, p) for backend in backends for p in case["presets"]}
         for how in tools.values():
             run_jetpy(graph, case["k"], case["seeds"][0], *how, threads)
@@ -298,6 +324,7 @@ EXPERIMENT = Experiment(
     doc=__doc__,
     options={
         "peer": Option(None, "executable of the C++ Jet", type=Path, metavar="PROGRAM"),
+        "only_generate": Option(False, "stop after generating the graphs"),
         "set": among(SETS, ["ten"], "sets of cases"),
         "half": Option(None, "only this half of the cases", choices=HALVES),
         "backends": among(BACKENDS, ON_GPU),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -95,10 +96,17 @@ def test_presets_seeds_and_the_peer_run_in_turn(
 
 
 @pytest.mark.usefixtures("program")
-def test_half_only(
+def test_half_only_and_existing_metis_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert measure(monkeypatch, tmp_path, "--only-generate") == 0
+    files = sorted((tmp_path / "cache").iterdir())
+    names = ["grid4.graph", "grid4.npz", "grid8.graph", "grid8.npz", "uk.graph"]
+    assert [file.name for file in files] == names
+    for file in files:
+        os.utime(file, (1, 1))
     assert measure(monkeypatch, tmp_path, "--half", "B", "--only", "uk", "grid8") == 0
+    assert all(file.stat().st_mtime == 1 for file in files)
     rows = table_rows(capsys.readouterr().out)
     assert [row[:4] for row in rows if row[0] == "generated"] == [
         ["generated", "grid8", "2", "B"],
