@@ -182,7 +182,5 @@ class DeviceFlows:
 
     def _trees_for(self, arcs: Arcs) -> Trees:
         """Return storage on the host for the search trees of networks there."""
-        nodes = len(arcs.rows)
-        if nodes > len(self._trees.sides):
-            self._trees = Trees.with_room(self.backend.host, 2 * nodes, 0)
+        self._trees = self._trees.holding(self.backend.host, len(arcs.rows))
         return replace(self._trees, **vars(arcs))

@@ -45,6 +45,13 @@ class Trees:
         arrays += [backend.empty(arcs, t) for t in (np.int32, np.int32, kind)]
         return cls(*arrays)
 
+    def holding(self, backend: Backend, nodes: int, arcs: int = 0) -> Trees:
+        """Return this storage if it holds these nodes and arcs, otherwise larger storage."""
+        room = len(self.sides), len(self.heads)
+        if nodes <= room[0] and arcs <= room[1]:
+            return self
+        return Trees.with_room(backend, max(nodes, room[0]), max(arcs, room[1]))
+
 
 class HostFlows:
     """Improves pairs of parts of a level by flows, one task per pair.
@@ -145,7 +152,7 @@ class HostFlows:
         backend.run_tasks(count, flow_networks.count_arcs, graph=graph, pairs=pairs)
         rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
         nodes, arcs = rows[:, Pair.SIZE] + TERMINALS, rows[:, Pair.NEXT_ARC]
-        trees = self._trees_with(int(nodes.sum()), int(arcs.sum()))
+        self._trees = trees = self._trees.holding(backend, int(nodes.sum()), int(arcs.sum()))
         rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
         rows[:, Pair.NEXT_ARC] = np.cumsum(arcs) - arcs
         pairs = replace(pairs, rows=backend.from_host(rows.ravel()))
@@ -158,11 +165,3 @@ class HostFlows:
             arcs=trees,
         )
         return pairs, trees
-
-    def _trees_with(self, nodes: int, arcs: int) -> Trees:
-        """Return storage for the networks of a turn, which a later turn uses again if it can."""
-        room = len(self._trees.sides), len(self._trees.heads)
-        if nodes > room[0] or arcs > room[1]:
-            wanted = zip(room, (nodes, arcs), strict=True)
-            self._trees = Trees.with_room(self.backend, *(max(a, b) for a, b in wanted))
-        return self._trees
