@@ -6,7 +6,7 @@ those of small ones, and `given_hierarchy.py` refines on levels of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -138,9 +138,19 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     if backend.is_wide:
         return _solve_wide(finest, steps, progress)
     with Stopwatch(backend, "coarsen"):
-        hierarchies = [coarsen(finest, steps, progress, is_passed=partial(is_passed, steps))]
+        hierarchies = [coarsen_to_refine(finest, steps, progress)]
         hierarchies += add_hierarchies(hierarchies[0], steps)
     return solve_hierarchies(hierarchies, steps, progress)
+
+
+def coarsen_to_refine(
+    finest: HierarchyLevel,
+    steps: Sequence[Problem],
+    progress: Progress,
+    until: Callable[[DeviceGraph], bool] | None = None,
+) -> list[HierarchyLevel]:
+    """Return the hierarchy of a level for `refine_levels`: levels that it passes have no edges."""
+    return coarsen(finest, steps, progress, until=until, is_passed=partial(is_passed, steps))
 
 
 def is_passed(steps: Sequence[Problem], levels: Sequence[HierarchyLevel]) -> bool:
@@ -175,8 +185,7 @@ def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     """
     with Stopwatch(finest.backend, "coarsen"):
         until = partial(is_narrow, problem=steps[-1])
-        passed = partial(is_passed, steps)
-        hierarchy = coarsen(finest, steps, progress, until=until, is_passed=passed)
+        hierarchy = coarsen_to_refine(finest, steps, progress, until)
     return refine_wide(hierarchy, solve_narrow(hierarchy[-1], steps), steps, progress)
 
 
@@ -222,8 +231,7 @@ def recombine(
     with Stopwatch(backend, "coarsen"):
         blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
         finest = finest_level(backend, graph, blocks, pinned)
-        passed = partial(is_passed, [problem])
-        hierarchy = coarsen(finest, [problem], no_progress, is_passed=passed)
+        hierarchy = coarsen_to_refine(finest, [problem], no_progress)
         parts = start.parts
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)
