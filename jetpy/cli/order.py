@@ -14,16 +14,14 @@ from jetpy.cli.command import Command, example, notify
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
-    backend_option,
     base_option,
-    device_option,
+    engine_options,
     json_option,
     matrix_argument,
     profile_option,
     quiet_option,
     seed_option,
     symmetrize_option,
-    threads_option,
 )
 from jetpy.cli.output import (
     STDOUT,
@@ -113,9 +111,7 @@ COMPARED = ("fill", "operations", "height")
 )
 @seed_option
 @symmetrize_option
-@backend_option
-@threads_option
-@device_option
+@engine_options
 @click.option("--metis", is_flag=True, help="Compare with METIS's nested dissection.")
 @click.option(
     "--plot",
@@ -140,14 +136,12 @@ def order_command(
     together: Path | None,
     seed: int,
     symmetrize: bool,
-    backend: choices.Backend,
-    threads: int | None,
-    device: int | None,
     metis: bool,
     plot: Path | None,
     json_file: Path | None,
     trace_file: Path | None,
     quiet: bool,
+    **engine: Any,
 ) -> None:
     """Order a sparse symmetric matrix so that its Cholesky factor has few entries.
 
@@ -182,7 +176,7 @@ def order_command(
     preset = preset or "default"
     effort = chosen_effort(preset, tries, leaf_size)
     whole_number("seed", seed)
-    check_backend(backend, threads, device)
+    check_backend(engine["backend"], engine["threads"], engine["device"])
     asked: dict[str, Any] = {"method": method, "preset": preset, "seed": seed}
     if method == "nested-dissection":
         asked |= {"tries": effort.tries, "leaf_size": effort.leaf_weight}
@@ -208,9 +202,7 @@ def order_command(
                     preset=preset,
                     **constraints,
                     seed=seed,
-                    backend=backend,
-                    threads=threads,
-                    device=device,
+                    **engine,
                     progress=bars.stage,
                     profile=trace_file is not None,
                 )
