@@ -97,7 +97,8 @@ class Rooms:
     def of(cls, n: int, nnz: int, k: int) -> Rooms:
         """Return the capacities for graphs of at most n vertices, nnz entries and k parts.
 
-        Those for the levels of a graph, and for a copy of the current level behind them.
+        Those for the levels of a graph, and for a copy of the current level behind them:
+        `vertex_capacity` and `entry_capacity` of `jetpy.workloads.tasks.partitions`.
         """
         return cls(
             (VERTEX_ROOM + 1) * n + SPARE,

@@ -132,9 +132,10 @@ def test_iterator_of_different_input_types_is_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_idle_backends")
 def test_larger_graphs_change_no_parts() -> None:
-    """Storage for a larger graph, of a run before or beside, gives a task no more room.
+    """A graph gets no more room if the storage was made for a larger one.
 
-    Fixed vertices keep the graphs from shrinking, so that their levels fill the room they have.
+    The larger graph is in an earlier run, or in the same call. Fixed vertices keep the graphs from
+    shrinking, so that their levels fill the room they have.
     """
     larger = jetpy.generators.delaunay(2000)
     for seed in (48, 171, 224, 277):
@@ -145,10 +146,10 @@ def test_larger_graphs_change_no_parts() -> None:
         fixed = np.where(random.random(n) < 0.5, random.integers(0, k, n), -1)
         backends.forget_backends()
         alone = jetpy.partition(graph, k, fixed=fixed, threads=1)
-        beside = jetpy.partition_many([graph, larger], k, fixed=[fixed, None], threads=1)[0]
-        after = jetpy.partition(graph, k, fixed=fixed, threads=1)
-        assert np.array_equal(alone.parts, beside.parts)
-        assert np.array_equal(alone.parts, after.parts)
+        same_call, _ = jetpy.partition_many([graph, larger], k, fixed=[fixed, None], threads=1)
+        later_run = jetpy.partition(graph, k, fixed=fixed, threads=1)
+        assert np.array_equal(alone.parts, same_call.parts)
+        assert np.array_equal(alone.parts, later_run.parts)
 
 
 def test_no_graphs_give_no_results() -> None:
