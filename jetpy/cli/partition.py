@@ -39,6 +39,7 @@ from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.processes import partition_together
 from jetpy.cli.results import (
     conclude,
+    numbers_of_parts,
     read_places,
     read_timed,
     read_together,
@@ -57,15 +58,6 @@ OF_SESSIONS = (
     *("refinement", "threads", "device"),
 )
 """Options that a session keeps."""
-
-
-def _numbers_of_parts(name: str, text: str | None) -> Any:
-    """Return the value of an option with a number for each part."""
-    if text is None:
-        return None
-    from jetpy.io.weights import read_of_parts, read_targets
-
-    return read_targets(text) if name == "targets" else read_of_parts(text, name)
 
 
 def _options(settings: dict[str, Any], **chosen: Any) -> Options:
@@ -224,13 +216,7 @@ def partition_command(
     largest = max(checked_imbalance(number, large=asked["large_imbalance"]) for number in each)
     if session is not None and len(each) > 1:
         raise click.UsageError("--session cannot be combined with several imbalances")
-    numbers = {
-        name: _numbers_of_parts(name, text)
-        for name, text in (
-            *(("targets", targets), ("min_weights", min_weights)),
-            ("max_weights", max_weights),
-        )
-    }
+    numbers = numbers_of_parts(ctx.params)
     methods = asked["preset"], asked["coarsening"], asked["refinement"]
     shared = RunOptions(k or 1, largest, True, asked["seed"], *methods)
     shared.problem(0, None if k is None else numbers["targets"])

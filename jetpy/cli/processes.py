@@ -13,7 +13,7 @@ import click
 
 from jetpy.cli.command import INFEASIBLE, code_of
 from jetpy.cli.output import STDOUT, check_outputs, write_json
-from jetpy.cli.results import exit_unless_balanced
+from jetpy.cli.results import exit_unless_within, numbers_of_parts
 from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
 
@@ -53,9 +53,8 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
         ctx.exit(code_of(error))  # rank 0 prints the reason
     if mine:
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
-        worst = int((result.part_weights - result.limits).argmax())
-        weights = int(result.part_weights[worst]), int(result.limits[worst])
-        exit_unless_balanced(ctx, *weights, ("partition", "part"))
+        weights = result.part_weights, result.limits, result.lower_limits
+        exit_unless_within(ctx, *weights, ("partition", "part"))
     elif not result.feasible:
         ctx.exit(INFEASIBLE)
 
@@ -83,9 +82,11 @@ def _partition(
     from jetpy.distributed.faults import run_collectively
     from jetpy.progress import progress_bars
 
-    output = options.pop("output")
+    output, options["options"] = options.pop("output"), options.pop("settings")
     _refuse_unknown(ctx, options, signature(partition).parameters)
-    run_collectively(communicator(comm), lambda: _check_outputs(comm, graph, output, json_file))
+    group = communicator(comm)
+    run_collectively(group, lambda: _check_outputs(comm, graph, output, json_file))
+    options |= run_collectively(group, lambda: numbers_of_parts(options))
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
         started = time.perf_counter()
@@ -135,8 +136,6 @@ def _refuse_unknown(ctx: click.Context, options: dict[str, Any], known: Containe
             continue
         if options.pop(name) not in NOT_GIVEN and name != "migration":
             raise click.UsageError(f"{param.opts[0]} needs a run with one process")
-    if options["imbalance"] is None:
-        del options["imbalance"]
 
 
 @contextmanager

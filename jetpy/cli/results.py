@@ -46,6 +46,18 @@ def read_weights(path: Path | None, n: int, *, scale: bool) -> npt.NDArray[Any] 
     return read_vertex_weights(path, n, scale=scale)
 
 
+def numbers_of_parts(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the options that have a number for each part, from their texts."""
+    from jetpy.io.weights import read_of_parts, read_targets
+
+    targets = given["targets"]
+    found = {"targets": None if targets is None else read_targets(targets)}
+    for name in ("min_weights", "max_weights"):
+        text = given[name]
+        found[name] = None if text is None else read_of_parts(text, name)
+    return found
+
+
 def read_places(path: Path | None, n: int) -> IntArray | None:
     """Return the parts of n vertices in a file (int32, -1: none), or None without a file."""
     if path is None:

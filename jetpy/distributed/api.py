@@ -16,6 +16,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.device.backends import ON_GPU, lease, make_ready
 from jetpy.device.row_checks import HASHES
+from jetpy.distributed.arguments import CollectiveArguments, difference, make_arguments
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, upload_rows
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from jetpy.distributed.faults import agreed, ending_all, run_collectively
@@ -31,7 +32,9 @@ from jetpy.evaluation.rows import Rows, balance_rows, engine_text
 from jetpy.graph.csr import INT32_MAX
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
-from jetpy.problem.problem import Problem, RunOptions
+from jetpy.problem.limits import outside
+from jetpy.problem.options import Options
+from jetpy.problem.problem import Problem
 from jetpy.progress import Progress, ProgressOption
 
 T = TypeVar("T")
@@ -61,10 +64,11 @@ class DistributedPartition:
     k : int
     cut : int
         Total weight of undirected edges between parts.
-    part_weights, limits : int64, shape (k,)
-        Weight and maximum weight of each part.
+    part_weights, limits, lower_limits : int64, shape (k,)
+        Weight, maximum weight and minimum weight of each part.
     imbalance : float
-        Weight of the heaviest part / ceil(W / k) - 1, where W is the total vertex weight.
+        Maximum over parts of weight / ideal - 1. The ideal is the share of the part in the total
+        vertex weight, rounded up.
     empty_parts : int
         Number of parts without a vertex.
     seed : int
@@ -93,6 +97,7 @@ class DistributedPartition:
     cut: int
     part_weights: npt.NDArray[np.int64]
     limits: npt.NDArray[np.int64]
+    lower_limits: npt.NDArray[np.int64]
     imbalance: float
     empty_parts: int
     seed: int
@@ -109,13 +114,8 @@ class DistributedPartition:
 
     @property
     def feasible(self) -> bool:
-        """Whether no part exceeds its limit."""
-        return bool((self.part_weights <= self.limits).all())
-
-    @property
-    def lower_limits(self) -> npt.NDArray[np.int64]:
-        """Minimum weight of each part, int64, shape (k,), which is 0 in several processes."""
-        return np.zeros(self.k, np.int64)
+        """Whether all parts are within their limits."""
+        return not outside(self.part_weights, self.lower_limits, self.limits).any()
 
     @property
     def limit(self) -> int:
@@ -127,6 +127,7 @@ class DistributedPartition:
         return {
             **{name: getattr(self, name) for name in STATS},
             "limits": self.limits.tolist(),
+            "lower_limits": self.lower_limits.tolist(),
             "part_weights": self.part_weights.tolist(),
             "seconds": dict(self.seconds),
         }
@@ -165,10 +166,18 @@ def partition(
     k: int,
     *,
     vtxdist: npt.ArrayLike | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
+    targets: npt.ArrayLike | None = None,
     seed: int = 0,
     preset: choices.Preset = "default",
+    coarsening: choices.Coarsening | None = None,
+    refinement: choices.Refinement | None = None,
+    options: Options | Mapping[str, Any] | None = None,
+    generations: int | None = None,
     backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
@@ -188,9 +197,12 @@ def partition(
         (indptr, indices[, edge_weights[, vertex_weights]]) of the owned vertices,
         possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
         bits) are global ids of neighbours; each edge is given at both ends.
-    k, imbalance, large_imbalance, seed, preset, backend
-        As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, every process
-        partitions the whole graph, so that more processes save neither time nor memory.
+    k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
+        As for `jetpy.partition`; `k` is required.
+    preset, coarsening, refinement, options, generations
+        As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, another method, or
+        several generations, every process partitions the whole graph, so that more processes save
+        neither time nor memory.
     vtxdist : array of int, shape (processes + 1,), optional
         First vertex of each process, as in ParMETIS; checked against the blocks.
     threads : int, optional
@@ -213,7 +225,22 @@ def partition(
         error. Any other exception in one process ends all processes (MPI_Abort).
     """
     arguments = partial(
-        CollectiveArguments, k, imbalance, large_imbalance, seed, preset, None, None, backend, small
+        make_arguments,
+        k,
+        imbalance=imbalance,
+        large_imbalance=large_imbalance,
+        lower_imbalance=lower_imbalance,
+        min_weights=min_weights,
+        max_weights=max_weights,
+        targets=targets,
+        seed=seed,
+        preset=preset,
+        coarsening=coarsening,
+        refinement=refinement,
+        changes=options,
+        generations=generations,
+        backend=backend,
+        small=small,
     )
     work = partial(partition_rows, small=small)
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
@@ -226,10 +253,15 @@ def refine(
     k: int,
     *,
     vtxdist: npt.ArrayLike | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | None = None,
     large_imbalance: bool = False,
+    lower_imbalance: float | None = None,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
+    targets: npt.ArrayLike | None = None,
     seed: int = 0,
     preset: choices.Preset = "default",
+    options: Options | Mapping[str, Any] | None = None,
     backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
@@ -244,7 +276,10 @@ def refine(
     ----------
     comm, block, vtxdist, threads, device, small
         As for `partition`.
-    k, imbalance, large_imbalance, seed, preset, backend
+    k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
+    options
+        As for `jetpy.partition`.
+    preset : str
         As for `jetpy.partition`. The preset `max` is `ultra` here.
     progress : bool or callable, optional
         As for `jetpy.partition`; only the argument of process 0 counts.
@@ -256,9 +291,21 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also if `parts` does not match the block or `k`.
     """
-    last = backend, small, False
     arguments = partial(
-        CollectiveArguments, k, imbalance, large_imbalance, seed, preset, None, None, *last
+        make_arguments,
+        k,
+        imbalance=imbalance,
+        large_imbalance=large_imbalance,
+        lower_imbalance=lower_imbalance,
+        min_weights=min_weights,
+        max_weights=max_weights,
+        targets=targets,
+        seed=seed,
+        preset=preset,
+        changes=options,
+        backend=backend,
+        small=small,
+        fill=False,
     )
     work = partial(refine_rows, parts=parts, small=small)
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
@@ -292,7 +339,14 @@ def evaluate(
         As for `partition`; GraphError also if `parts` does not match the block or `k`.
     """
     arguments = partial(
-        CollectiveArguments, k, imbalance, True, 0, "default", None, None, "cpu", fill=False
+        make_arguments,
+        k,
+        imbalance=imbalance,
+        large_imbalance=True,
+        seed=0,
+        preset="default",
+        backend="cpu",
+        fill=False,
     )
 
     def work(rows: list[UploadedRows], problem: Problem, _: Progress) -> Found:
@@ -305,7 +359,7 @@ def _run(
     comm: Any,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    make_arguments: Callable[[], CollectiveArguments],
+    make: Callable[[], CollectiveArguments],
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
@@ -317,7 +371,7 @@ def _run(
     with ending_all(group), ExitStack() as stack:
         choose_engine = partial(engine_of_process, stack, group.neighbours, threads=threads)
         arguments, block, blocks, engine = _agree(
-            group, given, vtxdist, make_arguments, choose_engine, device
+            group, given, vtxdist, make, choose_engine, device
         )
 
         def work_on_rows(engine: Backend, tell: Progress) -> tuple[int, str, Problem, Found]:
@@ -326,7 +380,7 @@ def _run(
                 rows = [_checked_rows(group, engine, block, connected)]
             if rows[0].backend.is_wide:
                 make_ready([rows[0].backend], tell)
-            problem = arguments.problem(rows[0].vertex_weight, fill=arguments.fill)
+            problem = run_collectively(group, lambda: arguments.problem_of(rows[0].vertex_weight))
             entries, transport = rows[0].global_nnz, connected.comm.transport
             return entries, transport, problem, work(rows, problem, tell)
 
@@ -342,6 +396,7 @@ def _run(
         cut=found.solution.refined.measures.cut,
         part_weights=weights,
         limits=problem.limits,
+        lower_limits=problem.lower_limits,
         imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
         empty_parts=found.empty_parts,
         seed=problem.seed,
@@ -368,25 +423,16 @@ def communicator(comm: Any) -> Communicator:
     return SelfCommunicator() if comm is None or comm.Get_size() == 1 else MpiCommunicator(comm)
 
 
-@dataclass(frozen=True)
-class CollectiveArguments(RunOptions):
-    """Arguments that must be equal on all ranks."""
-
-    backend: choices.Backend
-    small: int | None = None
-    fill: bool = True
-
-
 def _agree(
     comm: Communicator,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    make_arguments: Callable[[], CollectiveArguments],
+    make: Callable[[], CollectiveArguments],
     choose_engine: Callable[..., Backend],
     device: int | None,
 ) -> tuple[CollectiveArguments, Block, Blocks, Backend]:
     """Check the input of all processes; return it, the vertex ranges and the back end."""
-    arguments, block, blocks = agree_on_input(comm, given, vtxdist, make_arguments)
+    arguments, block, blocks = agree_on_input(comm, given, vtxdist, make)
     engine = run_collectively(comm, lambda: choose_engine(arguments.backend, device=device))
     if len(set(comm.allgather_objects(engine.copies))) > 1:
         if arguments.backend != "auto":
@@ -401,7 +447,7 @@ def _agree(
 
 
 def agree_on_input(
-    comm: Communicator, given: Any, vtxdist: npt.ArrayLike | None, make_arguments: Callable[[], T]
+    comm: Communicator, given: Any, vtxdist: npt.ArrayLike | None, make: Callable[[], T]
 ) -> tuple[T, Block, Blocks]:
     """Check that the input of all processes fits together; return it and the vertex ranges.
 
@@ -410,16 +456,17 @@ def agree_on_input(
     GraphError, OptionError
         If a block or an argument is wrong, or two processes pass different arguments.
     """
-    block, arguments = run_collectively(comm, lambda: (as_block(given), make_arguments()))
+    block, arguments = run_collectively(comm, lambda: (as_block(given), make()))
     blocks = Blocks.of(comm, block.n)
     others = comm.allgather_objects(arguments)
 
     def check() -> None:
         for rank, other in enumerate(others):
             if other != others[0]:
+                here, there = difference(others[0], other)
                 raise OptionError(
-                    f"process {rank} passes {other}, but process 0 passes {others[0]}; all "
-                    "processes must pass the same arguments"
+                    f"process {rank} passes {there}, but process 0 passes {here}; all processes "
+                    "must pass the same arguments"
                 )
         if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
             raise GraphError(

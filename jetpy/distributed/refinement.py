@@ -111,7 +111,7 @@ class PieceRefinement(Refinement):
         task = control.host[Control.TASK]
         if task == Task.PROPAGATE:
             self.refiner.launch()
-        elif task in (Task.REBALANCE_WEAKLY, Task.REBALANCE_STRONGLY):
+        elif task != Task.NOTHING:
             self.rebalancing.launch()
         else:
             return

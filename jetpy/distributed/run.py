@@ -26,6 +26,7 @@ from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
+from jetpy.refinement.packing import one_each
 
 
 class Found(NamedTuple):
@@ -53,9 +54,9 @@ def partition_rows(
     """
     [own] = rows
     backend, blocks = own.backend, own.blocks
-    trivial = trivial_partition(own.global_n, own.edge_weight // 2, problem.k)
+    trivial = _trivial_parts(own, problem)
     if trivial is not None:
-        return measure_rows(rows, problem, trivial.parts[blocks.first : blocks.end])
+        return measure_rows(rows, problem, trivial[blocks.first : blocks.end])
     del own
     with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
@@ -65,6 +66,18 @@ def partition_rows(
     else:
         solution = solve_level(finest, [problem], progress)
     return _found(backend, blocks, unit, solution)
+
+
+def _trivial_parts(rows: UploadedRows, problem: Problem) -> npt.NDArray[np.int32] | None:
+    """Return the parts of all vertices (int32) if there are at most k, or if k is 1. Collective."""
+    backend, comm = rows.backend, rows.blocks.comm
+    trivial = trivial_partition(rows.global_n, rows.edge_weight // 2, problem.k)
+    if trivial is None:
+        return None
+    if problem.k == 1 or problem.targets is None:
+        return trivial.parts
+    weights = backend.to_host(comm.gather(backend, rows.vertex_weights))
+    return one_each(weights, problem.targets, problem.limits, problem.lower_limits)
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:

@@ -201,10 +201,10 @@ class IncrementalPartitioner:
             coarsening,
             refinement,
             follow,
-            lower_imbalance,
-            min_weights,  # type: ignore[arg-type]
-            max_weights,  # type: ignore[arg-type]
-            imbalance is not None,
+            lower_imbalance=lower_imbalance,
+            min_weights=min_weights,  # type: ignore[arg-type]
+            max_weights=max_weights,  # type: ignore[arg-type]
+            keeps_imbalance=imbalance is not None,
         )
         goal.bounded_problem(checked.total_vertex_weight, checked=True)
         homes = np.full(checked.n, goal.k, np.int32) if given is None else given

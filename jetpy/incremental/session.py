@@ -12,16 +12,14 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_of
-from jetpy.graph.checks import flag
-from jetpy.graph.csr import ARRAYS, INT32_MAX, MAX_WEIGHT, Graph, IntArray, named_arrays
+from jetpy.graph.csr import ARRAYS, INT32_MAX, Graph, IntArray, named_arrays
 from jetpy.graph.raw import Raw
 from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive, write_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
-from jetpy.problem.bounds import Bounds, bounded, checked_lower, checked_weights
+from jetpy.problem.bounds import BoundedOptions
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import IncrementalOptions
-from jetpy.problem.problem import Problem, RunOptions
 
 NAMES = (*ARRAYS, "vertices", "parts", "settings")
 PRESENT = "present"
@@ -30,47 +28,15 @@ large enough to justify the memory of the ids."""
 
 
 @dataclass(frozen=True)
-class SessionOptions(RunOptions):
+class SessionOptions(BoundedOptions):
     """Options of the partitions of whole graphs, and of incremental partitioning.
 
     Attributes
     ----------
     options : IncrementalOptions
-    lower_imbalance : float or None
-    min_weights, max_weights : int, tuple of k int, or None
-        The bounds on the weights of parts, as for `jetpy.partition`.
-    keeps_imbalance : bool
-        Whether the limit of the imbalance holds in addition to absolute bounds.
     """
 
     options: IncrementalOptions
-    lower_imbalance: float | None = None
-    min_weights: int | tuple[int, ...] | None = None
-    max_weights: int | tuple[int, ...] | None = None
-    keeps_imbalance: bool = True
-
-    def __post_init__(self, large_imbalance: bool) -> None:
-        super().__post_init__(large_imbalance)
-        flag("keeps_imbalance", self.keeps_imbalance)
-        if self.lower_imbalance is not None:
-            checked_lower(self.lower_imbalance)
-        for name in ("min_weights", "max_weights"):
-            given = getattr(self, name)
-            if given is not None:
-                each = checked_weights(given, self.k, MAX_WEIGHT, name).tolist()
-                object.__setattr__(self, name, tuple(each) if np.ndim(given) else each[0])
-
-    def bounded_problem(self, total: int, *, checked: bool) -> Problem:
-        """Return the problem of a graph of this total vertex weight.
-
-        Raises
-        ------
-        OptionError
-            If `checked`, and no weights of parts can keep the limits.
-        """
-        bounds = Bounds(self.min_weights, self.max_weights, self.lower_imbalance)
-        keeps = self.keeps_imbalance
-        return bounded(self.problem(total), bounds, keeps_imbalance=keeps, checked=checked)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import OptionError
-from jetpy.graph.checks import as_numbers, finite_number
+from jetpy.graph.checks import as_numbers, finite_number, flag
 from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT
 from jetpy.problem.limits import limits_of, lower_limits_of
-from jetpy.problem.problem import Problem
+from jetpy.problem.problem import Problem, RunOptions
 
 if TYPE_CHECKING:
     from jetpy.problem.multiconstraint import MultiConstraint
@@ -90,6 +90,55 @@ def bounded(
     if checked:
         check_bounds(total, lower, upper, bounds.place)
     return _with_limits(problem, lower, upper)
+
+
+@dataclass(frozen=True)
+class BoundedOptions(RunOptions):
+    """Options that several kinds of runs share, with bounds on the weights of parts.
+
+    Attributes
+    ----------
+    lower_imbalance : float or None
+    min_weights, max_weights : int, tuple of k int, or None
+        The bounds, as for `jetpy.partition`.
+    keeps_imbalance : bool
+        Whether the limit of the imbalance holds in addition to absolute bounds.
+    """
+
+    lower_imbalance: float | None = field(default=None, kw_only=True)
+    min_weights: int | tuple[int, ...] | None = field(default=None, kw_only=True)
+    max_weights: int | tuple[int, ...] | None = field(default=None, kw_only=True)
+    keeps_imbalance: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self, large_imbalance: bool) -> None:
+        super().__post_init__(large_imbalance)
+        flag("keeps_imbalance", self.keeps_imbalance)
+        if self.lower_imbalance is not None:
+            checked_lower(self.lower_imbalance)
+        for name in ("min_weights", "max_weights"):
+            given = getattr(self, name)
+            if given is not None:
+                each = checked_weights(given, self.k, MAX_WEIGHT, name).tolist()
+                object.__setattr__(self, name, tuple(each) if np.ndim(given) else each[0])
+
+    def bounded_problem(
+        self,
+        total: int,
+        targets: npt.ArrayLike | None = None,
+        *,
+        fill: bool = False,
+        checked: bool = True,
+    ) -> Problem:
+        """Return the problem of a graph of this total vertex weight; arguments as for `problem`.
+
+        Raises
+        ------
+        OptionError
+            If `checked`, and no weights of parts can keep the limits.
+        """
+        problem = self.problem(total, targets, fill=fill)
+        bounds = Bounds(self.min_weights, self.max_weights, self.lower_imbalance)
+        return bounded(problem, bounds, keeps_imbalance=self.keeps_imbalance, checked=checked)
 
 
 def bounded_columns(

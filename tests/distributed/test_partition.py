@@ -87,6 +87,63 @@ def test_dense_levels_equal_one_process(edge_factor: int) -> None:
     assert not np.array_equal(pairs.parts, expected.parts)
 
 
+WEIGHTED = replace(GRID, vertex_weights=1 + np.arange(GRID.n, dtype=np.int32) % 5)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "targets": {"targets": [1, 2, 3, 4]},
+    "targets and an imbalance": {"targets": [5, 1, 1, 1.5], "imbalance": 0.01},
+    "least weights": {"min_weights": 440},
+    "least and greatest weights": {"min_weights": 300, "max_weights": [900, 310, 310, 320]},
+    "lower imbalance": {"lower_imbalance": 0.01},
+    "methods": {"coarsening": "union-find"},
+    "options": {"options": {"refine.patience": 3}},
+    "generations": {"generations": 3, "seed": 1},
+}
+
+
+@pytest.mark.parametrize("small", [0, 10**9])
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_equal_one_process(name: str, size: int, small: int) -> None:
+    options, bounds = OPTIONS[name], np.array([0, 217, 217, GRID.n])
+    if size == 1:
+        bounds = bounds[[0, -1]]
+    expected = jetpy.partition(WEIGHTED, 4, **options, **ENGINE)
+    usual = jetpy.partition(WEIGHTED, 4, seed=options.get("seed", 0), **ENGINE)
+    assert not np.array_equal(expected.parts, usual.parts)
+
+    def run(comm: Communicator) -> Any:
+        return partition(comm, block_of(WEIGHTED, bounds, comm.rank), small=small, **options)
+
+    results = run_on_threads(size, run)
+    assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
+    for found in results:
+        assert (found.cut, found.imbalance) == (expected.cut, expected.imbalance)
+        assert np.array_equal(found.limits, expected.limits)
+        assert np.array_equal(found.lower_limits, expected.lower_limits)
+        assert found.feasible == expected.feasible
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_parts_too_light_are_filled_in_pieces(size: int) -> None:
+    bounds = evenly(GRID.n, size)
+    start = np.where(np.arange(GRID.n) < 4, np.arange(GRID.n), 3)
+    options: dict[str, Any] = {
+        "preset": "fast",
+        "min_weights": 300,
+        "options": {"refine.flow_sweeps": 0},
+        **ENGINE,
+    }
+    expected = jetpy.refine(WEIGHTED, start, 4, **options)
+    assert expected.part_weights.min() >= 300
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(WEIGHTED, bounds, comm.rank)
+        own = start[bounds[comm.rank] : bounds[comm.rank + 1]]
+        return jetpy.distributed.refine(comm, block, own, 4, small=0, **options).parts
+
+    assert np.array_equal(np.concatenate(run_on_threads(size, run)), expected.parts)
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_preset_max_equals_one_process(size: int) -> None:
     graph = replace(GRID, vertex_weights=2 * (1 + np.arange(GRID.n, dtype=np.int32) % 3))

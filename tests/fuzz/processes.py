@@ -1,4 +1,4 @@
-"""Problems for several processes, which threads represent; their parts equal those of one."""
+"""Problems for several processes, which threads represent; their results equal those of one."""
 
 from __future__ import annotations
 
@@ -11,23 +11,34 @@ import numpy as np
 import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
+from jetpy.errors import OptionError
 from jetpy.graph.csr import Graph
 from tests.distributed.test_pieces import block_of
 from tests.distributed.threads import run_on_threads
 from tests.fuzz import oracles, recount
-from tests.fuzz.checks import Finding, equal, same
+from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, spelled
-from tests.fuzz.oracles import Ints, Parts
+from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_of, spelled
+from tests.fuzz.oracles import Ints, Numbers, Parts
 from tests.mapping.oracle import cut_of
 
 CHOICES: Choices = {
     "processes": [1, 2, 3, 4],
     "blocks": ["equal", "random"],
     "small": [0, 0, 50, None],
-    "preset of processes": ["default", "default", "fast", "fast", "ultra", "gkway"],
-    "call of processes": ["partition", "partition", "refine", "evaluate"],
+    "preset of processes": ["default", "default", "fast", "fast", "fast", "ultra", "gkway"],
+    "call of processes": ["partition", "partition", "partition", "refine", "refine", "evaluate"],
+    "limits of processes": ["usual", "usual", "usual", "lower", "for each part", "one maximum"],
+    "targets of processes": ["none", "none", "up to 8"],
+    "levels of processes": ["in pieces", "in pieces", "as usual"],
 }
+IN_PIECES: dict[str, Any] = {
+    "small.max_vertices": 0,
+    "refine.flow_sweeps": 0,
+    "branches": (),
+    "cycles": 0,
+}
+"""Options without which small graphs have no level in pieces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,48 +57,97 @@ class Spread:
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, k = self.graph, self.k
+        try:
+            alone = self._alone()
+        except OptionError as error:
+            for refusal in run_on_threads(len(self.bounds) - 1, self._refusal):
+                yield ensure("refused", str(error) in refusal, f"{refusal}, instead of {error}")
+            return
         results = run_on_threads(len(self.bounds) - 1, self._process)
         parts = np.concatenate([result.parts for result in results])
-        yield equal("processes agree", parts, self._alone())
-        total = graph.total_vertex_weight
-        ideals, limits = oracles.limits_of(total, k, self.options["imbalance"])
+        yield equal("processes agree", parts, self.given if alone is None else alone.parts)
+        ideals, limits = oracles.limits_of(
+            graph.total_vertex_weight, k, self.options.get("imbalance", 0.03)
+        )
+        lower = np.zeros_like(limits)
+        if alone is not None:
+            ideals, limits, lower = alone.ideals, alone.limits, alone.lower_limits
+        yield from self._numbers(results, parts, ideals, limits, lower)
+
+    def _numbers(
+        self, results: Sequence[Any], parts: Parts, ideals: Numbers, limits: Numbers, lower: Numbers
+    ) -> Iterator[Finding]:
+        """Recount the numbers of the results of all processes."""
+        graph, k = self.graph, self.k
         loads, cut = oracles.weights_of(graph, parts, k), cut_of(graph, parts)
         for first, result in zip(self.bounds.tolist(), results, strict=False):
             yield same("cut", result.cut, cut)
-            yield from recount.balance(result, loads, ideals, limits, np.zeros_like(limits))
+            yield from recount.balance(result, loads, ideals, limits, lower)
             yield same("empty parts", result.empty_parts, k - len(np.unique(parts)))
             sizes = result.n, result.m, result.k, result.first
             yield same("vertices", sizes, (graph.n, graph.m, k, first))
 
+    def _refusal(self, comm: Communicator) -> str:
+        """Return the message with which one of several processes refuses the options."""
+        try:
+            self._process(comm)
+        except OptionError as error:
+            return str(error)
+        return "nothing"
+
     def _process(self, comm: Communicator) -> jetpy.distributed.DistributedPartition:
         """Run one process."""
-        block, imbalance = block_of(self.graph, self.bounds, comm.rank), self.options["imbalance"]
+        block, k = block_of(self.graph, self.bounds, comm.rank), self.k
         given = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
         if self.call == "evaluate":
-            return jetpy.distributed.evaluate(comm, block, given, self.k, imbalance=imbalance)
+            imbalance = self.options.get("imbalance", 0.03)
+            return jetpy.distributed.evaluate(comm, block, given, k, imbalance=imbalance)
         engine: Engine = {"backend": "cpu", "threads": 1, "small": self.small}
         if self.call == "refine":
-            return jetpy.distributed.refine(comm, block, given, self.k, **self.options, **engine)
-        return jetpy.distributed.partition(comm, block, self.k, **self.options, **engine)
+            return jetpy.distributed.refine(comm, block, given, k, **self.options, **engine)
+        return jetpy.distributed.partition(comm, block, k, **self.options, **engine)
 
-    def _alone(self) -> Parts:
-        """Return the parts of a single process."""
-        if self.call == "evaluate":
-            return self.given
+    def _alone(self) -> jetpy.Partition | None:
+        """Return the result of a single process; None for an evaluation."""
         engine: Engine = {"backend": "cpu", "threads": 1}
+        if self.call == "evaluate":
+            return None
         if self.call == "refine":
-            return jetpy.refine(self.graph, self.given, self.k, **self.options, **engine).parts
-        return jetpy.partition(self.graph, self.k, **self.options, **engine).parts
+            return jetpy.refine(self.graph, self.given, self.k, **self.options, **engine)
+        return jetpy.partition(self.graph, self.k, **self.options, **engine)
 
 
 def spread(rng: Random) -> Spread:
     graph = any_graph(rng, most=None, largest=1000)
     n, k = graph.n, any_k(rng, graph.n)
     chosen = {what: rng.pick(what, CHOICES[what]) for what in CHOICES}
-    size = chosen["processes"]
+    size, call = chosen["processes"], chosen["call of processes"]
     bounds = np.arange(size + 1) * n // size
     if chosen["blocks"] == "random":
         bounds[1:-1] = np.sort(rng.integers(n + 1, size=size - 1))
     options = {**any_goal(rng), "preset": chosen["preset of processes"]}
     given = rng.integers(k, size=n).astype(np.int32)
-    return Spread(graph, k, bounds, chosen["call of processes"], given, options, chosen["small"])
+    if call != "evaluate":
+        options |= _limits(rng, graph, k, chosen["limits of processes"])
+        if "max_weights" in options and rng.random() < 0.5:
+            del options["imbalance"]
+        if chosen["targets of processes"] != "none":
+            options["targets"] = rng.integers(1, 9, k).tolist()
+        if chosen["levels of processes"] == "in pieces":
+            options["options"] = IN_PIECES
+    if call == "partition":
+        options["generations"] = any_of(rng, "generations") if rng.random() < 0.2 else None
+    return Spread(graph, k, bounds, call, given, options, chosen["small"])
+
+
+def _limits(rng: Random, graph: Graph, k: int, kind: str) -> dict[str, Any]:
+    """Return limits of part weights, which random parts keep."""
+    if kind == "usual":
+        return {}
+    if kind == "lower":
+        return {"lower_imbalance": float(rng.choice([0.0, 0.05, 0.5, 1.0]))}
+    average = -(-graph.total_vertex_weight // k)
+    if kind == "one maximum":
+        return {"max_weights": average + int(rng.integers(0, average + 1))}
+    loads = oracles.weights_of(graph, rng.integers(0, k, graph.n).astype(np.int32), k)
+    return {"min_weights": loads // 2, "max_weights": loads + int(rng.integers(0, average + 1))}

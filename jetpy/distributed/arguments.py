@@ -1,0 +1,116 @@
+"""Arguments of a distributed run that must be equal in all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy import choices
+from jetpy.graph.checks import as_numbers
+from jetpy.problem.bounds import DEFAULT_IMBALANCE, BoundedOptions
+from jetpy.problem.options import Options, choose_effort
+from jetpy.problem.presets import choose
+from jetpy.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class CollectiveArguments(BoundedOptions):
+    """Arguments that must be equal on all ranks; `make_arguments` converts those of a caller.
+
+    Attributes
+    ----------
+    backend : str
+    small : int or None
+    targets : tuple of numbers, or None
+    changes : Options, mapping or None
+        The argument `options` of `jetpy.partition`.
+    generations : int or None
+    fill : bool
+        Whether no part may be empty, if there are at least k vertices.
+    """
+
+    backend: choices.Backend
+    small: int | None = None
+    targets: tuple[Any, ...] | None = None
+    changes: Options | Mapping[str, Any] | None = None
+    generations: int | None = None
+    fill: bool = True
+
+    def __post_init__(self, large_imbalance: bool) -> None:
+        super().__post_init__(large_imbalance)
+        self.problem(0, self.targets)
+
+    @property
+    def preset_options(self) -> Options:
+        """Options of the preset, with the requested methods, changes and generations."""
+        chosen = choose(self.preset, self.coarsening, self.refinement, self.changes)
+        most = choose_effort(chosen, self.generations, None).generations
+        assert most is not None
+        return replace(chosen, generations=most)
+
+    def problem_of(self, total: int) -> Problem:
+        """Return the problem of a graph of this total vertex weight.
+
+        Raises
+        ------
+        OptionError
+            If no weights of parts can keep the limits.
+        """
+        return self.bounded_problem(total, self.targets, fill=self.fill)
+
+
+def make_arguments(
+    k: int,
+    *,
+    coarsening: choices.Coarsening | None = None,
+    refinement: choices.Refinement | None = None,
+    imbalance: float | None,
+    targets: npt.ArrayLike | None = None,
+    **options: Any,
+) -> CollectiveArguments:
+    """Return the arguments of a call; `options` are other attributes of `CollectiveArguments`.
+
+    Raises
+    ------
+    OptionError
+        If a value is out of range.
+    """
+    keeps = imbalance is not None or targets is not None
+    return CollectiveArguments(
+        k,
+        DEFAULT_IMBALANCE if imbalance is None else imbalance,
+        targets=None
+        if targets is None
+        else tuple(np.atleast_1d(as_numbers(targets, "targets")).tolist()),
+        coarsening=coarsening,
+        refinement=refinement,
+        keeps_imbalance=keeps,
+        **options,
+    )
+
+
+def difference(own: Any, other: Any) -> tuple[str, str]:
+    """Return texts of two different arguments: of the fields that differ, if there are any.
+
+    >>> effort = make_arguments(
+    ...     2, imbalance=None, large_imbalance=False, seed=0, preset="fast", backend="cpu"
+    ... )
+    >>> difference(effort, replace(effort, k=3, large_imbalance=True))
+    ('k=2', 'k=3')
+    """
+    if not is_dataclass(own):
+        return f"{own!r:.200}", f"{other!r:.200}"
+    names = [each.name for each in fields(own) if _differ(own, other, each.name)]
+    return _fields_of(own, names), _fields_of(other, names)
+
+
+def _differ(own: Any, other: Any, name: str) -> bool:
+    return bool(getattr(own, name) != getattr(other, name))
+
+
+def _fields_of(arguments: Any, names: list[str]) -> str:
+    return ", ".join(f"{name}={getattr(arguments, name)!r:.80}" for name in names)
