@@ -9,6 +9,7 @@ from jetpy.distributed.api import DistributedPartition, evaluate, partition, ref
 from jetpy.distributed.block import Block
 from jetpy.distributed.files import read, write_parts
 from jetpy.distributed.generators import cube, grid, rmat
+from jetpy.distributed.meshes import dual_graph
 from jetpy.distributed.ordering import DistributedOrdering, nested_dissection
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "DistributedOrdering",
     "DistributedPartition",
     "cube",
+    "dual_graph",
     "evaluate",
     "grid",
     "nested_dissection",

@@ -17,7 +17,14 @@ from jetpy import choices
 from jetpy.device.backends import ON_GPU, lease, make_ready
 from jetpy.device.row_checks import HASHES
 from jetpy.distributed.arguments import CollectiveArguments, difference, make_arguments
-from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, upload_rows
+from jetpy.distributed.block import (
+    Block,
+    UploadedRows,
+    as_block,
+    check_rows,
+    check_starts,
+    upload_rows,
+)
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from jetpy.distributed.faults import agreed, ending_all, run_collectively
 from jetpy.distributed.nccl import between_gpus
@@ -468,10 +475,7 @@ def agree_on_input(
                     f"process {rank} passes {there}, but process 0 passes {here}; all processes "
                     "must pass the same arguments"
                 )
-        if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
-            raise GraphError(
-                f"vtxdist does not match the blocks; it must be {blocks.starts.tolist()}"
-            )
+        check_starts("vtxdist", vtxdist, blocks.starts)
         if blocks.n >= INT32_MAX:
             raise GraphError(
                 f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1"

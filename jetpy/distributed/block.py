@@ -69,7 +69,7 @@ def as_block(given: Any) -> Block:
             f"the block is a {type(given).__name__}; it must be a tuple (indptr, indices[, "
             "edge_weights[, vertex_weights]]) of the owned vertices"
         )
-    indptr, indices = _integers(given[0], "indptr"), _integers(given[1], "indices")
+    indptr, indices = integers(given[0], "indptr"), integers(given[1], "indices")
     if (indptr[:1].tolist(), indptr[-1:].tolist()) != ([0], [len(indices)]):
         raise _wrong_indptr(len(indices))
     more = [*given[2:], None, None]
@@ -85,11 +85,33 @@ def _wrong_indptr(entries: int) -> GraphError:
     )
 
 
-def _integers(values: Any, what: str) -> IntArray:
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
+def integers(values: Any, what: str) -> IntArray:
+    """Return an array of int32 or int64, shape (n,); `what` names it in messages.
+
+    Raises
+    ------
+    GraphError
+        If the values are not a list or an array of integers. An empty list has no type.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # a list of lists of different lengths
+        array = np.zeros((0, 0))
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise GraphError(f"{what} must be a one-dimensional array of integers")
     return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
+
+
+def check_starts(name: str, given: npt.ArrayLike | None, starts: npt.NDArray[np.int64]) -> None:
+    """Check that the first row of each process, if the caller gives it, matches the blocks.
+
+    Raises
+    ------
+    GraphError
+        If it does not; `name` is that of the argument.
+    """
+    if given is not None and not np.array_equal(integers(given, name), starts):
+        raise GraphError(f"{name} does not match the blocks; it must be {starts.tolist()}")
 
 
 def unit_weights(count: int) -> npt.NDArray[np.int32]:
@@ -100,7 +122,7 @@ def unit_weights(count: int) -> npt.NDArray[np.int32]:
 def _weights(values: Any, count: int, what: str) -> IntArray:
     if values is None:
         return unit_weights(count)
-    array = _integers(values, what)
+    array = integers(values, what)
     if len(array) != count:
         raise GraphError(f"{what} has {len(array)} entries; it must have {count}")
     return array

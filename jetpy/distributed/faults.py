@@ -7,11 +7,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jetpy import errors
 from jetpy.distributed.communicator import Communicator
-from jetpy.errors import JetpyError
+from jetpy.errors import JetpyError, OptionError
 
 T = TypeVar("T")
 LAST_WORDS = 0.3
@@ -44,6 +44,25 @@ def run_collectively(comm: Communicator, work: Callable[[], T]) -> T:
             error = getattr(errors, name, JetpyError)(f"{where}{message}")
             raise agreed(error)
     return value
+
+
+def check_agreement(comm: Communicator, **arguments: Any) -> None:
+    """Check that all processes pass the same arguments: small objects, by name. Collective.
+
+    Raises
+    ------
+    OptionError
+        If one differs; the message names the lowest rank that differs from process 0.
+    """
+    first, *others = comm.allgather_objects(arguments)
+    for rank, given in enumerate(others, 1):
+        for name, value in given.items():
+            if value != first[name]:
+                error = OptionError(
+                    f"process {rank} passes {name}={value!r:.80}, but process 0 passes "
+                    f"{name}={first[name]!r:.80}; all processes must pass the same arguments"
+                )
+                raise agreed(error)
 
 
 def agreed(error: JetpyError) -> JetpyError:
