@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,28 +30,54 @@ def keep_numbers(
     Returns
     -------
     int32, shape (n,)
-        `parts` itself if renumbering does not help, or there are no homes.
+        `parts` if renumbering does not help, or there are no homes.
     """
     if places.home is None:
         return parts
-    k, home = len(kinds), places.home
+    common = weights_in_common(parts, places.home, weights, len(kinds))
+    return new_numbers(common, fixed_parts(places, len(kinds)), kinds)[parts]
+
+
+def fixed_parts(places: FixedVertices, k: int) -> npt.NDArray[np.bool_]:
+    """Return whether each part has fixed vertices, shape (k,)."""
+    has_fixed = np.zeros(k, np.bool_)
+    has_fixed[places.fixed[places.fixed != NO_PART]] = True
+    return has_fixed
+
+
+def weights_in_common(
+    parts: IntArray, home: IntArray, weights: IntArray, k: int
+) -> dict[tuple[int, int], int]:
+    """Return the vertex weight of each pair (home, part) that occurs."""
     at_home = home != NO_PART
     pairs, place = np.unique(
         home[at_home].astype(np.int64) * k + parts[at_home], return_inverse=True
     )
     common = np.bincount(place, weights[at_home]).astype(np.int64)
-    bound = np.zeros(k, np.bool_)
-    bound[places.fixed[places.fixed != NO_PART]] = True
-    number = np.where(bound, np.arange(k), NO_PART).astype(np.int32)
-    taken = bound.copy()
-    heaviest_first = np.lexsort((pairs, -common))
-    for old, new in zip(*np.divmod(pairs[heaviest_first], k), strict=True):
+    old, new = np.divmod(pairs, k)
+    return dict(zip(zip(old.tolist(), new.tolist(), strict=True), common.tolist(), strict=True))
+
+
+def new_numbers(
+    common: Mapping[tuple[int, int], int],
+    has_fixed: npt.NDArray[np.bool_],
+    kinds: npt.NDArray[np.int64],
+) -> IntArray:
+    """Return the new number of each part, int32, shape (k,): its own if renumbering does not help.
+
+    `common` is the vertex weight of each pair (home, part); parts for which `has_fixed` is true
+    keep their numbers.
+    """
+    k = len(kinds)
+    number = np.where(has_fixed, np.arange(k), NO_PART).astype(np.int32)
+    taken = has_fixed.copy()
+    for old, new in sorted(common, key=lambda pair: (-common[pair], pair)):
         if number[new] == NO_PART and not taken[old] and kinds[old] == kinds[new]:
             number[new] = old
             taken[old] = True
     for kind in np.unique(kinds[number == NO_PART]):
         left = (kinds == kind) & (number == NO_PART)
         number[left] = np.flatnonzero((kinds == kind) & ~taken)
-    renumbered = number[parts]
-    before, after = (weights[at_home & (p != home)].sum() for p in (parts, renumbered))
-    return renumbered if after < before else parts
+    before = sum(weight for (old, new), weight in common.items() if old == new)
+    after = sum(weight for (old, new), weight in common.items() if old == number[new])
+    return number if after > before else np.arange(k, dtype=np.int32)

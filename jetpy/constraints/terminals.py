@@ -11,7 +11,7 @@ IPDPS 2007, section 3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -125,6 +125,111 @@ class TerminalSolver:
         return self._solver.cost(self._with.start(parts))
 
 
+@dataclass(frozen=True, eq=False)
+class Terminals:
+    """The terminals of a graph, which follow its free vertices.
+
+    Attributes
+    ----------
+    first : int
+        Number of free vertices.
+    parts : int32, shape (terminals,)
+        Parts with fixed vertices or homes, ascending; each has a terminal.
+    held : int64, shape (k,)
+        Fixed weight of each part.
+    have_fixed : bool, shape (k,)
+        Whether a vertex is fixed in each part.
+    """
+
+    first: int
+    parts: IntArray
+    held: Weights
+    have_fixed: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, first: int, tallies: Weights) -> Terminals:
+        """Return the terminals of a graph with `first` free vertices, given its tallies (`tally`).
+
+        Tallies of the blocks of a graph add up.
+        """
+        held, fixed, at_home = tallies
+        parts = np.flatnonzero((fixed > 0) | (at_home > 0)).astype(np.int32)
+        return cls(first, parts, held, fixed > 0)
+
+    @property
+    def n(self) -> int:
+        """Number of free vertices and terminals."""
+        return self.first + len(self.parts)
+
+    @property
+    def of_parts(self) -> IntArray:
+        """The terminal of each part, int32, shape (k,); -1 for none."""
+        terminals = np.full(len(self.held), NO_PART, np.int32)
+        terminals[self.parts] = self.first + np.arange(len(self.parts), dtype=np.int32)
+        return terminals
+
+    @property
+    def weights(self) -> Weights:
+        """Weights of the terminals, at least 1."""
+        return np.maximum(self.held[self.parts], 1)
+
+    def pose(self, problem: Problem) -> Problem:
+        """Return the problem for the graph with terminals."""
+        bare, placeholders = np.zeros((2, problem.k), np.int64)
+        bare[self.parts] = self.held[self.parts] == 0
+        placeholders[self.parts] = ~self.have_fixed[self.parts]
+        lower = problem.part_lower_limits
+        return replace(
+            problem,
+            part_limits=np.maximum(problem.limits, self.held) + bare,
+            part_lower_limits=None if lower is None else lower + bare,
+            placeholders=placeholders,
+        )
+
+    def numbers(self, fixed: IntArray, before: int = 0) -> IntArray:
+        """Return the vertex or terminal (int32) for each original vertex of a block.
+
+        `fixed` are their fixed parts, -1 for free vertices; `before` free vertices are in blocks
+        before.
+        """
+        free = fixed == NO_PART
+        return np.where(free, before + np.cumsum(free) - 1, self.of_parts[fixed]).astype(np.int32)
+
+
+class Edges(NamedTuple):
+    """Directed edges: their tails, heads and weights."""
+
+    tails: IntArray
+    heads: IntArray
+    weights: npt.NDArray[Any]
+
+    def rows(self, first: int, count: int, n: int) -> tuple[IntArray, IntArray, Weights]:
+        """Return the CSR arrays of `count` rows from vertex `first` on, in a graph of n vertices.
+
+        Neighbours ascend, and parallel edges are joined.
+        """
+        places = self.tails - first, self.heads
+        found = coo_array((self.weights, places), shape=(count, n)).tocsr()
+        found.sum_duplicates()
+        return found.indptr, found.indices, found.data
+
+
+def tally(places: FixedVertices, weights: IntArray, k: int) -> Weights:
+    """Return fixed weight, fixed vertices and vertices that may leave home of each part.
+
+    int64, shape (3, k).
+    """
+    fixed, home = places.fixed, places.left
+    held = fixed != NO_PART
+    return np.stack(
+        [
+            np.bincount(fixed[held], weights[held], k).astype(np.int64),
+            np.bincount(fixed[held], minlength=k),
+            np.bincount(home[home != NO_PART], minlength=k),
+        ]
+    )
+
+
 def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> TerminalGraph:
     """Return a graph with terminals, whose cut is the original cut plus the migration cost.
 
@@ -133,78 +238,72 @@ def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> Ter
     OptionError
         If both together may exceed 2**46.
     """
-    fixed, home = places.fixed, places.left
-    free = fixed == NO_PART
-    count = int(free.sum())
-    parts = np.unique(np.concatenate([fixed[~free], home[home != NO_PART]]))
-    place = np.full(problem.k, NO_PART, np.int32)
-    place[parts] = count + np.arange(len(parts), dtype=np.int32)
-    numbers = np.where(free, np.cumsum(free) - 1, place[fixed]).astype(np.int32)
-    held = np.bincount(fixed[~free], graph.vertex_weights[~free], problem.k).astype(np.int64)
-    bare, placeholders = np.zeros((2, problem.k), np.int64)
-    bare[parts] = held[parts] == 0
-    placeholders[np.setdiff1d(parts, fixed[~free])] = 1
-    weights = np.concatenate(
-        [graph.vertex_weights[free].astype(np.int64), np.maximum(held[parts], 1)]
+    free = places.fixed == NO_PART
+    terminals = Terminals.of(int(free.sum()), tally(places, graph.vertex_weights, problem.k))
+    numbers, n = terminals.numbers(places.fixed), terminals.n
+    tails, heads = numbers[graph.sources(0, graph.n)], numbers[graph.indices]
+    given = Edges(tails, heads, graph.edge_weights)
+    edges = edges_with_terminals(
+        given, numbers, graph.vertex_weights, places, terminals, problem.unit
     )
-    n = count + len(parts)
-    rows = _rows(graph, places, numbers, place, n, problem.unit)
+    check_total(int(edges.weights.sum()))
+    indptr, indices, weights = edges.rows(0, n, n)
     pinned = np.full(n, NO_PART, np.int32)
-    pinned[count:] = parts
+    pinned[terminals.first :] = terminals.parts
+    vertex_weights = np.concatenate(
+        [graph.vertex_weights[free].astype(np.int64), terminals.weights]
+    )
     return TerminalGraph(
         graph,
         places,
-        Graph(rows.indptr, rows.indices, rows.data, _compact(weights), graph.name),
-        replace(_with_terminals_in(problem, held, bare), placeholders=placeholders),
+        Graph(indptr, indices, _compact(weights), _compact(vertex_weights), graph.name),
+        terminals.pose(problem),
         pinned,
         numbers,
         problem.kinds,
     )
 
 
-def _with_terminals_in(problem: Problem, held: Weights, bare: Weights) -> Problem:
-    """Return the problem for the graph with terminals.
+def edges_with_terminals(
+    given: Edges,
+    numbers: IntArray,
+    vertex_weights: IntArray,
+    places: FixedVertices,
+    terminals: Terminals,
+    unit: int,
+) -> Edges:
+    """Return the edges of a block in the graph with terminals, for both directions of homes.
 
-    `held` (int64, shape (k,)) is the fixed weight of each part, `bare` the weight of its terminal
-    beyond that.
+    `given` are the edges of the block with the numbers of their ends; edges between terminals are
+    omitted, because they are always cut. `numbers`, `vertex_weights` and `places` are those of the
+    block's vertices; `unit` is that of the vertex weights.
     """
-    lower = problem.part_lower_limits
-    return replace(
-        problem,
-        part_limits=np.maximum(problem.limits, held) + bare,
-        part_lower_limits=None if lower is None else lower + bare,
+    migration, first, home = places.migration, terminals.first, places.left
+    kept = (given.tails < first) | (given.heads < first)
+    movable = np.flatnonzero(home != NO_PART) if migration else np.zeros(0, np.intp)
+    movers, homes = numbers[movable], terminals.of_parts[home[movable]]
+    costs = vertex_weights[movable].astype(np.int64) * (unit * migration.numerator)
+    weights = given.weights[kept].astype(np.int64) * migration.denominator
+    return Edges(
+        np.concatenate([given.tails[kept], movers, homes]),
+        np.concatenate([given.heads[kept], homes, movers]),
+        np.concatenate([weights, costs, costs]),
     )
 
 
-def _rows(
-    graph: Graph, places: FixedVertices, numbers: IntArray, place: IntArray, n: int, unit: int
-) -> coo_array:
-    """Return the adjacency of n vertices, given the terminal of each part (-1: none).
+def check_total(total: int) -> None:
+    """Check the cost if all edges were cut and all vertices left home.
 
-    Edges between terminals are omitted, because they are always cut.
+    Raises
+    ------
+    OptionError
+        If it exceeds 2**46.
     """
-    home, migration = places.left, places.migration
-    terminals = int(place[place != NO_PART].min(initial=n))
-    u, v = numbers[graph.sources(0, graph.n)], numbers[graph.indices]
-    kept = (u < terminals) | (v < terminals)
-    movable = np.flatnonzero(home != NO_PART) if migration else np.zeros(0, np.intp)
-    movers, homes = numbers[movable], place[home[movable]]
-    costs = graph.vertex_weights[movable].astype(np.int64) * (unit * migration.numerator)
-    edges: npt.NDArray[np.int64] = graph.edge_weights[kept].astype(np.int64)
-    edges *= migration.denominator
-    total = int(edges.sum() + 2 * costs.sum())
     if total > MAX_WEIGHT:
         raise OptionError(
             f"the cost of cut and migration may reach {total}, but must be at most 2**46; choose "
             "a smaller migration, or a fraction with a smaller denominator"
         )
-    entries = np.concatenate([edges, costs, costs])
-    tails = np.concatenate([u[kept], movers, homes])
-    heads = np.concatenate([v[kept], homes, movers])
-    rows = coo_array((entries, (tails, heads)), shape=(n, n)).tocsr()
-    rows.sum_duplicates()
-    rows.data = _compact(rows.data)
-    return rows
 
 
 def _compact(weights: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
