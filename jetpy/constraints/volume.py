@@ -88,7 +88,7 @@ def _blocks(backend: Backend, partitions: Sequence[Parts], k: int) -> Array:
     """Return blocks (int32, shape (n,)) of vertices that share a part in all partitions."""
     blocks, *others = (backend.from_host(parts) for parts in partitions)
     for other in others:
-        blocks = overlay(backend, blocks, other, k)
+        blocks = overlay(backend, blocks, other, k).blocks
     return blocks
 
 

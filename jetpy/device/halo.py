@@ -8,6 +8,7 @@ do nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jetpy.engines.base import Array
 
@@ -43,6 +44,10 @@ class Halo:
     def total(self, count: int) -> int:
         """Return the sum of `count` over all pieces."""
         return count
+
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return the values of all pieces."""
+        return [value]
 
     def exchange_ghost_vertices(self, values: Array) -> None:
         """Copy the owners' values, which are local ids, to the ghosts, as local ids of this piece.

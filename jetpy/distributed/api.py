@@ -30,6 +30,7 @@ from jetpy.distributed.faults import agreed, ending_all, run_collectively
 from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, measure_rows, partition_rows, refine_rows
+from jetpy.distributed.terminals import Places
 from jetpy.distributed.writing import write_parts
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -179,6 +180,9 @@ def partition(
     min_weights: npt.ArrayLike | None = None,
     max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
+    fixed: npt.ArrayLike | None = None,
+    home: npt.ArrayLike | None = None,
+    migration: float = 0.0,
     seed: int = 0,
     preset: choices.Preset = "default",
     coarsening: choices.Coarsening | None = None,
@@ -206,10 +210,14 @@ def partition(
         bits) are global ids of neighbours; each edge is given at both ends.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
         As for `jetpy.partition`; `k` is required.
+    fixed, home : array of int, shape (n_owned,), optional
+        Fixed and previous parts of the owned vertices, -1 for none, as for `jetpy.partition`. All
+        processes must pass an array, possibly empty, or none.
+    migration : float
+        As for `jetpy.partition`.
     preset, coarsening, refinement, options, generations
-        As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, another method, or
-        several generations, every process partitions the whole graph, so that more processes save
-        neither time nor memory.
+        As for `jetpy.partition`. With the preset `gkway`, or another method, every
+        process partitions the whole graph, so that more processes save neither time nor memory.
     vtxdist : array of int, shape (processes + 1,), optional
         First vertex of each process, as in ParMETIS; checked against the blocks.
     threads : int, optional
@@ -249,7 +257,7 @@ def partition(
         backend=backend,
         small=small,
     )
-    work = partial(partition_rows, small=small)
+    work = partial(partition_rows, small=small, places=Places(fixed, home, migration))
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
@@ -266,6 +274,7 @@ def refine(
     min_weights: npt.ArrayLike | None = None,
     max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
+    fixed: npt.ArrayLike | None = None,
     seed: int = 0,
     preset: choices.Preset = "default",
     options: Options | Mapping[str, Any] | None = None,
@@ -281,7 +290,7 @@ def refine(
 
     Parameters
     ----------
-    comm, block, vtxdist, threads, device, small
+    comm, block, vtxdist, fixed, threads, device, small
         As for `partition`.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
     options
@@ -314,7 +323,7 @@ def refine(
         small=small,
         fill=False,
     )
-    work = partial(refine_rows, parts=parts, small=small)
+    work = partial(refine_rows, parts=parts, small=small, places=Places(fixed))
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 

@@ -53,18 +53,16 @@ class Gathering:
 def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gathering:
     """Return which levels are gathered.
 
-    Each process computes branches, V-cycles, flows and populations alone, so the options may raise
-    the size. `small` is None for the default.
+    Each process computes branches and flows alone, so the options may raise the size. `small` is
+    None for the default.
     """
     sizes: list[float] = [_default_size(comm) if small is None else small]
     if options.branches:
         sizes.append(options.portfolio_limit)
-    if options.cycles:
-        sizes.append(inf if options.cycle_limit is None else options.cycle_limit)
     if options.refine.flow_sweeps:
         sizes.append(options.refine.flow_size)
     is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
-    if is_other or options.generations > 1:
+    if is_other:
         sizes.append(inf)
     return Gathering(max(sizes), options.coarsen)
 

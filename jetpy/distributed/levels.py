@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.block import UploadedRows
+from jetpy.distributed.communicator import SelfCommunicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import Gathering, gather_graph, gather_rows
 from jetpy.distributed.piece import Blocks, Piece, narrow_piece
@@ -17,6 +20,7 @@ from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import IntArray
 from jetpy.kernel_language import Width
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.options import CoarsenOptions
@@ -24,6 +28,8 @@ from jetpy.problem.problem import Problem
 from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.finish import finish
 from jetpy.refinement.jet import Refined, Refinement
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.multilevel.projection import inject
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +71,14 @@ class PieceLevel(HierarchyLevel):
     graph : Piece
     gathering : Gathering
         Which coarser levels are gathered.
+    terminals : int32, shape (terminals,), on the host
+        Parts of the last vertices of the whole graph, which never move. They are never contracted,
+        so they are the last vertices of each level, in the same order; None for none.
     """
 
     graph: Piece
     gathering: Gathering = field(kw_only=True)
+    terminals: IntArray | None = field(default=None, kw_only=True)
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
@@ -86,29 +96,58 @@ class PieceLevel(HierarchyLevel):
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Finish after the refinement of the finest level, on the whole graph if necessary."""
         own = self.refinement(problem).problem
-        if refined.measures.overload(own) <= 0 and not (own.fill and self._has_empty(refined)):
+        if refined.measures.overload(own) <= 0 and not (own.fill and self._has_empty(own, refined)):
             return refined
         level = self.alone()
         whole = replace(refined, parts=level.taken(refined.parts))
         return level.given_out(finish(Refinement(level.backend, level.graph, own), whole))
 
-    def _has_empty(self, refined: Refined) -> bool:
-        """Return whether a part has no vertex. Collective."""
+    def _has_empty(self, problem: Problem, refined: Refined) -> bool:
+        """Return whether a part has no vertex but placeholders. Collective."""
         weights = refined.measures.part_weights
-        if weights.all():
+        placeholders = np.int64(0) if problem.placeholders is None else problem.placeholders
+        if (weights > placeholders).all():
             return False
         sizes = count_vertices(self.backend, self.graph, refined.parts, len(weights))
-        return not sizes.all()
+        return bool((self.backend.to_host(sizes) <= placeholders).any())
+
+    @property
+    def labels(self) -> Array | None:
+        """Labels as for one process, including those of ghosts. Collective."""
+        own = super().labels
+        return None if own is None else self.with_ghosts(own)
 
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
         """Return the piece of the coarse graph, and the coarse vertex of each owned vertex."""
-        return coarsen_piece(self.backend, self.graph, options, limit, salt)
+        return coarsen_piece(self.backend, self.graph, options, limit, salt, self.labels)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph; gather it if it is small or dense."""
         assert isinstance(coarse, Piece)
-        level = PieceLevel(self.backend, coarse, coarse_of, watch, gathering=self.gathering)
-        return level.gathered_if_due()
+        blocks = None if self.blocks is None else self._injected(coarse, coarse_of, self.blocks)
+        return self._like(self.backend, coarse, coarse_of, watch, blocks).gathered_if_due()
+
+    def _like(
+        self,
+        backend: Backend,
+        piece: Piece,
+        coarse_of: Array | None,
+        watch: Stopwatch,
+        blocks: Array | None,
+    ) -> PieceLevel:
+        """Return a level with the same terminals."""
+        pinned = pinned_to(backend, piece.global_n, piece.blocks, self.terminals)
+        more: dict[str, Any] = {"gathering": self.gathering, "terminals": self.terminals}
+        return PieceLevel(backend, piece, coarse_of, watch, blocks, pinned, **more)
+
+    def _injected(self, coarse: Piece, coarse_of: Array, values: Array) -> Array:
+        """Return values (int32, from 0 on) of owned vertices as values of owned coarse vertices."""
+        found = self.backend.full(coarse.n_with_ghosts, -1)
+        self.backend.parallel_for(
+            len(coarse_of), inject, coarse_of=coarse_of, parts=values, coarse_parts=found
+        )
+        coarse.halo.return_ghosts(found)
+        return found[: coarse.n_owned].copy()
 
     def without_edges(self) -> HierarchyLevel:
         """Return the whole level, because its halo is needed."""
@@ -119,7 +158,7 @@ class PieceLevel(HierarchyLevel):
         own = self.backend.with_width(Width.NARROW)
         watch = Stopwatch(own, "coarsen", 0)
         piece = narrow_piece(self.backend, self.graph, problem)
-        return PieceLevel(own, piece, None, watch, gathering=self.gathering).gathered_if_due()
+        return self._like(own, piece, None, watch, self.blocks).gathered_if_due()
 
     def gathered_if_due(self) -> HierarchyLevel:
         """Return this level, or the gathered one if `gathering` includes it. Collective."""
@@ -130,8 +169,11 @@ class PieceLevel(HierarchyLevel):
         backend, piece, coarse_of = self.backend, self.graph, self.coarse_of
         if coarse_of is not None:
             coarse_of = piece.halo.ids_of(coarse_of)
-        whole = gather_graph(backend, piece)
-        return gathered_level(backend, whole, piece.blocks, coarse_of, self.watch)
+        whole, blocks = gather_graph(backend, piece), self.blocks
+        if blocks is not None:
+            blocks = piece.blocks.comm.gather(backend, blocks)
+        own = piece.blocks, coarse_of, self.watch, self.terminals, blocks
+        return gathered_level(backend, whole, *own)
 
 
 def coarsen_piece(
@@ -159,17 +201,51 @@ def gathered_level(
     blocks: Blocks,
     coarse_of: Array | None,
     watch: Stopwatch,
+    terminals: IntArray | None,
+    labels: Array | None = None,
 ) -> GatheredLevel:
-    """Return a gathered graph as a level, on a back end chosen by its size."""
+    """Return a gathered graph as a level, on a back end chosen by its size.
+
+    `labels` are the blocks of coarsening (`HierarchyLevel.blocks`), `terminals` those of a
+    `PieceLevel`.
+    """
     suited = backend.for_size(whole.size)
     graph = carry_graph(whole, backend, suited)
-    return GatheredLevel(suited, graph, coarse_of, watch, owned=blocks, source=backend)
+    if labels is not None:
+        labels = carry(labels, backend, suited)
+    everything = Blocks.of(SelfCommunicator(), whole.n)
+    pinned = pinned_to(suited, whole.n, everything, terminals)
+    return GatheredLevel(
+        suited, graph, coarse_of, watch, labels, pinned, owned=blocks, source=backend
+    )
 
 
-def finest_of(rows: UploadedRows, gathering: Gathering) -> HierarchyLevel:
-    """Return the finest level of a graph, gathered or in pieces. Collective."""
+def finest_of(
+    rows: UploadedRows, gathering: Gathering, terminals: IntArray | None = None
+) -> HierarchyLevel:
+    """Return the finest level of a graph, gathered or in pieces. Collective.
+
+    `terminals` as for a `PieceLevel`.
+    """
     backend = rows.backend
     watch = Stopwatch(backend, "coarsen", 0)
     if gathering.includes(rows):
-        return gathered_level(backend, gather_rows(rows), rows.blocks, None, watch)
-    return PieceLevel(backend, rows.as_piece(), None, watch, gathering=gathering)
+        return gathered_level(backend, gather_rows(rows), rows.blocks, None, watch, terminals)
+    pinned = pinned_to(backend, rows.global_n, rows.blocks, terminals)
+    more: dict[str, Any] = {"gathering": gathering, "terminals": terminals}
+    return PieceLevel(backend, rows.as_piece(), None, watch, None, pinned, **more)
+
+
+def pinned_to(backend: Backend, n: int, blocks: Blocks, terminals: IntArray | None) -> Array | None:
+    """Return the parts of the owned vertices that never move, -1 for free ones; None if all move.
+
+    `terminals` (int32) are the parts of the last of n vertices.
+    """
+    if terminals is None:
+        return None
+    pinned = np.full(blocks.end - blocks.first, NO_PART, np.int32)
+    before = n - len(terminals)
+    start = max(blocks.first, before)
+    if start < blocks.end:
+        pinned[start - blocks.first :] = terminals[start - before : blocks.end - before]
+    return backend.from_host(pinned)

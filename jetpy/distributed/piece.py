@@ -154,6 +154,23 @@ class PieceHalo(Halo):
                 index=index,
             )
 
+    def return_ghosts(self, values: Array) -> None:
+        """Copy the values of ghosts that are not negative to their owners, in place.
+
+        `values` (int32, shape (n_with_ghosts,)); pieces that have a value for the same vertex agree
+        on it. Collective; runs in launch order.
+        """
+        from_ghosts = values[self.n_owned :].copy()
+        returned = self._backend.empty(len(self._border))
+        self._exchange(from_ghosts, returned, 1, returning=True)
+        self._backend.parallel_for(
+            len(self._border),
+            kernels.take_back,
+            values=values,
+            vertices=self._border,
+            recv_buffer=returned,
+        )
+
     def exchange_ghost_vertices(self, values: Array) -> None:
         """Copy the owners' values, which are local ids, to the ghosts, as local ids of this piece.
 
@@ -187,8 +204,13 @@ class PieceHalo(Halo):
             self._made_buffers[key] = send_buffer, recv_buffer
         return self._made_buffers[key]
 
-    def _exchange(self, send_buffer: Array, recv_buffer: Array, count: int) -> None:
+    def _exchange(
+        self, send_buffer: Array, recv_buffer: Array, count: int, *, returning: bool = False
+    ) -> None:
+        """Send values of border vertices to ghosts, or, if `returning`, those of ghosts back."""
         sent, received = self._sent * count, self._received * count
+        if returning:
+            sent, received = received, sent
         backend, comm = self._backend, self._comm
         backend.perform(lambda: comm.alltoallv(backend, send_buffer, recv_buffer, sent, received))
 
@@ -250,6 +272,10 @@ class PieceHalo(Halo):
     def total(self, count: int) -> int:
         """Return the sum of `count` over all pieces. Collective."""
         return self._comm.totals(count)[0]
+
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return the values of all pieces, in rank order. Collective."""
+        return self._comm.allgather_objects(value)
 
     def totals(self, *counts: int) -> list[int]:
         """Return the sum of each count over all pieces. Collective."""

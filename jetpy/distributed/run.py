@@ -14,19 +14,23 @@ from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.gathering import gathering_of
 from jetpy.distributed.levels import GatheredLevel, finest_of
 from jetpy.distributed.piece import Blocks
+from jetpy.distributed.terminals import Places, replace_fixed
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
-from jetpy.multilevel.driver import improve_level, solve_level
-from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
-from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.multilevel.driver import improve_level
+from jetpy.multilevel.evolution import GenerationBudget, evolve_level
+from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
 from jetpy.multilevel.outcome import Solution, trivial_partition
+from jetpy.problem.fixed import FixedVertices
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 from jetpy.refinement.packing import one_each
+
+NOWHERE = Places()
 
 
 class Found(NamedTuple):
@@ -45,27 +49,50 @@ def partition_rows(
     problem: Problem,
     progress: Progress = no_progress,
     small: int | None = None,
+    places: Places = NOWHERE,
 ) -> Found:
     """Partition the graph of the only entry of a list from scratch. Collective.
 
-    Levels of at most `small` vertices and directed edges together, and dense levels, are gathered
-    on every process; None means that jetpy predicts when gathering saves time. Empties `rows`, so
-    that their memory is free once the finest level is made.
+    `places` are the fixed and home parts of owned vertices. Levels of at most `small` vertices and
+    directed edges together, and dense levels, are gathered on every process; None means that jetpy
+    predicts when gathering saves time. Empties `rows`, so that their memory is free once the finest
+    level is made.
     """
     [own] = rows
     backend, blocks = own.backend, own.blocks
+    fixed = places.checked(blocks, problem.k)
+    if fixed is not None and problem.k > 1:
+        return _around_terminals(own, problem, progress, small, fixed)
     trivial = _trivial_parts(own, problem)
     if trivial is not None:
         return measure_rows(rows, problem, trivial[blocks.first : blocks.end])
     del own
     with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
-    if problem.options.generations > 1:
-        assert isinstance(finest, GatheredLevel)
-        solution = _evolve(finest, problem, progress)
+    return _found(backend, blocks, unit, _evolve(finest, problem, progress))
+
+
+def _around_terminals(
+    rows: UploadedRows,
+    problem: Problem,
+    progress: Progress,
+    small: int | None,
+    places: FixedVertices,
+    start: npt.NDArray[np.int32] | None = None,
+) -> Found:
+    """Partition a graph, or refine `start`, with places of owned vertices. Collective."""
+    with Stopwatch(rows.backend, "coarsen"):
+        within = replace_fixed(rows, problem, places)
+        finest, own, unit = _finest([within.rows], within.problem, small, within.parts)
+    backend = within.rows.backend
+    if start is None:
+        solution = _evolve(finest, own, progress, within.home)
     else:
-        solution = solve_level(finest, [problem], progress)
-    return _found(backend, blocks, unit, solution)
+        parts = finest.taken(backend.from_host(within.start(start)))
+        solution = improve_level(finest, parts, own, progress)
+    parts = _found(backend, within.rows.blocks, unit, solution).parts
+    found = measure_rows([rows], problem, within.without(parts))
+    return found._replace(solution=replace(found.solution, levels=solution.levels))
 
 
 def _trivial_parts(rows: UploadedRows, problem: Problem) -> npt.NDArray[np.int32] | None:
@@ -80,11 +107,24 @@ def _trivial_parts(rows: UploadedRows, problem: Problem) -> npt.NDArray[np.int32
     return one_each(weights, problem.targets, problem.limits, problem.lower_limits)
 
 
-def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
-    """Return the best of a population that every process computes; all find the same."""
+def _evolve(
+    finest: HierarchyLevel,
+    problem: Problem,
+    progress: Progress,
+    home: npt.NDArray[np.int32] | None = None,
+) -> Solution:
+    """Return the best of a population, given the home parts of owned vertices. Collective.
+
+    If the finest level is gathered, every process computes the population.
+    """
     pace = GenerationBudget(Effort(problem.options.generations))
-    best, _ = evolve_uploaded(whole.backend, whole.graph, problem, pace, progress)
-    return replace(best, refined=whole.given_out(best.refined))
+    if not isinstance(finest, GatheredLevel):
+        return evolve_level(finest, problem, pace, progress, home)[0]
+    whole = finest_level(finest.backend, finest.graph, None, finest.pinned)
+    if home is not None:
+        home = finest.backend.to_host(finest.taken(finest.source.from_host(home)))
+    best, _ = evolve_level(whole, problem, pace, progress, home)
+    return replace(best, refined=finest.given_out(best.refined))
 
 
 def refine_rows(
@@ -93,6 +133,7 @@ def refine_rows(
     progress: Progress,
     parts: npt.ArrayLike,
     small: int | None,
+    places: Places = NOWHERE,
 ) -> Found:
     """Refine a partition without coarsening, given the parts of owned vertices. Collective.
 
@@ -100,9 +141,12 @@ def refine_rows(
     """
     backend, blocks = rows[0].backend, rows[0].blocks
     own = _checked_parts(blocks, parts, problem.k)
+    fixed = places.checked(blocks, problem.k)
     if problem.k == 1 or blocks.n == 0:
         return measure_rows(rows, problem, own)
     problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
+    if fixed is not None:
+        return _around_terminals(rows[0], problem, progress, small, fixed, own)
     finest, problem, unit = _finest(rows, problem, small)
     start = finest.taken(backend.from_host(own))
     return _found(backend, blocks, unit, improve_level(finest, start, problem, progress))
@@ -139,18 +183,21 @@ def _checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[
 
 
 def _finest(
-    rows: list[UploadedRows], problem: Problem, small: int | None
+    rows: list[UploadedRows],
+    problem: Problem,
+    small: int | None,
+    terminals: npt.NDArray[np.int32] | None = None,
 ) -> tuple[HierarchyLevel, Problem, int]:
     """Return the finest level, the problem in units, and the unit. Empties `rows`. Collective.
 
     The unit is the greatest common divisor of the vertex weights, which it divides. If all weights
-    are 0, they become 1 instead (`in_units`).
+    are 0, they become 1 instead (`in_units`). `terminals` as for a `PieceLevel`.
     """
     own = rows.pop()
     comm, weights = own.blocks.comm, own.vertex_weights
     unit = common_divisor_on(own.backend, weights, comm.allgather_objects)
     reduced = replace(own, vertex_weights=divided_by(own.backend, weights, unit))
-    level = finest_of(reduced, gathering_of(problem.options, comm, small))
+    level = finest_of(reduced, gathering_of(problem.options, comm, small), terminals)
     return level, in_units(problem, unit, own.global_n), unit
 
 

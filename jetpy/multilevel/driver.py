@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,6 @@ from jetpy.multilevel.hierarchy import (
     coarsen,
     coarsest_size,
     finest_level,
-    inject,
 )
 from jetpy.multilevel.hierarchy_portfolio import add_hierarchies, partition_best
 from jetpy.multilevel.index_width import is_narrow, narrow_problem
@@ -210,31 +208,26 @@ def solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
 
 
 def recombine(
-    backend: Backend,
-    graph: DeviceGraph,
-    problem: Problem,
-    better: Solution,
-    other: Solution,
-    pinned: Array | None = None,
+    whole: HierarchyLevel, problem: Problem, better: Solution, other: Solution
 ) -> Solution:
-    """Combine two partitions of a graph into one that is not worse than the better one.
+    """Combine two partitions of the graph of a level into one not worse than the better one.
 
     Two vertices are contracted only if they share a part in both partitions. Every level can
     therefore represent the better partition, from which refinement starts, and each block on which
     the other partition differs can move as a whole. There are no V-cycles, because this is one
-    itself. `pinned` as for `solve`.
+    itself.
 
     Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
     """
     problem = replace(problem, options=replace(problem.options, cycles=0))
-    start = better.refined
+    backend, n, start = whole.backend, whole.graph.n, better.refined
     with Stopwatch(backend, "coarsen"):
-        blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
-        finest = finest_level(backend, graph, blocks, pinned)
-        hierarchy = coarsen_to_refine(finest, [problem], no_progress)
-        parts = start.parts
-        for finer, level in pairwise(hierarchy):
-            parts = inject(finer, level, parts)
+        pairs = overlay(
+            backend, start.parts[:n], other.refined.parts[:n], problem.k, whole.graph.halo
+        )
+        hierarchy = coarsen_to_refine(whole.anew(pairs.blocks), [problem], no_progress)
+        coarsest = hierarchy[-1]
+        parts = pairs.first(coarsest.backend, coarsest.blocks)
     child = refine_levels(hierarchy, [problem], parts, start.measures, no_progress)
     is_worse = child.refined.measures.quality(problem) > start.measures.quality(problem)
     return replace(better) if is_worse else child  # members of a population are not identical

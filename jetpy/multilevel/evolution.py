@@ -17,11 +17,12 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.device_graph import DeviceGraph, divide_weights, upload
-from jetpy.engines.base import Array, Backend
+from jetpy.device.device_graph import divide_weights, upload
+from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph
-from jetpy.multilevel.driver import improve, recombine, solve
+from jetpy.multilevel.driver import improve_level, recombine, solve_level
+from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
 from jetpy.multilevel.outcome import Outcome, Solution
 from jetpy.multilevel.overlay import difference
 from jetpy.problem.options import Effort
@@ -96,7 +97,8 @@ def evolve(
         records.append(backend.to_host(found.refined.parts))
 
     listen = record if keep_records else ignore
-    best, generations = evolve_uploaded(backend, device, own, pace, progress, kept, home, listen)
+    finest = finest_level(backend, device, None, kept)
+    best, generations = evolve_level(finest, own, pace, progress, home, listen)
     with Stopwatch(backend, "refine"):
         parts, cut = backend.to_host(best.refined.parts), best.refined.measures.cut
     return Outcome(parts, cut, cut, best.levels, generations, records=records)
@@ -106,19 +108,18 @@ def ignore(_: Solution) -> None:
     """Do nothing with a new best partition."""
 
 
-def evolve_uploaded(
-    backend: Backend,
-    graph: DeviceGraph,
+def evolve_level(
+    whole: HierarchyLevel,
     problem: Problem,
     pace: GenerationBudget,
     progress: Progress = no_progress,
-    pinned: Array | None = None,
     home: npt.NDArray[np.int32] | None = None,
     record: Callable[[Solution], None] = ignore,
 ) -> tuple[Solution, int]:
-    """Run `evolve` on a graph on the back end, in the form that `solve` takes.
+    """Run `evolve` on the graph of a level, in the form that `solve_level` takes.
 
-    `record` is called with the partition of each generation that is better than all before.
+    `home` are the previous parts of the vertices that this process owns. `record` is called with
+    the partition of each generation that is better than all before.
 
     Returns
     -------
@@ -127,6 +128,7 @@ def evolve_uploaded(
     int
         Number of generations.
     """
+    backend = whole.backend
     population: list[Solution] = []
     lowest: tuple[int, int] | None = None
     for generation in count():
@@ -136,16 +138,17 @@ def evolve_uploaded(
         own = replace(problem, seed=(problem.seed + SEED_STEP * generation) % SEEDS)
         if new:
             within = progress if generation == 0 else no_progress
-            child = solve(backend, graph, [own], None, within, pinned)
+            child = solve_level(whole.anew(None), [own], within)
             if generation == 0 and home is not None:
-                start = np.where(home < 0, backend.to_host(child.refined.parts), home)
-                before = improve(backend, graph, backend.from_host(start), own, within, pinned)
-                child = recombine(backend, graph, own, *by_quality(child, before, own), pinned)
+                found = backend.to_host(child.refined.parts[: len(home)])
+                start = backend.from_host(np.where(home < 0, found, home))
+                before = improve_level(whole.anew(None), start, own, within)
+                child = recombine(whole, own, *by_quality(child, before, own))
             population.append(child)
         else:
-            child = recombine(backend, graph, own, *choose_parents(population, own), pinned)
+            child = recombine(whole, own, *choose_parents(population, own))
             with Stopwatch(backend, "refine"):
-                replace_similar(backend, graph, problem, population, child)
+                replace_similar(whole, problem, population, child)
         quality = child.refined.measures.quality(problem)
         if lowest is None or quality < lowest:
             lowest = quality
@@ -183,11 +186,7 @@ def by_quality(one: Solution, two: Solution, problem: Problem) -> tuple[Solution
 
 
 def replace_similar(
-    backend: Backend,
-    graph: DeviceGraph,
-    problem: Problem,
-    population: list[Solution],
-    child: Solution,
+    whole: HierarchyLevel, problem: Problem, population: list[Solution], child: Solution
 ) -> None:
     """Replace the member most similar to a child, among the members that are not better.
 
@@ -196,7 +195,7 @@ def replace_similar(
     quality = child.refined.measures.quality(problem)
     members = enumerate(population)
     places = [i for i, member in members if member.refined.measures.quality(problem) >= quality]
-    distances = [
-        difference(backend, graph, population[i].refined.parts, child.refined.parts) for i in places
-    ]
+    new = whole.with_ghosts(child.refined.parts)
+    olds = (whole.with_ghosts(population[i].refined.parts) for i in places)
+    distances = [difference(whole.backend, whole.graph, old, new) for old in olds]
     population[places[distances.index(min(distances))]] = child

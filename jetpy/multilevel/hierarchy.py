@@ -97,6 +97,10 @@ class HierarchyLevel:
             return self.graph.n <= SMALL_ON_GPU
         return self.graph.n <= SMALL and self.graph.long_rows.count == 0
 
+    def anew(self, blocks: Array | None) -> HierarchyLevel:
+        """Return the level as the finest of another hierarchy, within other blocks."""
+        return replace(self, blocks=blocks, last=LastRefinement(), small=LastRefinement())
+
     def own_problem(self, problem: Problem) -> Problem:
         """Return the problem of this level; coarse levels have higher limits."""
         return problem if self.coarse_of is None else loosened(problem, self.graph.global_n)

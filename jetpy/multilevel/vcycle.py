@@ -46,7 +46,7 @@ def _run(
 ) -> Refined:
     """Run a V-cycle on level `depth`, and return the better of its result and `start`."""
     kept = start.parts.copy()
-    within = replace(finest, blocks=kept)
+    within = replace(finest, blocks=kept[: finest.graph.n])
     hierarchy = coarsen(within, [problem], no_progress, depth, cycle + 1)
     refined, iterations = start, start.iterations
 
@@ -56,7 +56,10 @@ def _run(
         iterations += refined.iterations
         return refined.parts
 
+    top = hierarchy[0]
     uncoarsen(hierarchy, hierarchy[-1].blocks, refine, first=depth)
+    if top is not within:  # the only level has been gathered
+        refined = top.given_out(refined)
     own = finest.refinement(problem).problem
     if start.measures.quality(own) <= refined.measures.quality(own):
         refined = replace(start, parts=kept)

@@ -60,12 +60,23 @@ def check_fixed(
         from 0 on.
     """
     kept, homes = _checked(fixed, n, k, "fixed"), _checked(home, n, k, "home")
-    cost = Fraction(finite_number("migration", migration)).limit_denominator(FINEST_MIGRATION)
+    cost = checked_migration(migration)
     if kept is None and homes is None:
         return None
     if kept is None:
         kept = np.full(n, NO_PART, np.int32)
     return FixedVertices(kept, homes, cost)
+
+
+def checked_migration(cost: float) -> Fraction:
+    """Return the migration cost as a fraction.
+
+    Raises
+    ------
+    OptionError
+        If it is not a finite number from 0 on.
+    """
+    return Fraction(finite_number("migration", cost)).limit_denominator(FINEST_MIGRATION)
 
 
 def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArray | None:

@@ -37,6 +37,18 @@ def unpack_values(
 
 
 @pk.workunit
+def take_back(
+    i: int,
+    values: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
+    recv_buffer: pk.View1D[pk.int32],
+):
+    """Copy the value that a ghost of border vertex ``vertices[i]`` has, if any."""
+    if recv_buffer[i] >= 0:
+        values[vertices[i]] = recv_buffer[i]
+
+
+@pk.workunit
 def pack_weights(
     i: int,
     values: pk.View1D[Weight],

@@ -21,6 +21,12 @@ def number_block(
 
 
 @pk.workunit
+def first_of_pair(v: int, blocks: pk.View1D[pk.int32], k: int, parts: pk.View1D[pk.int32]):
+    """Write the first part of the pair of a vertex."""
+    parts[v] = blocks[v] // k
+
+
+@pk.workunit
 def weigh_difference(
     v: int,
     acc: pk.Acc[pk.int64],
