@@ -9,7 +9,7 @@ import click
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import example, options_given
+from jetpy.cli.command import example
 from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -38,6 +38,7 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.processes import partition_together
 from jetpy.cli.results import (
+    check_migration,
     conclude,
     numbers_of_parts,
     read_places,
@@ -177,6 +178,7 @@ def partition_command(
     if are_several():
         partition_together(**{"ctx": ctx, **ctx.params})
         return
+    check_migration(ctx, home)
     inputs = [graph, fixed, home, together, within, vertex_weights]
     check_outputs([session, trace_file], json_file, inputs=inputs, parts=output)
     if k is None and max_weights is None:
@@ -198,8 +200,6 @@ def partition_command(
         raise click.UsageError(
             "--session cannot be combined with --set: a session keeps a preset, not single options"
         )
-    if home is None and "migration" in options_given(ctx):
-        raise click.UsageError("--migration needs --home")
 
     from jetpy.api.partitioning import partition
     from jetpy.cli.json_summary import stats

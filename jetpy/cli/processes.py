@@ -13,12 +13,13 @@ import click
 
 from jetpy.cli.command import INFEASIBLE, code_of
 from jetpy.cli.output import STDOUT, check_outputs, write_json
-from jetpy.cli.results import exit_unless_within, numbers_of_parts
+from jetpy.cli.results import check_migration, exit_unless_within, numbers_of_parts, read_places
 from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
+    from jetpy.distributed.piece import Blocks
 
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
 """Values of options that say nothing."""
@@ -79,10 +80,13 @@ def _partition(
     from jetpy.cli.changes import changes_told
     from jetpy.distributed import partition, read
     from jetpy.distributed.api import communicator
+    from jetpy.distributed.block import as_block
     from jetpy.distributed.faults import run_collectively
+    from jetpy.distributed.piece import Blocks
     from jetpy.progress import progress_bars
 
     output, options["options"] = options.pop("output"), options.pop("settings")
+    check_migration(ctx, options["home"])
     _refuse_unknown(ctx, options, signature(partition).parameters)
     group = communicator(comm)
     run_collectively(group, lambda: _check_outputs(comm, graph, output, json_file))
@@ -93,6 +97,8 @@ def _partition(
         with ending_at_once():
             with _naming(graph):
                 block = read(comm, graph)
+                blocks = Blocks.of(group, as_block(block).n)
+                options |= run_collectively(group, lambda: _places_of(options, blocks))
             read_seconds = time.perf_counter() - started
             with _naming(graph):
                 result = partition(comm, block, k, progress=bars.stage, **options)
@@ -100,6 +106,15 @@ def _partition(
             bars.busy("Writing")
             result.save(output)
     return result, read_seconds
+
+
+def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
+    """Return the fixed and home parts of owned vertices, given the files with those of all."""
+    places = {name: read_places(options[name], blocks.n) for name in ("fixed", "home")}
+    return {
+        name: None if parts is None else parts[blocks.first : blocks.end]
+        for name, parts in places.items()
+    }
 
 
 def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path | None) -> None:
@@ -134,7 +149,7 @@ def _refuse_unknown(ctx: click.Context, options: dict[str, Any], known: Containe
         name = str(param.name)
         if name in known or name not in options:
             continue
-        if options.pop(name) not in NOT_GIVEN and name != "migration":
+        if options.pop(name) not in NOT_GIVEN:
             raise click.UsageError(f"{param.opts[0]} needs a run with one process")
 
 

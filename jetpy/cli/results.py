@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetpy.cli.command import INFEASIBLE, notify
+from jetpy.cli.command import INFEASIBLE, notify, options_given
 from jetpy.cli.output import STDOUT, write_json
 
 MAX_LISTED = 8
@@ -56,6 +56,18 @@ def numbers_of_parts(given: Mapping[str, Any]) -> dict[str, Any]:
         text = given[name]
         found[name] = None if text is None else read_of_parts(text, name)
     return found
+
+
+def check_migration(ctx: click.Context, home: Path | None) -> None:
+    """Refuse a migration cost without homes.
+
+    Raises
+    ------
+    UsageError
+        If there is one.
+    """
+    if home is None and "migration" in options_given(ctx):
+        raise click.UsageError("--migration needs --home")
 
 
 def read_places(path: Path | None, n: int) -> IntArray | None:

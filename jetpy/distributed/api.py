@@ -36,7 +36,7 @@ from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.evaluation.levels import LevelTable
-from jetpy.evaluation.rows import Rows, balance_rows, engine_text
+from jetpy.evaluation.rows import Rows, balance_rows, engine_text, moved_row
 from jetpy.graph.csr import INT32_MAX
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
@@ -79,6 +79,8 @@ class DistributedPartition:
         vertex weight, rounded up.
     empty_parts : int
         Number of parts without a vertex.
+    moved_vertices, moved_weight : int or None
+        Number and weight of all vertices that have left their homes; None without homes.
     seed : int
     preset, backend : str
     threads, processes : int
@@ -108,6 +110,8 @@ class DistributedPartition:
     lower_limits: npt.NDArray[np.int64]
     imbalance: float
     empty_parts: int
+    moved_vertices: int | None
+    moved_weight: int | None
     seed: int
     preset: str
     backend: str
@@ -131,9 +135,13 @@ class DistributedPartition:
         return int(self.limits.max())
 
     def stats(self) -> dict[str, Any]:
-        """Return a dictionary for JSON of all attributes except the parts and levels."""
+        """Return a dictionary for JSON of all attributes except the parts and levels.
+
+        It has the numbers of what has moved only if there are homes.
+        """
+        moved = () if self.moved_vertices is None else ("moved_vertices", "moved_weight")
         return {
-            **{name: getattr(self, name) for name in STATS},
+            **{name: getattr(self, name) for name in (*STATS, *moved)},
             "limits": self.limits.tolist(),
             "lower_limits": self.lower_limits.tolist(),
             "part_weights": self.part_weights.tolist(),
@@ -158,6 +166,9 @@ def summary_rows(result: DistributedPartition, name: str) -> Rows:
         "mpi": ", communicating through MPI",
         "none": "",
     }
+    moved: Rows = []
+    if result.moved_vertices is not None and result.moved_weight is not None:
+        moved = [moved_row(result.moved_vertices, result.moved_weight, int(weights.sum()))]
     return [
         ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
         ("run", f"{run}, each with {engine}"),
@@ -165,6 +176,7 @@ def summary_rows(result: DistributedPartition, name: str) -> Rows:
         ("cut", f"{result.cut:,}"),
         *balance_rows(weights, limits, lower, result.imbalance, "part"),
         ("empty parts", f"{result.empty_parts:,}"),
+        *moved,
     ]
 
 
@@ -182,7 +194,7 @@ def partition(
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
     home: npt.ArrayLike | None = None,
-    migration: float = 0.0,
+    migration: float = 1.0,
     seed: int = 0,
     preset: choices.Preset = "default",
     coarsening: choices.Coarsening | None = None,
@@ -402,7 +414,7 @@ def _run(
 
         shown, size = progress if group.rank == 0 else None, (block.n, len(block.indices) // 2)
         (entries, transport, problem, found), cost = execute(work_on_rows, engine, shown, size)
-    weights = found.part_weights
+    weights, moved = found.part_weights, found.moved or (None, None)
     return DistributedPartition(
         parts=found.parts,
         first=blocks.first,
@@ -415,6 +427,8 @@ def _run(
         lower_limits=problem.lower_limits,
         imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
         empty_parts=found.empty_parts,
+        moved_vertices=moved[0],
+        moved_weight=moved[1],
         seed=problem.seed,
         preset=arguments.preset,
         backend=engine.name,

@@ -99,8 +99,9 @@ class PieceLevel(HierarchyLevel):
         if refined.measures.overload(own) <= 0 and not (own.fill and self._has_empty(own, refined)):
             return refined
         level = self.alone()
+        around = Refinement(level.backend, level.graph, own, level.pinned)
         whole = replace(refined, parts=level.taken(refined.parts))
-        return level.given_out(finish(Refinement(level.backend, level.graph, own), whole))
+        return level.given_out(finish(around, whole))
 
     def _has_empty(self, problem: Problem, refined: Refined) -> bool:
         """Return whether a part has no vertex but placeholders. Collective."""

@@ -22,7 +22,7 @@ from jetpy.multilevel.driver import improve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_level
 from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
 from jetpy.multilevel.outcome import Solution, trivial_partition
-from jetpy.problem.fixed import FixedVertices
+from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
@@ -36,12 +36,15 @@ NOWHERE = Places()
 class Found(NamedTuple):
     """Parts of owned vertices (int32), the solution, the weights of all parts (int64), and how many
     parts have no vertex.
+
+    With homes, also the number and the weight of all vertices that have left their homes.
     """
 
     parts: npt.NDArray[np.int32]
     solution: Solution
     part_weights: npt.NDArray[np.int64]
     empty_parts: int
+    moved: tuple[int, int] | None = None
 
 
 def partition_rows(
@@ -65,7 +68,10 @@ def partition_rows(
         return _around_terminals(own, problem, progress, small, fixed)
     trivial = _trivial_parts(own, problem)
     if trivial is not None:
-        return measure_rows(rows, problem, trivial[blocks.first : blocks.end])
+        found = measure_rows(rows, problem, trivial[blocks.first : blocks.end])
+        return (
+            found if fixed is None else found._replace(moved=_moved(own, found.parts, fixed.home))
+        )
     del own
     with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
@@ -92,7 +98,22 @@ def _around_terminals(
         solution = improve_level(finest, parts, own, progress)
     parts = _found(backend, within.rows.blocks, unit, solution).parts
     found = measure_rows([rows], problem, within.without(parts))
-    return found._replace(solution=replace(found.solution, levels=solution.levels))
+    return found._replace(
+        solution=replace(found.solution, levels=solution.levels),
+        moved=_moved(rows, found.parts, places.home),
+    )
+
+
+def _moved(
+    rows: UploadedRows, parts: npt.NDArray[np.int32], home: npt.NDArray[np.int32] | None
+) -> tuple[int, int] | None:
+    """Return the number and the weight of all vertices that have left their homes. Collective."""
+    if home is None:
+        return None
+    has_left = (home != NO_PART) & (parts != home)
+    weight = int(rows.backend.to_host(rows.vertex_weights)[has_left].sum(dtype=np.int64))
+    count, weight = rows.blocks.comm.totals(int(has_left.sum()), weight)
+    return count, weight
 
 
 def _trivial_parts(rows: UploadedRows, problem: Problem) -> npt.NDArray[np.int32] | None:

@@ -31,7 +31,7 @@ class Places:
 
     fixed: npt.ArrayLike | None = None
     home: npt.ArrayLike | None = None
-    migration: float = 0.0
+    migration: float = 1.0
 
     def checked(self, blocks: Blocks, k: int) -> FixedVertices | None:
         """Return the checked places of owned vertices; None if no vertex has any. Collective.

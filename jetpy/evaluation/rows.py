@@ -125,3 +125,9 @@ def seconds_row(seconds: Mapping[str, float]) -> tuple[str, str]:
         f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
     )
     return "seconds", f"{seconds['total']:.2f} ({stages})"
+
+
+def moved_row(vertices: int, weight: int, total: int) -> tuple[str, str]:
+    """Describe the vertices that have left their homes, given the total vertex weight."""
+    share = 100 * weight / max(total, 1)
+    return "moved vertices", f"{vertices:,}; weight {weight:,} ({share:.1f} % of the total)"

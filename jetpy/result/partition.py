@@ -20,6 +20,7 @@ from jetpy.evaluation.rows import (
     cut_text,
     engine_text,
     graph_text,
+    moved_row,
     seconds_row,
 )
 from jetpy.graph.by_part import VerticesByPart, sort_by_part
@@ -375,9 +376,8 @@ def partition_rows(partition: Partition) -> Rows:
         rows.append(("communication volume", f"{partition.communication_volume:,}"))
     rows += balance_of(partition, "part")
     if partition.home is not None:
-        share = 100 * partition.moved_weight / max(graph.total_vertex_weight, 1)
-        weight = f"weight {partition.moved_weight:,} ({share:.1f} % of the total)"
-        rows.append(("moved vertices", f"{len(partition.moved):,}; {weight}"))
+        moved = len(partition.moved), partition.moved_weight
+        rows.append(moved_row(*moved, graph.total_vertex_weight))
     return rows
 
 

@@ -88,6 +88,8 @@ def test_dense_levels_equal_one_process(edge_factor: int) -> None:
 
 
 WEIGHTED = replace(GRID, vertex_weights=1 + np.arange(GRID.n, dtype=np.int32) % 5)
+FIXED = np.where(np.arange(GRID.n) % 97 == 5, np.arange(GRID.n) % 4, -1)
+HOME = np.where(np.arange(GRID.n) % 11 == 0, -1, np.arange(GRID.n) // 3 % 4)
 OPTIONS: dict[str, dict[str, Any]] = {
     "targets": {"targets": [1, 2, 3, 4]},
     "targets and an imbalance": {"targets": [5, 1, 1, 1.5], "imbalance": 0.01},
@@ -97,22 +99,37 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "methods": {"coarsening": "union-find"},
     "options": {"options": {"refine.patience": 3}},
     "generations": {"generations": 3, "seed": 1},
+    "V-cycles": {"preset": "ultra"},
+    "fixed": {"fixed": FIXED},
+    "home": {"home": HOME, "migration": 0.5},
+    "fixed and home": {"fixed": FIXED, "home": HOME},
 }
+IN_PIECES = {"small.max_vertices": 0, "refine.flow_sweeps": 0, "branches": ()}
+"""Options without which these levels are gathered."""
 
 
-@pytest.mark.parametrize("small", [0, 10**9])
+def own_of(options: dict[str, Any], bounds: Any, rank: int) -> dict[str, Any]:
+    """Return options with the fixed and home parts of a process's vertices only."""
+    own = slice(*bounds[rank : rank + 2])
+    places = {name: options[name][own] for name in ("fixed", "home") if name in options}
+    return {**options, **places}
+
+
+@pytest.mark.parametrize("changes", [IN_PIECES, {}], ids=["in pieces", "gathered"])
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_options_equal_one_process(name: str, size: int, small: int) -> None:
-    options, bounds = OPTIONS[name], np.array([0, 217, 217, GRID.n])
+def test_options_equal_one_process(name: str, size: int, changes: dict[str, Any]) -> None:
+    options = {**OPTIONS[name], "options": {**changes, **OPTIONS[name].get("options", {})}}
+    bounds = np.array([0, 217, 217, GRID.n])
     if size == 1:
         bounds = bounds[[0, -1]]
     expected = jetpy.partition(WEIGHTED, 4, **options, **ENGINE)
-    usual = jetpy.partition(WEIGHTED, 4, seed=options.get("seed", 0), **ENGINE)
+    usual = jetpy.partition(WEIGHTED, 4, seed=options.get("seed", 0), options=changes, **ENGINE)
     assert not np.array_equal(expected.parts, usual.parts)
 
     def run(comm: Communicator) -> Any:
-        return partition(comm, block_of(WEIGHTED, bounds, comm.rank), small=small, **options)
+        block, own = block_of(WEIGHTED, bounds, comm.rank), own_of(options, bounds, comm.rank)
+        return partition(comm, block, small=0 if changes else 10**9, **own)
 
     results = run_on_threads(size, run)
     assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
@@ -121,6 +138,60 @@ def test_options_equal_one_process(name: str, size: int, small: int) -> None:
         assert np.array_equal(found.limits, expected.limits)
         assert np.array_equal(found.lower_limits, expected.lower_limits)
         assert found.feasible == expected.feasible
+        if "home" in options:
+            assert found.moved_vertices == len(expected.moved)
+            assert found.moved_weight == expected.moved_weight == found.stats()["moved_weight"]
+        else:
+            assert found.moved_weight is None
+            assert "moved_weight" not in found.stats()
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_fixed_vertices_stay_in_refinement(size: int) -> None:
+    bounds, start = evenly(GRID.n, size), np.arange(GRID.n) % 4
+    options: dict[str, Any] = {"options": IN_PIECES, "fixed": FIXED, **ENGINE}
+    expected = jetpy.refine(WEIGHTED, start, 4, **options)
+
+    def run(comm: Communicator) -> Any:
+        block, own = block_of(WEIGHTED, bounds, comm.rank), own_of(options, bounds, comm.rank)
+        parts = start[bounds[comm.rank] : bounds[comm.rank + 1]]
+        return jetpy.distributed.refine(comm, block, parts, 4, small=0, **own).parts
+
+    parts = np.concatenate(run_on_threads(size, run))
+    assert np.array_equal(parts, expected.parts)
+    assert np.array_equal(parts[FIXED >= 0], FIXED[FIXED >= 0])
+
+
+@pytest.mark.parametrize(
+    ("here", "message"),
+    [
+        ({}, "process 1 passes fixed='nothing', but process 0 passes fixed='an array'"),
+        ({"fixed": [0] * 299}, r"^process 1: fixed has shape \(299,\); it must have one part"),
+        ({"fixed": [0.5] * 300}, "^process 1: fixed must contain integers, not float64"),
+        (
+            {"fixed": [4] * 300},
+            r"^process 1: fixed has part 4 for vertex 0; parts must be in 0\.\.3",
+        ),
+        ({"fixed": [-1] * 300, "home": [0] * 300}, "process 1 passes home='an array', but"),
+        ({"fixed": [-1] * 300, "migration": -1}, "^process 1: migration is -1; it must be"),
+        ({"fixed": [-1] * 300, "migration": 2.0}, "process 1 passes migration=2.0, but process 0"),
+    ],
+)
+def test_wrong_places_of_one_process_are_one_error(here: dict[str, Any], message: str) -> None:
+    def run(comm: Communicator) -> str:
+        places = here if comm.rank else {"fixed": [-1] * 299 + [0]}
+        with pytest.raises(OptionError, match=message) as failed:
+            partition(comm, block_of(GRID, evenly(GRID.n, 2), comm.rank), **places)
+        return str(failed.value)
+
+    first, other = run_on_threads(2, run)
+    assert first == other
+
+
+def test_too_much_migration_is_refused() -> None:
+    places = {"home": np.zeros(GRID.n, int), "migration": 2.0**45}
+    with pytest.raises(OptionError, match=r"migration may reach .* at most 2\*\*46"):
+        partition(None, (GRID.indptr, GRID.indices), **places)
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -334,7 +405,7 @@ def test_a_full_gpu_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr("jetpy.distributed.api.engine_of_process", lambda *_, **__: Full(1))
-    monkeypatch.setattr("jetpy.distributed.run.solve_level", fail)
+    monkeypatch.setattr("jetpy.distributed.run.evolve_level", fail)
     with pytest.raises(OutOfMemoryError, match="a graph of 600 vertices and 1,150 edges needs"):
         jetpy.distributed.partition(None, (GRID.indptr, GRID.indices), 4)
 

@@ -9,7 +9,7 @@ from tests.fuzz.oracles import Ints
 CHECKS = (
     *("no exception", "no crash", "nothing printed", "quick", "mistakes"),
     *("parts", "cut", "part weights", "empty parts", "ideals", "limits", "limit", "imbalance"),
-    *("lower limits", "refused", "fewest parts", "together", "within"),
+    *("lower limits", "refused", "fewest parts", "together", "within", "moved"),
     *("feasible is correct", "feasible", "volume", "pieces", "disconnected", "isolated"),
     *("no part empty", "fixed vertices stay", "moved weight", "weights are divided"),
     *("volume no larger", "pieces where free", "input is left alone"),

@@ -26,17 +26,20 @@ CHOICES: Choices = {
     "processes": [1, 2, 3, 4],
     "blocks": ["equal", "random"],
     "small": [0, 0, 50, None],
-    "preset of processes": ["default", "default", "fast", "fast", "fast", "ultra", "gkway"],
+    "preset of processes": ["default", "default", "fast", "fast", "fast", "ultra", "max", "gkway"],
     "call of processes": ["partition", "partition", "partition", "refine", "refine", "evaluate"],
     "limits of processes": ["usual", "usual", "usual", "lower", "for each part", "one maximum"],
     "targets of processes": ["none", "none", "up to 8"],
     "levels of processes": ["in pieces", "in pieces", "as usual"],
+    "fixed in processes": ["none", "none", "none", "few", "half"],
+    "home in processes": ["none", "none", "none", "random", "blocks"],
 }
+PLACES = "fixed", "home"
+"""Options that each process passes for its own vertices."""
 IN_PIECES: dict[str, Any] = {
     "small.max_vertices": 0,
     "refine.flow_sweeps": 0,
     "branches": (),
-    "cycles": 0,
 }
 """Options without which small graphs have no level in pieces."""
 
@@ -73,6 +76,10 @@ class Spread:
         if alone is not None:
             ideals, limits, lower = alone.ideals, alone.limits, alone.lower_limits
         yield from self._numbers(results, parts, ideals, limits, lower)
+        if alone is not None and alone.home is not None:
+            moved = len(alone.moved), alone.moved_weight
+            for result in results:
+                yield same("moved", (result.moved_vertices, result.moved_weight), moved)
 
     def _numbers(
         self, results: Sequence[Any], parts: Parts, ideals: Numbers, limits: Numbers, lower: Numbers
@@ -98,14 +105,17 @@ class Spread:
     def _process(self, comm: Communicator) -> jetpy.distributed.DistributedPartition:
         """Run one process."""
         block, k = block_of(self.graph, self.bounds, comm.rank), self.k
-        given = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
+        own = slice(*self.bounds[comm.rank : comm.rank + 2])
+        given = self.given[own]
+        places = {name: self.options[name][own] for name in PLACES if name in self.options}
+        options = {**self.options, **places}
         if self.call == "evaluate":
             imbalance = self.options.get("imbalance", 0.03)
             return jetpy.distributed.evaluate(comm, block, given, k, imbalance=imbalance)
         engine: Engine = {"backend": "cpu", "threads": 1, "small": self.small}
         if self.call == "refine":
-            return jetpy.distributed.refine(comm, block, given, k, **self.options, **engine)
-        return jetpy.distributed.partition(comm, block, k, **self.options, **engine)
+            return jetpy.distributed.refine(comm, block, given, k, **options, **engine)
+        return jetpy.distributed.partition(comm, block, k, **options, **engine)
 
     def _alone(self) -> jetpy.Partition | None:
         """Return the result of a single process; None for an evaluation."""
@@ -135,9 +145,24 @@ def spread(rng: Random) -> Spread:
             options["targets"] = rng.integers(1, 9, k).tolist()
         if chosen["levels of processes"] == "in pieces":
             options["options"] = IN_PIECES
+        options |= _places(rng, n, k, call, chosen)
     if call == "partition":
         options["generations"] = any_of(rng, "generations") if rng.random() < 0.2 else None
     return Spread(graph, k, bounds, call, given, options, chosen["small"])
+
+
+def _places(rng: Random, n: int, k: int, call: str, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return fixed and home parts, some of them -1."""
+    found: dict[str, Any] = {}
+    fixed, home = chosen["fixed in processes"], chosen["home in processes"]
+    if fixed != "none":
+        is_fixed = rng.random(n) < (0.5 if fixed == "half" else 0.02)
+        found["fixed"] = np.where(is_fixed, rng.integers(0, k, n), -1)
+    if home != "none" and call == "partition":
+        places = rng.integers(0, k, n) if home == "random" else np.arange(n) * k // n
+        found["home"] = np.where(rng.random(n) < 0.1, -1, places)
+        found["migration"] = float(rng.choice([0.0, 0.3, 1.0, 7.0]))
+    return found
 
 
 def _limits(rng: Random, graph: Graph, k: int, kind: str) -> dict[str, Any]:

@@ -28,7 +28,9 @@ def two_partitions(draw: st.DrawFn) -> tuple[Graph, Parts, Parts]:
 
 def blocks_of(backend: Backend, parts: Parts, others: Parts, k: int) -> Parts:
     first, second = (backend.from_host(np.array(p, np.int32)) for p in (parts, others))
-    blocks = backend.to_host(overlay(backend, first, second, k))
+    found = overlay(backend, first, second, k)
+    assert backend.to_host(found.first(backend, found.blocks)).tolist() == parts
+    blocks = backend.to_host(found.blocks)
     assert blocks.dtype == np.int32
     return list(blocks.tolist())
 
@@ -69,7 +71,7 @@ def test_overlay_and_difference_on_every_back_end(backend: Backend) -> None:
     parts = np.arange(graph.n, dtype=np.int32) % 7
     none = np.zeros(graph.n, np.int32)
     for k in (7, 100_000):
-        blocks = overlay(backend, backend.from_host(parts), backend.from_host(none), k)
-        assert (np.diff(backend.to_host(blocks)[:7]) > 0).all()
+        found = overlay(backend, backend.from_host(parts), backend.from_host(none), k)
+        assert (np.diff(backend.to_host(found.blocks)[:7]) > 0).all()
     apart = difference(backend, device, backend.from_host(parts), backend.from_host(none))
     assert apart == edge_cut(graph, parts)
