@@ -49,7 +49,7 @@ T = TypeVar("T")
 STATS = (
     *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
     *("processes", "transport", "cut"),
-    *("imbalance", "limit", "feasible", "empty_parts"),
+    *("imbalance", "limit", "feasible", "empty_parts", "generations"),
 )
 """Attributes of a result that `stats` copies unchanged."""
 
@@ -81,6 +81,8 @@ class DistributedPartition:
         Number of parts without a vertex.
     moved_vertices, moved_weight : int or None
         Number and weight of all vertices that have left their homes; None without homes.
+    generations : int
+        Number of partitions found or recombined.
     seed : int
     preset, backend : str
     threads, processes : int
@@ -112,6 +114,7 @@ class DistributedPartition:
     empty_parts: int
     moved_vertices: int | None
     moved_weight: int | None
+    generations: int
     seed: int
     preset: str
     backend: str
@@ -201,6 +204,7 @@ def partition(
     refinement: choices.Refinement | None = None,
     options: Options | Mapping[str, Any] | None = None,
     generations: int | None = None,
+    time_limit: float | None = None,
     backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
@@ -227,9 +231,10 @@ def partition(
         processes must pass an array, possibly empty, or none.
     migration : float
         As for `jetpy.partition`.
-    preset, coarsening, refinement, options, generations
-        As for `jetpy.partition`. With the preset `gkway`, or another method, every
-        process partitions the whole graph, so that more processes save neither time nor memory.
+    preset, coarsening, refinement, options, generations, time_limit
+        As for `jetpy.partition`; all processes end after the same generation. With the preset
+        `gkway`, or another method, every process partitions the whole graph, so that more processes
+        save neither time nor memory.
     vtxdist : array of int, shape (processes + 1,), optional
         First vertex of each process, as in ParMETIS; checked against the blocks.
     threads : int, optional
@@ -266,10 +271,15 @@ def partition(
         refinement=refinement,
         changes=options,
         generations=generations,
+        time_limit=time_limit,
         backend=backend,
         small=small,
     )
-    work = partial(partition_rows, small=small, places=Places(fixed, home, migration))
+
+    def work(rows: list[UploadedRows], problem: Problem, tell: Progress) -> Found:
+        effort = arguments().effort
+        return partition_rows(rows, problem, tell, effort, small, Places(fixed, home, migration))
+
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
@@ -429,6 +439,7 @@ def _run(
         empty_parts=found.empty_parts,
         moved_vertices=moved[0],
         moved_weight=moved[1],
+        generations=found.generations,
         seed=problem.seed,
         preset=arguments.preset,
         backend=engine.name,

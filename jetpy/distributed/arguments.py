@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.graph.checks import as_numbers
 from jetpy.problem.bounds import DEFAULT_IMBALANCE, BoundedOptions
-from jetpy.problem.options import Options, choose_effort
+from jetpy.problem.options import Effort, Options, choose_effort
 from jetpy.problem.presets import choose
 from jetpy.problem.problem import Problem
 
@@ -29,6 +29,7 @@ class CollectiveArguments(BoundedOptions):
     changes : Options, mapping or None
         The argument `options` of `jetpy.partition`.
     generations : int or None
+    time_limit : float or None
     fill : bool
         Whether no part may be empty, if there are at least k vertices.
     """
@@ -38,19 +39,23 @@ class CollectiveArguments(BoundedOptions):
     targets: tuple[Any, ...] | None = None
     changes: Options | Mapping[str, Any] | None = None
     generations: int | None = None
+    time_limit: float | None = None
     fill: bool = True
 
     def __post_init__(self, large_imbalance: bool) -> None:
         super().__post_init__(large_imbalance)
         self.problem(0, self.targets)
+        object.__setattr__(self, "time_limit", self.effort.time_limit)
 
     @property
     def preset_options(self) -> Options:
-        """Options of the preset, with the requested methods, changes and generations."""
-        chosen = choose(self.preset, self.coarsening, self.refinement, self.changes)
-        most = choose_effort(chosen, self.generations, None).generations
-        assert most is not None
-        return replace(chosen, generations=most)
+        """Options of the preset, with the requested methods and changes."""
+        return choose(self.preset, self.coarsening, self.refinement, self.changes)
+
+    @property
+    def effort(self) -> Effort:
+        """Limits of the evolutionary search."""
+        return choose_effort(self.preset_options, self.generations, self.time_limit)
 
     def problem_of(self, total: int) -> Problem:
         """Return the problem of a graph of this total vertex weight.

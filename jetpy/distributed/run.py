@@ -23,7 +23,7 @@ from jetpy.multilevel.evolution import GenerationBudget, evolve_level
 from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
 from jetpy.multilevel.outcome import Solution, trivial_partition
 from jetpy.problem.fixed import NO_PART, FixedVertices
-from jetpy.problem.options import Effort
+from jetpy.problem.options import ONCE, Effort
 from jetpy.problem.problem import EDGE_CUT, Problem, as_even_as, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
@@ -37,7 +37,8 @@ class Found(NamedTuple):
     """Parts of owned vertices (int32), the solution, the weights of all parts (int64), and how many
     parts have no vertex.
 
-    With homes, also the number and the weight of all vertices that have left their homes.
+    With homes, also the number and the weight of all vertices that have left their homes. The last
+    number is that of the partitions found or recombined.
     """
 
     parts: npt.NDArray[np.int32]
@@ -45,12 +46,14 @@ class Found(NamedTuple):
     part_weights: npt.NDArray[np.int64]
     empty_parts: int
     moved: tuple[int, int] | None = None
+    generations: int = 1
 
 
 def partition_rows(
     rows: list[UploadedRows],
     problem: Problem,
     progress: Progress = no_progress,
+    effort: Effort = ONCE,
     small: int | None = None,
     places: Places = NOWHERE,
 ) -> Found:
@@ -65,7 +68,7 @@ def partition_rows(
     backend, blocks = own.backend, own.blocks
     fixed = places.checked(blocks, problem.k)
     if fixed is not None and problem.k > 1:
-        return _around_terminals(own, problem, progress, small, fixed)
+        return _around_terminals(own, problem, progress, small, fixed, effort)
     trivial = _trivial_parts(own, problem)
     if trivial is not None:
         found = measure_rows(rows, problem, trivial[blocks.first : blocks.end])
@@ -75,7 +78,8 @@ def partition_rows(
     del own
     with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
-    return _found(backend, blocks, unit, _evolve(finest, problem, progress))
+    solution, generations = _evolve(finest, problem, blocks, progress, effort)
+    return _found(backend, blocks, unit, solution)._replace(generations=generations)
 
 
 def _around_terminals(
@@ -84,15 +88,16 @@ def _around_terminals(
     progress: Progress,
     small: int | None,
     places: FixedVertices,
+    effort: Effort = ONCE,
     start: npt.NDArray[np.int32] | None = None,
 ) -> Found:
     """Partition a graph, or refine `start`, with places of owned vertices. Collective."""
     with Stopwatch(rows.backend, "coarsen"):
         within = replace_fixed(rows, problem, places)
         finest, own, unit = _finest([within.rows], within.problem, small, within.parts)
-    backend = within.rows.backend
+    backend, generations = within.rows.backend, 1
     if start is None:
-        solution = _evolve(finest, own, progress, within.home)
+        solution, generations = _evolve(finest, own, rows.blocks, progress, effort, within.home)
     else:
         parts = finest.taken(backend.from_host(within.start(start)))
         solution = improve_level(finest, parts, own, progress)
@@ -101,6 +106,7 @@ def _around_terminals(
     return found._replace(
         solution=replace(found.solution, levels=solution.levels),
         moved=_moved(rows, found.parts, places.home),
+        generations=generations,
     )
 
 
@@ -131,21 +137,25 @@ def _trivial_parts(rows: UploadedRows, problem: Problem) -> npt.NDArray[np.int32
 def _evolve(
     finest: HierarchyLevel,
     problem: Problem,
+    blocks: Blocks,
     progress: Progress,
+    effort: Effort,
     home: npt.NDArray[np.int32] | None = None,
-) -> Solution:
-    """Return the best of a population, given the home parts of owned vertices. Collective.
+) -> tuple[Solution, int]:
+    """Return the best of a population, and the number of generations. Collective.
 
-    If the finest level is gathered, every process computes the population.
+    `home` are the home parts of owned vertices. If the finest level is gathered, every process
+    computes the population.
     """
-    pace = GenerationBudget(Effort(problem.options.generations))
+    comm = blocks.comm
+    pace = GenerationBudget(effort, lambda is_time: comm.totals(is_time)[0] == comm.size)
     if not isinstance(finest, GatheredLevel):
-        return evolve_level(finest, problem, pace, progress, home)[0]
+        return evolve_level(finest, problem, pace, progress, home)
     whole = finest_level(finest.backend, finest.graph, None, finest.pinned)
     if home is not None:
         home = finest.backend.to_host(finest.taken(finest.source.from_host(home)))
-    best, _ = evolve_level(whole, problem, pace, progress, home)
-    return replace(best, refined=finest.given_out(best.refined))
+    best, generations = evolve_level(whole, problem, pace, progress, home)
+    return replace(best, refined=finest.given_out(best.refined)), generations
 
 
 def refine_rows(
@@ -167,7 +177,7 @@ def refine_rows(
         return measure_rows(rows, problem, own)
     problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
     if fixed is not None:
-        return _around_terminals(rows[0], problem, progress, small, fixed, own)
+        return _around_terminals(rows[0], problem, progress, small, fixed, start=own)
     finest, problem, unit = _finest(rows, problem, small)
     start = finest.taken(backend.from_host(own))
     return _found(backend, blocks, unit, improve_level(finest, start, problem, progress))

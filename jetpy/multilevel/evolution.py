@@ -36,10 +36,17 @@ STEPS = 1000
 
 
 class GenerationBudget:
-    """Decides whether there is time for another generation, given the times of earlier ones."""
+    """Decides whether there is time for another generation, given the times of earlier ones.
 
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
+    Parameters
+    ----------
+    effort : Effort
+    agree : callable
+        Returns whether all processes find that there is time, given whether this one does.
+    """
+
+    def __init__(self, effort: Effort, agree: Callable[[bool], bool] = bool) -> None:
+        self.effort, self._agree = effort, agree
         self._start = self._last = time.perf_counter()
         self._took: dict[bool, float] = {}
 
@@ -51,7 +58,9 @@ class GenerationBudget:
         if most is not None and generation >= most:
             return False
         expected = self._took.get(new, max(self._took.values()))
-        return seconds is None or time.perf_counter() - self._start + expected <= seconds
+        if seconds is None:
+            return True
+        return self._agree(time.perf_counter() - self._start + expected <= seconds)
 
     def end(self, new: bool) -> None:
         """Record the end of a generation."""

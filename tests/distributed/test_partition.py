@@ -137,13 +137,29 @@ def test_options_equal_one_process(name: str, size: int, changes: dict[str, Any]
         assert (found.cut, found.imbalance) == (expected.cut, expected.imbalance)
         assert np.array_equal(found.limits, expected.limits)
         assert np.array_equal(found.lower_limits, expected.lower_limits)
-        assert found.feasible == expected.feasible
+        assert (found.feasible, found.generations) == (expected.feasible, expected.generations)
         if "home" in options:
             assert found.moved_vertices == len(expected.moved)
             assert found.moved_weight == expected.moved_weight == found.stats()["moved_weight"]
         else:
             assert found.moved_weight is None
             assert "moved_weight" not in found.stats()
+
+
+@pytest.mark.parametrize("changes", [IN_PIECES, {}], ids=["in pieces", "gathered"])
+def test_a_time_limit_ends_all_processes_after_the_same_generation(changes: dict[str, Any]) -> None:
+    """The parts are those of as many generations."""
+    bounds, options = evenly(GRID.n, 3), {"options": changes, "preset": "fast"}
+
+    def run(comm: Communicator) -> Any:
+        block, small = block_of(GRID, bounds, comm.rank), 0 if changes else 10**9
+        return partition(comm, block, time_limit=0.3, small=small, **options)
+
+    results = run_on_threads(3, run)
+    [generations] = {found.generations for found in results}
+    assert generations > 1
+    expected = jetpy.partition(GRID, 4, generations=generations, **options, **ENGINE)
+    assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
 
 
 @pytest.mark.parametrize("size", [1, 3])
