@@ -13,7 +13,13 @@ import click
 
 from jetpy.cli.command import INFEASIBLE, code_of
 from jetpy.cli.output import STDOUT, check_outputs, write_json
-from jetpy.cli.results import check_migration, exit_unless_within, numbers_of_parts, read_places
+from jetpy.cli.results import (
+    check_migration,
+    exit_unless_within,
+    numbers_of_parts,
+    read_places,
+    read_together,
+)
 from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
 
@@ -109,8 +115,9 @@ def _partition(
 
 
 def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
-    """Return the fixed and home parts of owned vertices, given the files with those of all."""
+    """Return the places of owned vertices, given the files with those of all vertices."""
     places = {name: read_places(options[name], blocks.n) for name in ("fixed", "home")}
+    places["together"] = read_together(options["together"], blocks.n)
     return {
         name: None if parts is None else parts[blocks.first : blocks.end]
         for name, parts in places.items()

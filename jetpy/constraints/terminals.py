@@ -11,17 +11,17 @@ IPDPS 2007, section 3.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
 
 from jetpy.constraints.home import keep_numbers
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT, Graph, IntArray
+from jetpy.graph.edges import Edges
 from jetpy.multilevel.outcome import Outcome
 from jetpy.multilevel.solver import CutSolver
 from jetpy.problem.fixed import NO_PART, FixedVertices
@@ -194,24 +194,6 @@ class Terminals:
         """
         free = fixed == NO_PART
         return np.where(free, before + np.cumsum(free) - 1, self.of_parts[fixed]).astype(np.int32)
-
-
-class Edges(NamedTuple):
-    """Directed edges: their tails, heads and weights."""
-
-    tails: IntArray
-    heads: IntArray
-    weights: npt.NDArray[Any]
-
-    def rows(self, first: int, count: int, n: int) -> tuple[IntArray, IntArray, Weights]:
-        """Return the CSR arrays of `count` rows from vertex `first` on, in a graph of n vertices.
-
-        Neighbours ascend, and parallel edges are joined.
-        """
-        places = self.tails - first, self.heads
-        found = coo_array((self.weights, places), shape=(count, n)).tocsr()
-        found.sum_duplicates()
-        return found.indptr, found.indices, found.data
 
 
 def tally(places: FixedVertices, weights: IntArray, k: int) -> Weights:

@@ -198,6 +198,7 @@ def partition(
     fixed: npt.ArrayLike | None = None,
     home: npt.ArrayLike | None = None,
     migration: float = 1.0,
+    together: npt.ArrayLike | None = None,
     seed: int = 0,
     preset: choices.Preset = "default",
     coarsening: choices.Coarsening | None = None,
@@ -226,9 +227,10 @@ def partition(
         bits) are global ids of neighbours; each edge is given at both ends.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
         As for `jetpy.partition`; `k` is required.
-    fixed, home : array of int, shape (n_owned,), optional
-        Fixed and previous parts of the owned vertices, -1 for none, as for `jetpy.partition`. All
-        processes must pass an array, possibly empty, or none.
+    fixed, home, together : array of int, shape (n_owned,), optional
+        Fixed parts, previous parts and groups of the owned vertices, -1 for none, as for
+        `jetpy.partition`. All processes must pass an array, possibly empty, or none. A group may
+        have vertices of several processes.
     migration : float
         As for `jetpy.partition`.
     preset, coarsening, refinement, options, generations, time_limit
@@ -278,7 +280,9 @@ def partition(
 
     def work(rows: list[UploadedRows], problem: Problem, tell: Progress) -> Found:
         effort = arguments().effort
-        return partition_rows(rows, problem, tell, effort, small, Places(fixed, home, migration))
+        return partition_rows(
+            rows, problem, tell, effort, small, Places(fixed, home, migration, together)
+        )
 
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
@@ -297,6 +301,7 @@ def refine(
     max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
+    together: npt.ArrayLike | None = None,
     seed: int = 0,
     preset: choices.Preset = "default",
     options: Options | Mapping[str, Any] | None = None,
@@ -312,7 +317,7 @@ def refine(
 
     Parameters
     ----------
-    comm, block, vtxdist, fixed, threads, device, small
+    comm, block, vtxdist, fixed, together, threads, device, small
         As for `partition`.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
     options
@@ -345,7 +350,7 @@ def refine(
         small=small,
         fill=False,
     )
-    work = partial(refine_rows, parts=parts, small=small, places=Places(fixed))
+    work = partial(refine_rows, parts=parts, small=small, places=Places(fixed, together=together))
     return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 

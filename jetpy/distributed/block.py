@@ -231,6 +231,38 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
     return found.with_width(Width.WIDE) if is_large(*totals) else found
 
 
+def upload_sums(
+    backend: Backend,
+    blocks: Blocks,
+    rows: tuple[IntArray, IntArray, IntArray],
+    vertex_weights: IntArray,
+) -> UploadedRows:
+    """Upload rows made of others, to a back end with kernels wide enough for sums. Collective.
+
+    Parameters
+    ----------
+    rows : tuple of arrays
+        CSR arrays, with global ids as neighbours.
+    vertex_weights : int64, shape (n_owned,)
+    """
+    indptr, indices, edge_weights = rows
+    sums = int(vertex_weights.sum()), int(edge_weights.sum()), len(indices)
+    totals = blocks.comm.totals(*sums)
+    suited = backend.with_width(Width.WIDE) if is_large(*totals) else backend
+    kind = suited.sum_type
+    return UploadedRows(
+        suited,
+        suited.from_host(indptr.astype(kind)),
+        suited.from_host(indices.astype(np.int32)),
+        suited.from_host(edge_weights.astype(kind)),
+        blocks.n,
+        blocks.first,
+        suited.from_host(vertex_weights.astype(kind)),
+        blocks,
+        *totals,
+    )
+
+
 def _to_int32(backend: Backend, values: IntArray, lowest: int, highest: int) -> tuple[Array, int]:
     """Upload integers, a part at a time, and convert them as `to_int32` does."""
     if values.dtype == np.int32:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,9 +16,11 @@ from jetpy.distributed.gathering import gathering_of
 from jetpy.distributed.levels import GatheredLevel, finest_of
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.terminals import Places, replace_fixed
+from jetpy.distributed.together import GroupedRows, Ids, contract_groups, group_names
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
+from jetpy.evaluation.levels import Level
 from jetpy.multilevel.driver import improve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_level
 from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
@@ -65,8 +68,65 @@ def partition_rows(
     level is made.
     """
     [own] = rows
+    fixed, names = places.checked(own.blocks, problem.k), group_names(own.blocks, places.together)
+    if names is None:
+        return _partition(rows, problem, progress, effort, small, fixed)
+    groups, of_groups = _grouped(own, names, fixed, problem)
+    found = _partition([groups.rows], problem, progress, effort, small, of_groups)
+    return _ungrouped(own, groups, found, problem, fixed)
+
+
+def _grouped(
+    rows: UploadedRows, names: Ids, fixed: FixedVertices | None, problem: Problem
+) -> tuple[GroupedRows, FixedVertices | None]:
+    """Return the rows in which each group is one vertex, and the places of these. Collective."""
+    groups = contract_groups(rows, names)
+    if fixed is None:
+        groups.check_weights(problem)
+        return groups, None
+    return groups, groups.of_places(fixed, names, problem)
+
+
+def _ungrouped(
+    rows: UploadedRows,
+    groups: GroupedRows,
+    found: Found,
+    problem: Problem,
+    fixed: FixedVertices | None,
+) -> Found:
+    """Return what was found for groups as found for their vertices. Collective."""
+    parts = groups.expanded(found.parts)
+    return _measured(rows, problem, parts, found.solution.levels, fixed, found.generations)
+
+
+def _measured(
+    rows: UploadedRows,
+    problem: Problem,
+    parts: npt.NDArray[np.int32],
+    levels: Sequence[Level],
+    fixed: FixedVertices | None,
+    generations: int,
+) -> Found:
+    """Return what was found for another graph as found for a graph. Collective."""
+    found = measure_rows([rows], problem, parts)
+    return found._replace(
+        solution=replace(found.solution, levels=levels),
+        moved=None if fixed is None else _moved(rows, found.parts, fixed.home),
+        generations=generations,
+    )
+
+
+def _partition(
+    rows: list[UploadedRows],
+    problem: Problem,
+    progress: Progress,
+    effort: Effort,
+    small: int | None,
+    fixed: FixedVertices | None,
+) -> Found:
+    """Partition as `partition_rows` does, without groups. Collective."""
+    [own] = rows
     backend, blocks = own.backend, own.blocks
-    fixed = places.checked(blocks, problem.k)
     if fixed is not None and problem.k > 1:
         return _around_terminals(own, problem, progress, small, fixed, effort)
     trivial = _trivial_parts(own, problem)
@@ -102,12 +162,7 @@ def _around_terminals(
         parts = finest.taken(backend.from_host(within.start(start)))
         solution = improve_level(finest, parts, own, progress)
     parts = _found(backend, within.rows.blocks, unit, solution).parts
-    found = measure_rows([rows], problem, within.without(parts))
-    return found._replace(
-        solution=replace(found.solution, levels=solution.levels),
-        moved=_moved(rows, found.parts, places.home),
-        generations=generations,
-    )
+    return _measured(rows, problem, within.without(parts), solution.levels, places, generations)
 
 
 def _moved(
@@ -170,9 +225,29 @@ def refine_rows(
 
     Other arguments as for `partition_rows`.
     """
-    backend, blocks = rows[0].backend, rows[0].blocks
+    blocks = rows[0].blocks
     own = _checked_parts(blocks, parts, problem.k)
-    fixed = places.checked(blocks, problem.k)
+    fixed, names = places.checked(blocks, problem.k), group_names(blocks, places.together)
+    if names is None:
+        return _refine(rows, problem, progress, own, small, fixed)
+    [fine] = rows
+    problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
+    groups, of_groups = _grouped(fine, names, fixed, problem)
+    start = groups.common_parts(own)
+    found = _refine([groups.rows], problem, progress, start, small, of_groups)
+    return _ungrouped(fine, groups, found, problem, fixed)
+
+
+def _refine(
+    rows: list[UploadedRows],
+    problem: Problem,
+    progress: Progress,
+    own: npt.NDArray[np.int32],
+    small: int | None,
+    fixed: FixedVertices | None,
+) -> Found:
+    """Refine as `refine_rows` does, without groups. Collective."""
+    backend, blocks = rows[0].backend, rows[0].blocks
     if problem.k == 1 or blocks.n == 0:
         return measure_rows(rows, problem, own)
     problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))

@@ -12,26 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.home import fixed_parts, new_numbers, weights_in_common
-from jetpy.constraints.terminals import Edges, Terminals, check_total, edges_with_terminals, tally
+from jetpy.constraints.terminals import Terminals, check_total, edges_with_terminals, tally
 from jetpy.device.divisor import common_divisor_on, divided_by
-from jetpy.distributed.block import UploadedRows
-from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.block import UploadedRows, upload_sums
 from jetpy.distributed.faults import check_agreement, run_collectively
 from jetpy.distributed.piece import Blocks
-from jetpy.engines.base import Backend
-from jetpy.graph.csr import IntArray, is_large
-from jetpy.kernel_language import Width
+from jetpy.distributed.routing import ask_owners, send_to_owners
+from jetpy.graph.csr import IntArray
+from jetpy.graph.edges import Edges
 from jetpy.problem.fixed import NO_PART, FixedVertices, check_fixed, checked_migration
 from jetpy.problem.problem import Problem, in_units
 
 
 @dataclass(frozen=True)
 class Places:
-    """The fixed and home parts of owned vertices, as a caller passes them; None for none."""
+    """Fixed parts, home parts and groups of owned vertices, as a caller passes them."""
 
     fixed: npt.ArrayLike | None = None
     home: npt.ArrayLike | None = None
     migration: float = 1.0
+    together: npt.ArrayLike | None = None
 
     def checked(self, blocks: Blocks, k: int) -> FixedVertices | None:
         """Return the checked places of owned vertices; None if no vertex has any. Collective.
@@ -42,7 +42,8 @@ class Places:
             As `check_fixed` does, or if only some processes pass `fixed` or `home`.
         """
         comm, n = blocks.comm, blocks.end - blocks.first
-        check_agreement(comm, fixed=_what(self.fixed), home=_what(self.home))
+        given = {name: _what(getattr(self, name)) for name in ("fixed", "home", "together")}
+        check_agreement(comm, **given)
         own = run_collectively(
             comm, lambda: check_fixed(n, k, self.fixed, self.home, self.migration)
         )
@@ -138,7 +139,7 @@ def replace_fixed(rows: UploadedRows, problem: Problem, places: FixedVertices) -
     tallies = np.sum(comm.allgather_objects(tally(places, weights, k)), axis=0)
     terminals = Terminals.of(sum(counts), tallies)
     numbers = terminals.numbers(fixed, sum(counts[: comm.rank]))
-    heads = _numbers_of(host, blocks, indices, numbers)
+    heads = ask_owners(host, blocks, indices, lambda wanted: numbers[wanted - blocks.first])
     given = Edges(np.repeat(numbers, np.diff(indptr)), heads, edge_weights)
     edges = edges_with_terminals(given, numbers, weights, places, terminals, problem.unit)
     total = comm.totals(int(edges.weights.sum()))[0]
@@ -147,57 +148,8 @@ def replace_fixed(rows: UploadedRows, problem: Problem, places: FixedVertices) -
     if comm.rank == comm.size - 1:
         own_weights = np.concatenate([own_weights, terminals.weights])
     new_blocks = Blocks.of(comm, len(own_weights))
-    own_edges = _at_owners(comm, host, edges, terminals.first)
+    own_edges = Edges(*send_to_owners(host, new_blocks, *edges))
     own_rows = own_edges.rows(new_blocks.first, len(own_weights), terminals.n)
-    made = _uploaded(rows.backend, new_blocks, own_rows, own_weights)
+    made = upload_sums(rows.backend, new_blocks, own_rows, own_weights)
     posed = terminals.pose(problem)
     return TerminalRows(made, posed, terminals.parts, places, weights, problem.kinds)
-
-
-def _numbers_of(host: Backend, blocks: Blocks, vertices: IntArray, own: IntArray) -> IntArray:
-    """Return the numbers (int32) of vertices, given those of owned vertices. Collective."""
-    comm = blocks.comm
-    listed, places = np.unique(vertices, return_inverse=True)
-    asked = np.diff(np.searchsorted(listed, blocks.starts)).astype(np.int64)
-    wanted, counts = comm.send(host, listed, asked)
-    numbers: IntArray = comm.exchange(host, own[wanted - blocks.first], counts, asked)
-    return numbers[places]
-
-
-def _at_owners(comm: Communicator, host: Backend, edges: Edges, first_terminal: int) -> Edges:
-    """Send the edges of terminals to the last process, which owns them. Collective."""
-    is_far = (edges.tails >= first_terminal) & (comm.rank < comm.size - 1)
-    sent = np.zeros(comm.size, np.int64)
-    sent[-1] = is_far.sum()
-    received = comm.alltoall(sent)
-
-    def moved(values: IntArray) -> IntArray:
-        far = comm.exchange(host, values[is_far], sent, received)
-        return np.concatenate([values[~is_far], far])
-
-    return Edges(*map(moved, edges))
-
-
-def _uploaded(
-    backend: Backend,
-    blocks: Blocks,
-    rows: tuple[IntArray, IntArray, npt.NDArray[np.int64]],
-    vertex_weights: npt.NDArray[np.int64],
-) -> UploadedRows:
-    """Upload rows to the back end whose kernels are wide enough. Collective."""
-    indptr, indices, edge_weights = rows
-    sums = int(vertex_weights.sum()), int(edge_weights.sum()), len(indices)
-    totals = blocks.comm.totals(*sums)
-    suited = backend.with_width(Width.WIDE) if is_large(*totals) else backend
-    kind = suited.sum_type
-    return UploadedRows(
-        suited,
-        suited.from_host(indptr.astype(kind)),
-        suited.from_host(indices.astype(np.int32)),
-        suited.from_host(edge_weights.astype(kind)),
-        blocks.n,
-        blocks.first,
-        suited.from_host(vertex_weights.astype(kind)),
-        blocks,
-        *totals,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,21 +56,8 @@ class Groups:
 
         `parts` and `weights` have shape (n,); part -1 counts for none. Ties go to the lowest part.
         """
-        common = np.full(self.n, NO_PART, np.int32)
         placed = np.flatnonzero(parts != NO_PART)
-        keys = self.coarse_of[placed].astype(np.int64) << 32 | parts[placed]
-        pairs, which = np.unique(keys, return_inverse=True)
-        held = np.zeros(len(pairs), np.int64)
-        np.add.at(held, which, weights[placed])
-        order = np.lexsort((-pairs, held))  # the last entry of each coarse vertex counts
-        common[pairs[order] >> 32] = pairs[order] & 0xFFFFFFFF
-        return common
-
-    def named(self, coarse: npt.NDArray[np.intp]) -> str:
-        """Return text that names the groups of coarse vertices."""
-        listed = [str(self.names[self.firsts[v]]) for v in coarse[:MAX_NAMED].tolist()]
-        more = ", …" if len(coarse) > MAX_NAMED else ""
-        return f"group{'s' if len(coarse) > 1 else ''} {', '.join(listed)}{more}"
+        return heaviest_parts(self.coarse_of[placed], parts[placed], weights[placed], self.n)
 
     def of_places(self, places: FixedVertices, weights: IntArray) -> FixedVertices:
         """Return the fixed and home parts of coarse vertices.
@@ -128,15 +116,39 @@ class Groups:
             heavy[self.coarse_of[places.fixed != NO_PART]] = False
         wrong = np.flatnonzero(heavy)
         if len(wrong):
-            raise OptionError(
-                f"{self.named(wrong)} of together weigh{'s' if len(wrong) == 1 else ''} more than "
-                f"a part may: {sums[wrong[0]]} instead of {most}; raise the limits of the parts, "
-                "or split the group"
-            )
+            raise too_heavy(self.names[self.firsts[wrong]].tolist(), sums[wrong[0]], most)
 
 
-def check_together(together: npt.ArrayLike | None, n: int) -> Groups | None:
-    """Return the groups of n vertices; None if no group has two vertices.
+def too_heavy(names: Sequence[int], weight: Any, most: Any) -> OptionError:
+    """Return the error about groups, the first of which weighs `weight`, more than `most`."""
+    listed = ", ".join(map(str, names[:MAX_NAMED]))
+    more = ", …" if len(names) > MAX_NAMED else ""
+    which = f"group{'s' if len(names) > 1 else ''} {listed}{more}"
+    return OptionError(
+        f"{which} of together weigh{'s' if len(names) == 1 else ''} more than a part may: {weight} "
+        f"instead of {most}; raise the limits of the parts, or split the group"
+    )
+
+
+def heaviest_parts(
+    coarse_of: npt.NDArray[Any], parts: npt.NDArray[Any], weights: npt.NDArray[Any], n: int
+) -> npt.NDArray[np.int32]:
+    """Return the part that has most of each of n coarse vertices' weight, int32, -1 for none.
+
+    `coarse_of`, `parts` and `weights` of fine vertices have the same shape. Ties go to the lowest
+    part.
+    """
+    common = np.full(n, NO_PART, np.int32)
+    pairs, which = np.unique(coarse_of.astype(np.int64) << 32 | parts, return_inverse=True)
+    held = np.zeros(len(pairs), np.int64)
+    np.add.at(held, which, weights)
+    order = np.lexsort((-pairs, held))  # the last entry of each coarse vertex counts
+    common[pairs[order] >> 32] = pairs[order] & 0xFFFFFFFF
+    return common
+
+
+def checked_names(together: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | None:
+    """Return the group of each of n vertices, -1 for none; None if no groups are given.
 
     Raises
     ------
@@ -159,6 +171,20 @@ def check_together(together: npt.ArrayLike | None, n: int) -> Groups | None:
             f"together has group {names[v]} for vertex {v}; groups must be integers from 0 on, or "
             "-1 for none"
         )
+    return names
+
+
+def check_together(together: npt.ArrayLike | None, n: int) -> Groups | None:
+    """Return the groups of n vertices; None if no group has two vertices.
+
+    Raises
+    ------
+    OptionError
+        As `checked_names` does.
+    """
+    names = checked_names(together, n)
+    if names is None:
+        return None
     firsts, numbers = np.unique(names, return_index=True, return_inverse=True)[1:]
     own = np.where(names == NO_GROUP, np.arange(n), firsts[numbers])
     leaders, coarse_of = np.unique(own, return_inverse=True)

@@ -90,6 +90,9 @@ def test_dense_levels_equal_one_process(edge_factor: int) -> None:
 WEIGHTED = replace(GRID, vertex_weights=1 + np.arange(GRID.n, dtype=np.int32) % 5)
 FIXED = np.where(np.arange(GRID.n) % 97 == 5, np.arange(GRID.n) % 4, -1)
 HOME = np.where(np.arange(GRID.n) % 11 == 0, -1, np.arange(GRID.n) // 3 % 4)
+TOGETHER = np.where(np.arange(GRID.n) % 3 == 1, np.arange(GRID.n) * 7 % 40, -1)
+TOGETHER[FIXED >= 0] = 100 + FIXED[FIXED >= 0]
+"""Groups of vertices of all processes."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "targets": {"targets": [1, 2, 3, 4]},
     "targets and an imbalance": {"targets": [5, 1, 1, 1.5], "imbalance": 0.01},
@@ -103,15 +106,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "fixed": {"fixed": FIXED},
     "home": {"home": HOME, "migration": 0.5},
     "fixed and home": {"fixed": FIXED, "home": HOME},
+    "together": {"together": TOGETHER},
+    "together and all others": {"together": TOGETHER, "fixed": FIXED, "home": HOME},
 }
 IN_PIECES = {"small.max_vertices": 0, "refine.flow_sweeps": 0, "branches": ()}
 """Options without which these levels are gathered."""
 
 
+PLACES = "fixed", "home", "together"
+
+
 def own_of(options: dict[str, Any], bounds: Any, rank: int) -> dict[str, Any]:
-    """Return options with the fixed and home parts of a process's vertices only."""
+    """Return options with the places of a process's vertices only."""
     own = slice(*bounds[rank : rank + 2])
-    places = {name: options[name][own] for name in ("fixed", "home") if name in options}
+    places = {name: options[name][own] for name in PLACES if name in options}
     return {**options, **places}
 
 
@@ -163,9 +171,14 @@ def test_a_time_limit_ends_all_processes_after_the_same_generation(changes: dict
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_fixed_vertices_stay_in_refinement(size: int) -> None:
+def test_fixed_vertices_and_groups_stay_in_refinement(size: int) -> None:
     bounds, start = evenly(GRID.n, size), np.arange(GRID.n) % 4
-    options: dict[str, Any] = {"options": IN_PIECES, "fixed": FIXED, **ENGINE}
+    options: dict[str, Any] = {
+        "options": IN_PIECES,
+        "fixed": FIXED,
+        "together": TOGETHER,
+        **ENGINE,
+    }
     expected = jetpy.refine(WEIGHTED, start, 4, **options)
 
     def run(comm: Communicator) -> Any:
@@ -176,6 +189,8 @@ def test_fixed_vertices_stay_in_refinement(size: int) -> None:
     parts = np.concatenate(run_on_threads(size, run))
     assert np.array_equal(parts, expected.parts)
     assert np.array_equal(parts[FIXED >= 0], FIXED[FIXED >= 0])
+    for name in np.unique(TOGETHER[TOGETHER >= 0]):
+        assert len(np.unique(parts[name == TOGETHER])) == 1
 
 
 @pytest.mark.parametrize(
@@ -198,6 +213,32 @@ def test_wrong_places_of_one_process_are_one_error(here: dict[str, Any], message
         places = here if comm.rank else {"fixed": [-1] * 299 + [0]}
         with pytest.raises(OptionError, match=message) as failed:
             partition(comm, block_of(GRID, evenly(GRID.n, 2), comm.rank), **places)
+        return str(failed.value)
+
+    first, other = run_on_threads(2, run)
+    assert first == other
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ({"together": [0] * 150 + [7] * 450}, "groups 0, 7 of together weigh more than a part may"),
+        (
+            {"together": [3] * 2 + [-1] * 596 + [3] * 2, "fixed": [1] + [-1] * 598 + [2]},
+            "group 3 of together has vertices fixed in parts 1 and 2; fix all in one part",
+        ),
+        ({"together": [0] * 599 + [-2]}, "together has group -2 for vertex"),
+    ],
+)
+def test_wrong_groups_are_refused_as_by_one_process(places: dict[str, Any], message: str) -> None:
+    bounds = evenly(GRID.n, 2)
+    with pytest.raises(OptionError, match=message):
+        jetpy.partition(GRID, 16, **places, **ENGINE)
+
+    def run(comm: Communicator) -> str:
+        own = own_of(places, bounds, comm.rank)
+        with pytest.raises(OptionError, match=message) as failed:
+            partition(comm, block_of(GRID, bounds, comm.rank), 16, **own)
         return str(failed.value)
 
     first, other = run_on_threads(2, run)

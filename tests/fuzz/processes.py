@@ -32,9 +32,10 @@ CHOICES: Choices = {
     "targets of processes": ["none", "none", "up to 8"],
     "levels of processes": ["in pieces", "in pieces", "as usual"],
     "fixed in processes": ["none", "none", "none", "few", "half"],
+    "together in processes": ["none", "none", "none", "pairs", "some"],
     "home in processes": ["none", "none", "none", "random", "blocks"],
 }
-PLACES = "fixed", "home"
+PLACES = "fixed", "home", "together"
 """Options that each process passes for its own vertices."""
 IN_PIECES: dict[str, Any] = {
     "small.max_vertices": 0,
@@ -152,12 +153,16 @@ def spread(rng: Random) -> Spread:
 
 
 def _places(rng: Random, n: int, k: int, call: str, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return fixed and home parts, some of them -1."""
+    """Return fixed and home parts and groups, some of them -1."""
     found: dict[str, Any] = {}
     fixed, home = chosen["fixed in processes"], chosen["home in processes"]
     if fixed != "none":
         is_fixed = rng.random(n) < (0.5 if fixed == "half" else 0.02)
         found["fixed"] = np.where(is_fixed, rng.integers(0, k, n), -1)
+    if chosen["together in processes"] != "none":
+        groups = n // 2 if chosen["together in processes"] == "pairs" else 1 + n // 9
+        names = rng.integers(0, max(groups, 1), n) * int(rng.integers(1, 1000))
+        found["together"] = np.where(rng.random(n) < 0.3, names, -1)
     if home != "none" and call == "partition":
         places = rng.integers(0, k, n) if home == "random" else np.arange(n) * k // n
         found["home"] = np.where(rng.random(n) < 0.1, -1, places)

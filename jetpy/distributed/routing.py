@@ -1,0 +1,45 @@
+"""Values of vertices, or of other ids in ranges, sent to the processes that own them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.distributed.piece import Blocks
+from jetpy.engines.base import Backend
+
+Values = npt.NDArray[Any]
+
+
+def send_to_owners(host: Backend, blocks: Blocks, ids: Values, *values: Values) -> list[Values]:
+    """Send ids and their values to the owners of the ids; return the received ones. Collective.
+
+    Parameters
+    ----------
+    host : Backend
+    blocks : Blocks
+        The range of ids of each process.
+    ids, values : int, shape (count,)
+    """
+    order = np.argsort(ids, kind="stable")
+    sent = np.diff(np.searchsorted(ids[order], blocks.starts)).astype(np.int64)
+    received = blocks.comm.alltoall(sent)
+    return [blocks.comm.exchange(host, array[order], sent, received) for array in (ids, *values)]
+
+
+def ask_owners(
+    host: Backend, blocks: Blocks, ids: Values, answer: Callable[[Values], Values]
+) -> Values:
+    """Return what the owners of ids answer. Collective.
+
+    `answer` returns values for own ids; other arguments as for `send_to_owners`.
+    """
+    comm = blocks.comm
+    listed, places = np.unique(ids, return_inverse=True)
+    asked = np.diff(np.searchsorted(listed, blocks.starts)).astype(np.int64)
+    wanted, counts = comm.send(host, listed, asked)
+    answers: Values = comm.exchange(host, answer(wanted), counts, asked)
+    return answers[places]
