@@ -28,7 +28,7 @@ LAYERS = """
     distributed
     api
     __init__ study
-    cli pymetis
+    cli parmetis pymetis
     __main__
 """
 """Files and folders of `jetpy/`, lowest layer first; those of one layer are independent."""

@@ -25,6 +25,8 @@ SLICE = 1 << 22
 """Number of edges that are checked at once."""
 UPLOADED = 1 << 24
 """Number of 64-bit integers that are uploaded at once, before conversion to 32 bits."""
+NAMES = "indptr", "indices", "edge_weights", "vertex_weights"
+"""Names of the arrays of a block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,10 @@ class Block:
         return len(self.vertex_weights)
 
 
-def as_block(given: Any) -> Block:
+def as_block(given: Any, names: tuple[str, str, str, str] = NAMES) -> Block:
     """Convert a tuple (indptr, indices[, edge_weights[, vertex_weights]]); None means ones.
+
+    `names` are those of the arrays in messages.
 
     Raises
     ------
@@ -69,19 +73,19 @@ def as_block(given: Any) -> Block:
             f"the block is a {type(given).__name__}; it must be a tuple (indptr, indices[, "
             "edge_weights[, vertex_weights]]) of the owned vertices"
         )
-    indptr, indices = integers(given[0], "indptr"), integers(given[1], "indices")
+    indptr, indices = integers(given[0], names[0]), integers(given[1], names[1])
     if (indptr[:1].tolist(), indptr[-1:].tolist()) != ([0], [len(indices)]):
-        raise _wrong_indptr(len(indices))
+        raise _wrong_indptr(len(indices), names)
     more = [*given[2:], None, None]
-    edge_weights = _weights(more[0], len(indices), "edge_weights")
-    vertex_weights = _weights(more[1], len(indptr) - 1, "vertex_weights")
+    edge_weights = checked_weights(more[0], len(indices), names[2])
+    vertex_weights = checked_weights(more[1], len(indptr) - 1, names[3])
     return Block(indptr, indices, edge_weights, vertex_weights)
 
 
-def _wrong_indptr(entries: int) -> GraphError:
+def _wrong_indptr(entries: int, names: tuple[str, ...] = NAMES) -> GraphError:
     return GraphError(
-        f"indptr must begin with 0, must not decrease, and must end with {entries}, the number of "
-        "indices"
+        f"{names[0]} must begin with 0, must not decrease, and must end with {entries}, the length "
+        f"of {names[1]}"
     )
 
 
@@ -119,7 +123,14 @@ def unit_weights(count: int) -> npt.NDArray[np.int32]:
     return np.broadcast_to(np.int32(1), (count,))
 
 
-def _weights(values: Any, count: int, what: str) -> IntArray:
+def checked_weights(values: Any, count: int, what: str) -> IntArray:
+    """Return `count` weights as `integers` does; None means ones.
+
+    Raises
+    ------
+    GraphError
+        If they are not integers, or another number of them; `what` names them.
+    """
     if values is None:
         return unit_weights(count)
     array = integers(values, what)
