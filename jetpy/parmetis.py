@@ -276,7 +276,7 @@ def part_mesh_kway(
     return _output(
         jetpy.distributed.partition(
             group,
-            replace(rows, vertex_weights=weights),
+            replace(rows, vertex_weights=weights, names=(*NAMES[:3], "elmwgt")),
             goal.nparts,
             **goal.limits,
             seed=seed,

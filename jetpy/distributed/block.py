@@ -43,12 +43,15 @@ class Block:
     vertex_weights : shape (n_owned,)
         If all weights are 1, either array of weights may be a read-only view of a single 1
         (`unit_weights`).
+    names : tuple of str
+        Names of the four arrays in messages.
     """
 
     indptr: IntArray
     indices: IntArray
     edge_weights: IntArray
     vertex_weights: IntArray
+    names: tuple[str, ...] = NAMES
 
     @property
     def n(self) -> int:
@@ -56,7 +59,7 @@ class Block:
         return len(self.vertex_weights)
 
 
-def as_block(given: Any, names: tuple[str, str, str, str] = NAMES) -> Block:
+def as_block(given: Any, names: tuple[str, ...] = NAMES) -> Block:
     """Convert a tuple (indptr, indices[, edge_weights[, vertex_weights]]); None means ones.
 
     `names` are those of the arrays in messages.
@@ -79,10 +82,10 @@ def as_block(given: Any, names: tuple[str, str, str, str] = NAMES) -> Block:
     more = [*given[2:], None, None]
     edge_weights = checked_weights(more[0], len(indices), names[2])
     vertex_weights = checked_weights(more[1], len(indptr) - 1, names[3])
-    return Block(indptr, indices, edge_weights, vertex_weights)
+    return Block(indptr, indices, edge_weights, vertex_weights, names)
 
 
-def _wrong_indptr(entries: int, names: tuple[str, ...] = NAMES) -> GraphError:
+def _wrong_indptr(entries: int, names: tuple[str, ...]) -> GraphError:
     return GraphError(
         f"{names[0]} must begin with 0, must not decrease, and must end with {entries}, the length "
         f"of {names[1]}"
@@ -224,10 +227,10 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
             )
         indptr, wrong = _to_int32(backend, block.indptr, 0, entries)
         if wrong or backend.reduce(block.n, count_decreases, indptr=indptr):
-            raise _wrong_indptr(entries)
+            raise _wrong_indptr(entries, block.names)
         indices, _ = _to_int32(backend, block.indices, 0, blocks.n - 1)
-        edge_weights = weights(block.edge_weights, "edge_weights")
-        return indptr, indices, edge_weights, weights(block.vertex_weights, "vertex_weights")
+        edge_weights = weights(block.edge_weights, block.names[2])
+        return indptr, indices, edge_weights, weights(block.vertex_weights, block.names[3])
 
     indptr, indices, edge_weights, vertex_weights = run_collectively(blocks.comm, rows)
     sums = (
