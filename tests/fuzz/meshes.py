@@ -91,7 +91,7 @@ class Meshed:
 
 def _incidence(blocks: Blocks) -> Ints:
     """Return the incidence matrix of cells and corners, shape (cells, nodes)."""
-    corners = [_corners(name, cells) for name, cells in blocks]
+    corners = [corners_of(name, cells) for name, cells in blocks]
     nodes = max((int(cells.max(initial=-1)) for cells in corners), default=-1) + 1
     table = np.zeros((sum(map(len, corners)), nodes), np.int64)
     row = 0
@@ -101,7 +101,7 @@ def _incidence(blocks: Blocks) -> Ints:
     return table
 
 
-def _corners(name: str, cells: Ints) -> Ints:
+def corners_of(name: str, cells: Ints) -> Ints:
     """Return the corners of cells, which precede all other nodes."""
     digits = "".join(c for c in name if c.isdigit())
     return cells[:, : cells.shape[1] - OTHER_NODES] if digits else cells

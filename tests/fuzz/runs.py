@@ -27,6 +27,7 @@ from tests.fuzz.mappings import mapping
 from tests.fuzz.meshes import meshed
 from tests.fuzz.mistakes import mistakes
 from tests.fuzz.orderings import ordered
+from tests.fuzz.parmetis import ported
 from tests.fuzz.partitions import partitioning
 from tests.fuzz.processes import spread
 from tests.fuzz.refining import refining
@@ -43,6 +44,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     several: 7,
     changing: 7,
     spread: 6,
+    ported: 3,
     resulting: 6,
     filed: 4,
     meshed: 4,
