@@ -361,7 +361,7 @@ def _checked_ubvec(ubvec: Any) -> float:
             f"ubvec is {ubvec!r:.60}; it must be one number of at least 1: 1.05 allows 5 % more "
             "than the share of a part"
         )
-    return float(values[0])
+    return float(str(values[0]))  # 1.05 for a float32, as ParMETIS's real_t often is
 
 
 def _checked_rows(

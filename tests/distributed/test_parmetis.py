@@ -133,6 +133,15 @@ def test_process_without_vertices_needs_no_weights() -> None:
     assert (cut, sorted(parts.tolist())) == (1, [0, 1])
 
 
+@pytest.mark.parametrize("ubvec", [1.05, [1.05], np.array([1.05], np.float32), np.float64(1.05)])
+def test_ubvec_is_a_number_or_an_array_of_one(ubvec: Any) -> None:
+    """The cheapest cut needs a part of weight 105, all that 5 % allow."""
+    chain = [0, 4], [0, 1, 3, 5, 6], [1, 0, 2, 1, 3, 2]
+    weights: dict[str, Any] = {"vwgt": [95, 5, 5, 95], "adjwgt": [1, 1, 9, 9, 9, 9]}
+    assert parmetis.part_kway(None, *chain, 2, ubvec=ubvec, **weights, **CPU).edgecut == 1
+    assert parmetis.part_kway(None, *chain, 2, ubvec=1.04, **weights, **CPU).edgecut == 9
+
+
 # wrong arguments
 
 ROWS: dict[str, Any] = {"vtxdist": [0, 2, 4], "xadj": [0, 1, 3], "adjncy": [1, 0, 2], "nparts": 2}
