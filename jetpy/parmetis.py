@@ -1,4 +1,4 @@
-"""ParMETIS's functions, by jetpy: `part_kway`, `refine_kway` and `part_mesh_kway`.
+"""ParMETIS's functions, by jetpy.
 
 The arguments have the names and meanings of ParMETIS, and each process passes its own block.
 Arguments that ParMETIS requires but a program rarely changes have defaults. `jetpy.distributed`
@@ -22,12 +22,12 @@ from jetpy.distributed.block import Block, as_block, checked_weights, integers
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import check_agreement, ending_all, run_collectively
 from jetpy.errors import GraphError, OptionError
-from jetpy.graph.checks import as_numbers, whole_number
+from jetpy.graph.checks import as_numbers, finite_number, whole_number
 from jetpy.problem.problem import MAX_PARTS
 
 Starts = tuple[int, ...]
 
-__all__ = ["KwayPartition", "part_kway", "part_mesh_kway", "refine_kway"]
+__all__ = ["KwayPartition", "adaptive_repart", "part_kway", "part_mesh_kway", "refine_kway"]
 
 NAMES = "xadj", "adjncy", "adjwgt", "vwgt"
 """ParMETIS's names of the arrays of a block."""
@@ -195,6 +195,109 @@ def refine_kway(
             part,
             goal.nparts,
             **goal.limits,
+            seed=seed,
+            preset=preset,
+            backend=backend,
+            threads=threads,
+            device=device,
+        )
+    )
+
+
+def adaptive_repart(
+    comm: Any,
+    vtxdist: npt.ArrayLike,
+    xadj: npt.ArrayLike,
+    adjncy: npt.ArrayLike,
+    nparts: int,
+    part: npt.ArrayLike | None = None,
+    *,
+    vwgt: npt.ArrayLike | None = None,
+    vsize: npt.ArrayLike | None = None,
+    adjwgt: npt.ArrayLike | None = None,
+    wgtflag: int | None = None,
+    numflag: int = 0,
+    ncon: int = 1,
+    tpwgts: npt.ArrayLike | None = None,
+    ubvec: npt.ArrayLike = 1.05,
+    ipc2redist: float = 1000.0,
+    seed: int = 0,
+    preset: choices.Preset = "default",
+    backend: choices.Backend = "auto",
+    threads: int | None = None,
+    device: int | None = None,
+) -> KwayPartition:
+    """Repartition a graph whose weights have changed, as ParMETIS_V3_AdaptiveRepart does.
+
+    Collective. The cut is to be small, and so is the vertex weight that leaves its part.
+
+    Parameters
+    ----------
+    part : array of int, shape (n_owned,), optional
+        Previous part of each owned vertex, 0..nparts - 1, -1 for none; it does not change. By
+        default, the rank of the owner, if nparts is the number of processes.
+    vsize : array of int, shape (n_owned,), optional
+        Cost of moving each owned vertex. It must equal `vwgt`, because jetpy counts the weight that
+        moves; None is the same.
+    ipc2redist : float
+        Time of communication between parts relative to the time of moving vertices, ParMETIS's
+        `itr`: each unit of weight that leaves its part costs ``1 / ipc2redist`` units of edge
+        weight. Large values make the cut small, small ones let more vertices stay.
+    comm, vtxdist, xadj, adjncy, nparts, vwgt, adjwgt, wgtflag, numflag, ncon, tpwgts, ubvec, seed
+    preset, backend, threads, device
+        As for `part_kway`.
+
+    Returns
+    -------
+    KwayPartition
+        (edgecut, part). The parts are those of `jetpy.partition` with ``home=part`` and
+        ``migration=1 / ipc2redist``.
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `part_kway`; OptionError also if `part` does not match the vertices or `nparts`, or
+        `vsize` differs from `vwgt`.
+
+    Examples
+    --------
+    >>> from jetpy import parmetis
+    >>> ring = [0, 4], [0, 2, 4, 6, 8], [3, 1, 0, 2, 1, 3, 2, 0]
+    >>> parmetis.adaptive_repart(None, *ring, 2, [1, 1, 0, 0], ipc2redist=1).part.tolist()
+    [1, 1, 0, 0]
+    """
+    group = communicator(comm)
+    make = partial(_make_goal, nparts, wgtflag, numflag, ncon, tpwgts, ubvec)
+    goal, block = _checked_rows(group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
+
+    def check() -> tuple[float, Any]:
+        ratio = finite_number("ipc2redist", ipc2redist)
+        if not ratio > 0:
+            raise OptionError(f"ipc2redist is {ipc2redist}; it must be positive")
+        if vsize is not None and not np.array_equal(
+            checked_weights(vsize, block.n, "vsize"), block.vertex_weights
+        ):
+            raise OptionError("vsize must equal vwgt: jetpy counts the vertex weight that moves")
+        if part is not None:
+            return ratio, part
+        if goal.nparts != group.size:
+            raise OptionError(
+                f"part is None, but nparts is {goal.nparts}, and there are {group.size} processes; "
+                "pass the previous parts"
+            )
+        return ratio, np.full(block.n, group.rank)
+
+    with ending_all(group):
+        ratio, home = run_collectively(group, check)
+        check_agreement(group, ipc2redist=ratio, part="nothing" if part is None else "an array")
+    return _output(
+        jetpy.distributed.partition(
+            group,
+            block,
+            goal.nparts,
+            **goal.limits,
+            home=home,
+            migration=1 / ratio,
             seed=seed,
             preset=preset,
             backend=backend,

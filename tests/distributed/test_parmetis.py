@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,52 @@ def test_refined_parts_equal_those_of_one_process(size: int) -> None:
     cut, parts = parts_of_all(size, work)
     expected = jetpy.refine(GRAPH, given, 5, imbalance=0.05, **CPU)
     assert (cut, parts.tolist()) == (expected.cut, expected.parts.tolist())
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_repartitioned_parts_equal_those_of_one_process(size: int) -> None:
+    """The previous part of a vertex is given, or the process that owns it."""
+    bounds, nearly = blocks_for(GRAPH.n, size), np.arange(GRAPH.n) * 4 // GRAPH.n
+
+    def work(given: Any, comm: Communicator) -> parmetis.KwayPartition:
+        vtxdist, xadj, adjncy, adjwgt, vwgt = arrays_of(GRAPH, bounds, comm.rank)
+        own = None if given is None else given[vtxdist[comm.rank] : vtxdist[comm.rank + 1]]
+        weights = {"vwgt": vwgt, "vsize": vwgt, "adjwgt": adjwgt}
+        k = size if given is None else 4
+        return parmetis.adaptive_repart(
+            comm, vtxdist, xadj, adjncy, k, own, **weights, ipc2redist=2, **CPU
+        )
+
+    owner = np.searchsorted(bounds, np.arange(GRAPH.n), "right") - 1
+    for given, k, home in ((nearly, 4, nearly), (None, size, owner)):
+        cut, parts = parts_of_all(size, partial(work, given))
+        expected = jetpy.partition(GRAPH, k, home=home, migration=0.5, imbalance=0.05, **CPU)
+        assert (cut, parts.tolist()) == (expected.cut, expected.parts.tolist())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"part": None}, "process 0: part is None, but nparts is 3, and there are 2 processes"),
+        ({"ipc2redist": 0}, "process 0: ipc2redist is 0; it must be positive"),
+        ({"ipc2redist": "all"}, "process 0: ipc2redist is 'all'; it must be a finite number"),
+        ({"vsize": np.arange(4)}, "process 0: vsize must equal vwgt"),
+        ({"vsize": np.arange(3)}, "process 0: vsize has 3 entries; it must have 4"),
+        ({"part": [0, 1, 2, 3]}, "process 0: home has part 3 for vertex 3; parts must be in 0..2"),
+    ],
+)
+def test_wrong_repartitioning_is_one_error(changes: dict[str, Any], message: str) -> None:
+    def work(comm: Communicator) -> str:
+        ring = np.stack([np.arange(-1, 7) % 8, np.arange(1, 9) % 8], axis=1)
+        own = ring[4 * comm.rank : 4 * comm.rank + 4].ravel()
+        options = {"part": [0, 1, 2, 0], **(changes if comm.rank == 0 else {}), **CPU}
+        with pytest.raises(JetpyError) as failed:
+            parmetis.adaptive_repart(comm, [0, 4, 8], 2 * np.arange(5), own, 3, **options)
+        return str(failed.value)
+
+    first, other = run_on_threads(2, work)
+    assert first == other
+    assert first.startswith(message)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])

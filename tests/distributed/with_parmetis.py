@@ -1,6 +1,6 @@
 """A program that calls `jetpy.parmetis` for a cube of cells that are distributed over processes.
 
-It prints for each process whether it finds the parts of a single process, in three calls.
+It prints for each process whether it finds the parts of a single process, in four calls.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def calls(comm: Any, cells: Any, elmdist: Any) -> list[parmetis.KwayPartition]:
     rows = ring(int(elmdist[-1]))[first:end]
     graph = elmdist, 2 * np.arange(end - first + 1), rows.ravel()
     whole = parmetis.part_kway(comm, *graph, 3, vwgt=np.arange(first, end) % 3, **CPU)
-    return [mesh, whole, parmetis.refine_kway(comm, *graph, 4, mesh.part, **CPU)]
+    refined = parmetis.refine_kway(comm, *graph, 4, mesh.part, **CPU)
+    return [mesh, whole, refined, parmetis.adaptive_repart(comm, *graph, 4, mesh.part, **CPU)]
 
 
 def ring(n: int) -> Any:

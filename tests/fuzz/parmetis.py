@@ -24,7 +24,9 @@ from tests.fuzz.meshes import Blocks, corners_of, meshed
 from tests.fuzz.oracles import Ints, Parts
 
 CHOICES: Choices = {
-    "function of ParMETIS": ["part_kway", "part_kway", "refine_kway", "part_mesh_kway"],
+    "function of ParMETIS": [
+        *("part_kway", "part_kway", "refine_kway", "part_mesh_kway", "adaptive_repart")
+    ],
     "processes of ParMETIS": [1, 2, 3, 4],
     "wgtflag": [None, None, 0, 1, 2, 3],
     "tpwgts": [False, False, True],
@@ -64,9 +66,12 @@ class PortedGraph:
     given: Parts | None
     wgtflag: int | None
     target: Target
+    ratio: float | None = None
+    """`ipc2redist` of adaptive_repart; None for the other functions."""
 
     def __str__(self) -> str:
         function = "part_kway" if self.given is None else "refine_kway"
+        function = function if self.ratio is None else f"adaptive_repart to {self.ratio}"
         numbers = f"nparts={self.k}, vtxdist={self.bounds.tolist()}, wgtflag={self.wgtflag}"
         return f"{function}: {self.graph.name}, {numbers}, {spelled(self.target.here)}"
 
@@ -79,6 +84,9 @@ class PortedGraph:
         whole = graph.indptr, graph.indices, *weights
         if self.given is None:
             expected = jetpy.partition(whole, self.k, **self.target.of_jetpy)
+        elif self.ratio is not None:
+            home = {"home": self.given, "migration": 1 / self.ratio}
+            expected = jetpy.partition(whole, self.k, **home, **self.target.of_jetpy)
         else:
             expected = jetpy.refine(whole, self.given, self.k, **self.target.of_jetpy)
         yield from _agreement(len(self.bounds) - 1, self._process, expected)
@@ -91,6 +99,8 @@ class PortedGraph:
         if self.given is None:
             return parmetis.part_kway(comm, *arrays, **options)
         own = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
+        if self.ratio is not None:
+            return parmetis.adaptive_repart(comm, *arrays, own, ipc2redist=self.ratio, **options)
         return parmetis.refine_kway(comm, *arrays, own, **options)
 
 
@@ -162,5 +172,6 @@ def ported(rng: Random) -> PortedGraph | PortedMesh:
     if function == "part_mesh_kway":
         weights = rng.integers(0, 4, n)
         return PortedMesh(blocks, k, bounds, chosen["ncommonnodes"], weights, target)
-    given = rng.integers(k, size=n).astype(np.int32) if function == "refine_kway" else None
-    return PortedGraph(graph, k, bounds, given, chosen["wgtflag"], target)
+    given = None if function == "part_kway" else rng.integers(k, size=n).astype(np.int32)
+    ratio = float(rng.choice([0.1, 1, 3, 1000])) if function == "adaptive_repart" else None
+    return PortedGraph(graph, k, bounds, given, chosen["wgtflag"], target, ratio)
