@@ -35,6 +35,10 @@ MAX_EDGES, MIN_EDGES = 16_000, 1_000
 """Flows leave out pairs of parts with more than MAX_EDGES / k edges between them and more than
 `MIN_EDGES`. There, as in three-dimensional meshes, flows take long, and refinement on finer levels
 finds most of what they gain."""
+DENSE, DENSE_SHARE = 16, 4
+"""On coarse levels with an average degree of at least `DENSE`, as those of stencils and of nodes of
+quadratic tetrahedra, pairs may have 1 / DENSE_SHARE of these edges: almost nothing of what flows
+gain there remains."""
 MIN_YIELD, TRIAL_ARCS = 100, 200_000
 """Flows of a level end if they have gained less than 1 / MIN_YIELD of its cut for each time that
 their networks have had as many arcs as the level, but not before `TRIAL_ARCS` arcs. With more
@@ -119,7 +123,9 @@ class Flows:
             and 0 < 2 * measures.cut <= share * graph.edge_weight
         )
 
-    def improve(self, parts: Array, measures: Measures) -> tuple[Array, Measures]:
+    def improve(
+        self, parts: Array, measures: Measures, *, finest: bool = True
+    ) -> tuple[Array, Measures]:
         """Return a partition (int32, shape (n,)) with smaller cuts between pairs, and its measures.
 
         `parts` may be changed in place.
@@ -129,8 +135,9 @@ class Flows:
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
         sweeps = self.problem.options.refine.flow_sweeps
         yields = Yield(cut, self._device.nnz, sweeps, self.problem.k)
+        most = most_edges(self._device, self.problem.k, finest=finest)
         for _ in range(sweeps):
-            gains = self._sweep(found, weights, unsettled, yields)
+            gains = self._sweep(found, weights, unsettled, yields, most)
             cut -= int(gains.sum()) // 2
             unsettled = gains > 0
             if not unsettled.any() or yields.ends:
@@ -145,17 +152,18 @@ class Flows:
         weights: npt.NDArray[np.int64],
         unsettled: npt.NDArray[np.bool_],
         yields: Yield,
+        most: int,
     ) -> npt.NDArray[np.int64]:
         """Improve each pair with an unsettled part once; return the gains by part, shape (k,).
 
-        The sweep stops early if `yields` ends the flows of the level.
+        A single sweep leaves out pairs with more than `most` edges. The sweep stops early if
+        `yields` ends the flows of the level.
         """
-        k = self.problem.k
         cut = self.method.begin_sweep(parts)
-        gains = np.zeros(k, np.int64)
+        gains = np.zeros(self.problem.k, np.int64)
         wanted = unsettled[cut.parts].any(axis=1)
         if yields.sweeps == 1:
-            wanted &= cut.edges <= max(MAX_EDGES // k, MIN_EDGES)
+            wanted &= cut.edges <= most
         chosen = np.flatnonzero(wanted)
         for turn in turns(cut.parts[chosen], cut.weights[chosen]):
             rows = pair_rows(cut.parts[chosen[turn]], weights, self.problem)
@@ -176,6 +184,13 @@ class Flows:
         pinned = self._source.to_host(self._pinned)
         places = np.where(pinned == NO_PART, OUTSIDE, KEPT_OUTSIDE).astype(np.int32)
         return self.backend.from_host(places)
+
+
+def most_edges(graph: DeviceGraph, k: int, *, finest: bool) -> int:
+    """Return the maximum number of edges between two parts for a single sweep of flows."""
+    most = max(MAX_EDGES // k, MIN_EDGES)
+    is_dense = not finest and graph.nnz >= DENSE * graph.n
+    return most // DENSE_SHARE if is_dense else most
 
 
 def turns(

@@ -100,7 +100,7 @@ class Refinement:
         assert measures is not None
         assert cut_before is not None
         if flows and self._flows.are_due(measures, finest=finest):
-            parts, measures = self._flows.improve(parts, measures)
+            parts, measures = self._flows.improve(parts, measures, finest=finest)
         iterations = int(self.state.dual.control.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)
 

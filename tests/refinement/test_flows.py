@@ -22,12 +22,15 @@ from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.cut_edges import CutEdges, pair_up
 from jetpy.refinement.flows import (
     MAX_DEGREE,
+    MAX_EDGES,
+    MIN_EDGES,
     MIN_YIELD,
     PARTS,
     REGION_SHARE,
     TRIAL_ARCS,
     Flows,
     Yield,
+    most_edges,
     pair_rows,
     turns,
 )
@@ -527,6 +530,38 @@ def test_one_sweep_of_flows_ends_after_a_number_of_arcs(k: int, nnz: int, most: 
         assert not yields.ends
         yields.arcs = most
         assert yields.ends == (sweeps == 1)
+
+
+def test_pairs_of_dense_coarse_levels_may_have_a_quarter_of_the_edges() -> None:
+    """The average degree of the stencil is 19.8, that of the grid at most 4."""
+    backend = get_backend("cpu", 1)
+    stencil = upload(backend, generators.cube(8, 8, 8, neighbours=26))
+    grid = upload(backend, GRAPHS["grid"])
+    for k, most in (2, MAX_EDGES // 2), (64, MIN_EDGES):
+        assert most_edges(stencil, k, finest=True) == most
+        assert most_edges(stencil, k, finest=False) == most // 4
+        assert most_edges(grid, k, finest=False) == most
+
+
+def test_pairs_with_many_edges_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair with as many edges as the finest level admits is too large for a dense coarse level.
+
+    Several sweeps leave out no pair.
+    """
+    graph = generators.cube(16, 8, 8, neighbours=26)
+    layers = np.arange(graph.n) // 64
+    start = (layers + np.random.default_rng(0).integers(2, size=graph.n) > 8).astype(np.int32)
+    before = measures_of(graph, start, 2)
+    backend = get_backend("cpu", 1)
+    monkeypatch.setattr("jetpy.refinement.flows.MAX_EDGES", 2 * before.cut)
+    flows, _ = flows_on(backend, graph, 2, flow_sweeps=1)
+    _, coarse = flows.improve(start.copy(), before, finest=False)
+    assert coarse.cut == before.cut
+    _, finest = flows.improve(start.copy(), before, finest=True)
+    assert finest.cut < before.cut
+    several, _ = flows_on(backend, graph, 2, flow_sweeps=2)
+    _, coarse = several.improve(start.copy(), before, finest=False)
+    assert coarse.cut < before.cut
 
 
 def test_turns_after_a_poor_yield_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
