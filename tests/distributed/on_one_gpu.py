@@ -27,10 +27,24 @@ GRAPHS = {
 }
 
 
+IN_PIECES = {"small.max_vertices": 0, "refine.flow_sweeps": 0, "branches": ()}
+"""Options without which these levels are gathered."""
+
+
 def blocks(n: int, size: int) -> Any:
     """Return bounds that give rank 1 of several ranks no vertices and the others equal blocks."""
     sizes = [0 if size > 1 and rank == 1 else 1 for rank in range(size)]
     return np.concatenate([[0], np.cumsum(sizes) * n // sum(sizes)])
+
+
+def places_in(n: int) -> dict[str, Any]:
+    """Return fixed and home parts and groups of n vertices."""
+    vertices = np.arange(n)
+    return {
+        "fixed": np.where(vertices % 101 == 0, vertices % 8, -1),
+        "home": np.where(vertices % 7 == 0, -1, vertices * 8 // n),
+        "together": np.where(vertices % 5 == 1, vertices * 3 % 400, -1),
+    }
 
 
 def main() -> None:
@@ -42,15 +56,24 @@ def main() -> None:
     for name, make in GRAPHS.items():
         graph = make()
         bounds = blocks(graph.n, WORLD.size)
-        for preset in ("fast", "default"):
+        own = slice(*bounds[WORLD.rank : WORLD.rank + 2])
+        for preset, places in (("fast", {}), ("default", {}), ("ultra", places_in(graph.n))):
             options: dict[str, Any] = {"preset": preset, "backend": "cuda", "seed": 3}
+            if places:
+                options["options"] = IN_PIECES
             result = jetpy.distributed.partition(
-                WORLD, block_of(graph, bounds, WORLD.rank), 8, small=3000, device=0, **options
+                WORLD,
+                block_of(graph, bounds, WORLD.rank),
+                8,
+                small=3000,
+                device=0,
+                **options,
+                **{name: values[own] for name, values in places.items()},
             )
             parts = WORLD.gather(result.parts)
             assert isinstance(found[-1], nccl.NcclCommunicator)
             if parts is not None:
-                expected = jetpy.partition(graph, 8, **options).parts
+                expected = jetpy.partition(graph, 8, **options, **places).parts
                 same = np.array_equal(np.concatenate(parts), expected)
                 print("equal" if same else f"DIFFERENT: {name}, {preset}", flush=True)
 

@@ -67,7 +67,7 @@ def test_recombination_contracts_only_within_common_parts(method: Any) -> None:
     options = replace(options, coarsen=replace(options.coarsen, method=method))
     problem = fast_problem(graph, 5, options=options)
     better, other = (s.refined.parts for s in two_solutions(backend, graph, problem))
-    blocks = overlay(backend, better, other, 5)
+    blocks = overlay(backend, better, other, 5).blocks
     finest = finest_level(backend, upload(backend, graph), blocks)
     levels = coarsen(finest, [problem], no_progress)
     assert len(levels) > 1
@@ -88,7 +88,7 @@ def test_child_is_never_worse_than_the_better_parent(seed: int, k: int, name: st
     problem = fast_problem(graph, k, seed, preset(name))
     better, other = two_solutions(backend, graph, problem)
     before = better.refined.parts.copy(), other.refined.parts.copy()
-    child = recombine(backend, upload(backend, graph), problem, better, other).refined
+    child = recombine(finest_level(backend, upload(backend, graph)), problem, better, other).refined
     assert child.measures.quality(problem) <= better.refined.measures.quality(problem)
     parts = backend.to_host(child.parts)
     assert edge_cut(graph, parts) == child.measures.cut
@@ -112,7 +112,7 @@ def test_child_combines_the_better_halves() -> None:
         measures = Measures(edge_cut(graph, start), part_weights(graph, start, 6))
         refined = Refined(backend.from_host(start), measures, measures.cut, 0)
         solutions.append(Solution(refined))
-    child = recombine(backend, upload(backend, graph), problem, *solutions)
+    child = recombine(finest_level(backend, upload(backend, graph)), problem, *solutions)
     assert child.refined.measures.cut == 5 * 8
 
 
@@ -162,7 +162,7 @@ def test_most_similar_solution_that_is_not_better_is_replaced() -> None:
     worst, similar, better = cut_at(3, 6, 12, 15), cut_at(2, 5, 9), cut_at(2)
     population = [worst, similar, better]
     child = cut_at(2, 5)
-    replace_similar(backend, upload(backend, graph), problem, population, child)
+    replace_similar(finest_level(backend, upload(backend, graph)), problem, population, child)
     assert population == [worst, child, better]
 
 
