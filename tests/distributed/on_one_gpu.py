@@ -57,7 +57,10 @@ def main() -> None:
         graph = make()
         bounds = blocks(graph.n, WORLD.size)
         own = slice(*bounds[WORLD.rank : WORLD.rank + 2])
-        for preset, places in (("fast", {}), ("default", {}), ("ultra", places_in(graph.n))):
+        cases: list[tuple[str, dict[str, Any]]] = [("fast", {}), ("default", {})]
+        if name == "cube":
+            cases.append(("fast", places_in(graph.n)))
+        for preset, places in cases:
             options: dict[str, Any] = {"preset": preset, "backend": "cuda", "seed": 3}
             if places:
                 options["options"] = IN_PIECES
