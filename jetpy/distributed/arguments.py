@@ -104,6 +104,7 @@ def difference(own: Any, other: Any) -> tuple[str, str]:
     >>> effort = make_arguments(
     ...     2, imbalance=None, large_imbalance=False, seed=0, preset="fast", backend="cpu"
     ... )
+    >>> from dataclasses import replace
     >>> difference(effort, replace(effort, k=3, large_imbalance=True))
     ('k=2', 'k=3')
     """

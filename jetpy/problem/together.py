@@ -120,7 +120,7 @@ class Groups:
 
 
 def too_heavy(names: Sequence[int], weight: Any, most: Any) -> OptionError:
-    """Return the error about groups, the first of which weighs `weight`, more than `most`."""
+    """Return the error about groups, given the weight of the first, and the most that parts may."""
     listed = ", ".join(map(str, names[:MAX_NAMED]))
     more = ", …" if len(names) > MAX_NAMED else ""
     which = f"group{'s' if len(names) > 1 else ''} {listed}{more}"
