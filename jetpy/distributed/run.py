@@ -228,10 +228,10 @@ def refine_rows(
     blocks = rows[0].blocks
     own = _checked_parts(blocks, parts, problem.k)
     fixed, names = places.checked(blocks, problem.k), group_names(blocks, places.together)
+    problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
     if names is None:
         return _refine(rows, problem, progress, own, small, fixed)
     [fine] = rows
-    problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
     groups, of_groups = _grouped(fine, names, fixed, problem)
     start = groups.common_parts(own)
     found = _refine([groups.rows], problem, progress, start, small, of_groups)
@@ -250,7 +250,6 @@ def _refine(
     backend, blocks = rows[0].backend, rows[0].blocks
     if problem.k == 1 or blocks.n == 0:
         return measure_rows(rows, problem, own)
-    problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
     if fixed is not None:
         return _around_terminals(rows[0], problem, progress, small, fixed, start=own)
     finest, problem, unit = _finest(rows, problem, small)

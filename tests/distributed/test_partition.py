@@ -193,6 +193,23 @@ def test_fixed_vertices_and_groups_stay_in_refinement(size: int) -> None:
         assert len(np.unique(parts[name == TOGETHER])) == 1
 
 
+def test_groups_without_weights_are_refined_as_by_one_process() -> None:
+    """If all weights are 0, the limit follows from the numbers of vertices, not of groups."""
+    graph = replace(GRID, vertex_weights=np.zeros(GRID.n, np.int32))
+    start, bounds = np.arange(GRID.n) % 3, evenly(GRID.n, 2)
+    together = np.where(start == 2, np.arange(GRID.n) // 60, -1)
+    options: dict[str, Any] = {"preset": "fast", "options": IN_PIECES, **ENGINE}
+    options |= {"imbalance": 0.0, "together": together}
+    expected = jetpy.refine(graph, start, 3, **options)
+
+    def run(comm: Communicator) -> Any:
+        block, own = block_of(graph, bounds, comm.rank), own_of(options, bounds, comm.rank)
+        parts = start[bounds[comm.rank] : bounds[comm.rank + 1]]
+        return jetpy.distributed.refine(comm, block, parts, 3, small=0, **own).parts
+
+    assert np.array_equal(np.concatenate(run_on_threads(2, run)), expected.parts)
+
+
 @pytest.mark.parametrize(
     ("here", "message"),
     [
