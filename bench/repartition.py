@@ -14,6 +14,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_float, c_int
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 from time import perf_counter
@@ -72,13 +73,9 @@ def _parmetis(job: Job, parts: Parts, k: int, ratio: int) -> Parts:
     return found
 
 
-def _with_preset(preset: str) -> Repartition:
-    return lambda *given: _jetpy(preset, *given)
-
-
 TOOLS: dict[str, Repartition] = {
-    "jetpy/default": _with_preset("default"),
-    "jetpy/fast": _with_preset("fast"),
+    "jetpy/default": partial(_jetpy, "default"),
+    "jetpy/fast": partial(_jetpy, "fast"),
     PARMETIS: _parmetis,
 }
 

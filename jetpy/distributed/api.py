@@ -247,7 +247,7 @@ def partition(
         jetpy gathers levels of at most `small` vertices and directed edges together, and every
         process coarsens and refines them alone. By default, jetpy gathers a level if one process is
         predicted to finish it sooner than all together. It also gathers dense levels
-        (`coarsen.dense`), and levels for which the preset has branches, V-cycles and flows. `small`
+        (`coarsen.dense`), and levels for which the preset has branches or flows. `small`
         does not change the parts.
     progress : bool or callable, optional
         As for `jetpy.partition`; only the argument of process 0 counts.

@@ -12,7 +12,6 @@ from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.block import UploadedRows
-from jetpy.distributed.communicator import SelfCommunicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import Gathering, gather_graph, gather_rows
 from jetpy.distributed.piece import Blocks, Piece, narrow_piece
@@ -136,10 +135,9 @@ class PieceLevel(HierarchyLevel):
         watch: Stopwatch,
         blocks: Array | None,
     ) -> PieceLevel:
-        """Return a level with the same terminals."""
-        pinned = pinned_to(backend, piece.global_n, piece.blocks, self.terminals)
-        more: dict[str, Any] = {"gathering": self.gathering, "terminals": self.terminals}
-        return PieceLevel(backend, piece, coarse_of, watch, blocks, pinned, **more)
+        """Return a level with the same gathering and terminals."""
+        shared = self.gathering, self.terminals
+        return piece_level(backend, piece, coarse_of, watch, *shared, blocks)
 
     def _injected(self, coarse: Piece, coarse_of: Array, values: Array) -> Array:
         """Return values (int32, from 0 on) of owned vertices as values of owned coarse vertices."""
@@ -173,8 +171,8 @@ class PieceLevel(HierarchyLevel):
         whole, blocks = gather_graph(backend, piece), self.blocks
         if blocks is not None:
             blocks = piece.blocks.comm.gather(backend, blocks)
-        own = piece.blocks, coarse_of, self.watch, self.terminals, blocks
-        return gathered_level(backend, whole, *own)
+        own = self.watch, self.terminals, blocks
+        return gathered_level(backend, whole, piece.blocks, coarse_of, *own)
 
 
 def coarsen_piece(
@@ -214,8 +212,7 @@ def gathered_level(
     graph = carry_graph(whole, backend, suited)
     if labels is not None:
         labels = carry(labels, backend, suited)
-    everything = Blocks.of(SelfCommunicator(), whole.n)
-    pinned = pinned_to(suited, whole.n, everything, terminals)
+    pinned = pinned_to(suited, whole.n, 0, whole.n, terminals)
     return GatheredLevel(
         suited, graph, coarse_of, watch, labels, pinned, owned=blocks, source=backend
     )
@@ -232,21 +229,36 @@ def finest_of(
     watch = Stopwatch(backend, "coarsen", 0)
     if gathering.includes(rows):
         return gathered_level(backend, gather_rows(rows), rows.blocks, None, watch, terminals)
-    pinned = pinned_to(backend, rows.global_n, rows.blocks, terminals)
+    return piece_level(backend, rows.as_piece(), None, watch, gathering, terminals)
+
+
+def piece_level(
+    backend: Backend,
+    piece: Piece,
+    coarse_of: Array | None,
+    watch: Stopwatch,
+    gathering: Gathering,
+    terminals: IntArray | None,
+    labels: Array | None = None,
+) -> PieceLevel:
+    """Return a piece as a level; arguments as for a `PieceLevel` and `gathered_level`."""
+    pinned = pinned_to(backend, piece.global_n, piece.blocks.first, piece.blocks.end, terminals)
     more: dict[str, Any] = {"gathering": gathering, "terminals": terminals}
-    return PieceLevel(backend, rows.as_piece(), None, watch, None, pinned, **more)
+    return PieceLevel(backend, piece, coarse_of, watch, labels, pinned, **more)
 
 
-def pinned_to(backend: Backend, n: int, blocks: Blocks, terminals: IntArray | None) -> Array | None:
-    """Return the parts of the owned vertices that never move, -1 for free ones; None if all move.
+def pinned_to(
+    backend: Backend, n: int, first: int, end: int, terminals: IntArray | None
+) -> Array | None:
+    """Return the parts of vertices ``first..end - 1`` that never move, -1 for free ones.
 
-    `terminals` (int32) are the parts of the last of n vertices.
+    `terminals` (int32) are the parts of the last of n vertices; without any, the result is None.
     """
     if terminals is None:
         return None
-    pinned = np.full(blocks.end - blocks.first, NO_PART, np.int32)
+    pinned = np.full(end - first, NO_PART, np.int32)
     before = n - len(terminals)
-    start = max(blocks.first, before)
-    if start < blocks.end:
-        pinned[start - blocks.first :] = terminals[start - before : blocks.end - before]
+    start = max(first, before)
+    if start < end:
+        pinned[start - first :] = terminals[start - before : end - before]
     return backend.from_host(pinned)

@@ -14,6 +14,7 @@ from jetpy.distributed.block import Block, check_starts, integers, unit_weights
 from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.faults import check_agreement, ending_all, run_collectively
 from jetpy.distributed.piece import Blocks
+from jetpy.distributed.routing import even_ranges
 from jetpy.engines.base import Backend
 from jetpy.errors import GraphError
 from jetpy.graph.checks import whole_number
@@ -140,9 +141,8 @@ def _around_nodes(comm: Communicator, host: Backend, own: Incidences) -> Inciden
     Each node has an owner: a range of node ids per process. The owners collect all pairs, and
     return those of each node to every process that sent the node.
     """
-    end = max(comm.allgather_objects(int(own.nodes.max(initial=-1)))) + 1
-    bounds = np.array([end * rank // comm.size for rank in range(comm.size + 1)], np.int64)
-    sent = np.diff(np.searchsorted(own.nodes, bounds)).astype(np.int64)
+    starts = even_ranges(comm, own.nodes).starts
+    sent = np.diff(np.searchsorted(own.nodes, starts)).astype(np.int64)
     nodes, received = comm.send(host, own.nodes, sent)
     elements = comm.exchange(host, own.elements, sent, received)
     collected = _sorted_once(nodes, elements)

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.piece import Blocks
 from jetpy.engines.base import Backend
 
 Values = npt.NDArray[Any]
+
+
+def even_ranges(comm: Communicator, ids: Values) -> Blocks:
+    """Return even ranges of all ids from 0 on, one for each process, given its own. Collective."""
+    end = max(comm.allgather_objects(int(ids.max(initial=-1)))) + 1
+    return Blocks(
+        comm, np.array([end * rank // comm.size for rank in range(comm.size + 1)], np.int64)
+    )
 
 
 def send_to_owners(host: Backend, blocks: Blocks, ids: Values, *values: Values) -> list[Values]:

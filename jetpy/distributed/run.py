@@ -16,7 +16,7 @@ from jetpy.distributed.gathering import gathering_of
 from jetpy.distributed.levels import GatheredLevel, finest_of
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.terminals import Places, replace_fixed
-from jetpy.distributed.together import GroupedRows, Ids, contract_groups, group_names
+from jetpy.distributed.together import DistributedGroups, Ids, contract_groups, group_names
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
@@ -67,29 +67,34 @@ def partition_rows(
     predicts when gathering saves time. Empties `rows`, so that their memory is free once the finest
     level is made.
     """
-    [own] = rows
-    fixed, names = places.checked(own.blocks, problem.k), group_names(own.blocks, places.together)
+    blocks = rows[0].blocks
+    fixed, names = places.checked(blocks, problem.k), group_names(blocks, places.together)
     if names is None:
         return _partition(rows, problem, progress, effort, small, fixed)
-    groups, of_groups = _grouped(own, names, fixed, problem)
-    found = _partition([groups.rows], problem, progress, effort, small, of_groups)
+    [own] = rows
+    coarse, groups, of_groups = _grouped(own, names, fixed, problem)
+    found = _partition(coarse, problem, progress, effort, small, of_groups)
     return _ungrouped(own, groups, found, problem, fixed)
 
 
 def _grouped(
     rows: UploadedRows, names: Ids, fixed: FixedVertices | None, problem: Problem
-) -> tuple[GroupedRows, FixedVertices | None]:
-    """Return the rows in which each group is one vertex, and the places of these. Collective."""
-    groups = contract_groups(rows, names)
-    if fixed is None:
-        groups.check_weights(problem)
-        return groups, None
-    return groups, groups.of_places(fixed, names, problem)
+) -> tuple[list[UploadedRows], DistributedGroups, FixedVertices | None]:
+    """Return the rows in which each group is one vertex, the groups and their places. Collective.
+
+    The rows are in a list, as for `partition_rows`.
+    """
+    coarse, groups = contract_groups(rows, names)
+    of_groups = None if fixed is None else groups.of_places(fixed)
+    groups.check_weights(problem, of_groups)
+    if fixed is not None and of_groups is not None:
+        groups.check_fixed(fixed, of_groups, names)
+    return [coarse], groups, of_groups
 
 
 def _ungrouped(
     rows: UploadedRows,
-    groups: GroupedRows,
+    groups: DistributedGroups,
     found: Found,
     problem: Problem,
     fixed: FixedVertices | None,
@@ -111,7 +116,7 @@ def _measured(
     found = measure_rows([rows], problem, parts)
     return found._replace(
         solution=replace(found.solution, levels=levels),
-        moved=None if fixed is None else _moved(rows, found.parts, fixed.home),
+        moved=_moved(rows, found.parts, fixed),
         generations=generations,
     )
 
@@ -132,9 +137,7 @@ def _partition(
     trivial = _trivial_parts(own, problem)
     if trivial is not None:
         found = measure_rows(rows, problem, trivial[blocks.first : blocks.end])
-        return (
-            found if fixed is None else found._replace(moved=_moved(own, found.parts, fixed.home))
-        )
+        return found._replace(moved=_moved(own, found.parts, fixed))
     del own
     with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
@@ -153,24 +156,26 @@ def _around_terminals(
 ) -> Found:
     """Partition a graph, or refine `start`, with places of owned vertices. Collective."""
     with Stopwatch(rows.backend, "coarsen"):
-        within = replace_fixed(rows, problem, places)
-        finest, own, unit = _finest([within.rows], within.problem, small, within.parts)
-    backend, generations = within.rows.backend, 1
+        replaced, posed, within = replace_fixed(rows, problem, places)
+        backend, made = replaced[0].backend, replaced[0].blocks
+        finest, own, unit = _finest(replaced, posed, small, within.terminals.parts)
+    generations = 1
     if start is None:
         solution, generations = _evolve(finest, own, rows.blocks, progress, effort, within.home)
     else:
         parts = finest.taken(backend.from_host(within.start(start)))
         solution = improve_level(finest, parts, own, progress)
-    parts = _found(backend, within.rows.blocks, unit, solution).parts
+    parts = _found(backend, made, unit, solution).parts
     return _measured(rows, problem, within.without(parts), solution.levels, places, generations)
 
 
 def _moved(
-    rows: UploadedRows, parts: npt.NDArray[np.int32], home: npt.NDArray[np.int32] | None
+    rows: UploadedRows, parts: npt.NDArray[np.int32], places: FixedVertices | None
 ) -> tuple[int, int] | None:
     """Return the number and the weight of all vertices that have left their homes. Collective."""
-    if home is None:
+    if places is None or places.home is None:
         return None
+    home = places.home
     has_left = (home != NO_PART) & (parts != home)
     weight = int(rows.backend.to_host(rows.vertex_weights)[has_left].sum(dtype=np.int64))
     count, weight = rows.blocks.comm.totals(int(has_left.sum()), weight)
@@ -232,9 +237,9 @@ def refine_rows(
     if names is None:
         return _refine(rows, problem, progress, own, small, fixed)
     [fine] = rows
-    groups, of_groups = _grouped(fine, names, fixed, problem)
+    coarse, groups, of_groups = _grouped(fine, names, fixed, problem)
     start = groups.common_parts(own)
-    found = _refine([groups.rows], problem, progress, start, small, of_groups)
+    found = _refine(coarse, problem, progress, start, small, of_groups)
     return _ungrouped(fine, groups, found, problem, fixed)
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.home import fixed_parts, new_numbers, weights_in_common
+from jetpy.constraints.home import new_numbers, weights_in_common
 from jetpy.constraints.terminals import Terminals, check_total, edges_with_terminals, tally
 from jetpy.device.divisor import common_divisor_on, divided_by
 from jetpy.distributed.block import UploadedRows, upload_sums
+from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import check_agreement, run_collectively
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.routing import ask_owners, send_to_owners
@@ -63,15 +64,14 @@ def _what(given: npt.ArrayLike | None) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class TerminalRows:
-    """The rows of a process in a graph with terminals.
+class WithTerminals:
+    """The vertices of a process in a graph with terminals.
 
     Attributes
     ----------
-    rows : UploadedRows
-    problem : Problem
-    parts : int32, shape (terminals,)
-        Parts of all terminals, which are the last vertices of the graph.
+    comm : Communicator
+    terminals : Terminals
+        Those of all processes, which are the last vertices of the graph.
     places : FixedVertices
         Of the vertices that this process owned before.
     weights : int, shape (n_owned,)
@@ -80,9 +80,8 @@ class TerminalRows:
         `Problem.kinds` of the original problem.
     """
 
-    rows: UploadedRows
-    problem: Problem
-    parts: IntArray
+    comm: Communicator
+    terminals: Terminals
     places: FixedVertices
     weights: IntArray
     kinds: npt.NDArray[np.int64]
@@ -94,32 +93,34 @@ class TerminalRows:
 
     def start(self, parts: IntArray) -> IntArray:
         """Return parts of the owned vertices, given those of the original graph's."""
-        free = parts[self.places.fixed == NO_PART]
-        terminals = len(self.rows.vertex_weights) - len(free)
-        return np.concatenate([free, self.parts[:terminals]]).astype(np.int32)
+        free: IntArray = parts[self.places.fixed == NO_PART].astype(np.int32)
+        if self.comm.rank < self.comm.size - 1:
+            return free
+        return np.concatenate([free, self.terminals.parts])
 
     def without(self, parts: IntArray) -> IntArray:
         """Return parts of the original graph's owned vertices. Collective.
 
         Parts keep their numbers if possible.
         """
-        places, comm, k = self.places, self.rows.blocks.comm, len(self.kinds)
+        places = self.places
         found = places.fixed.copy()
         free = found == NO_PART
         found[free] = parts[: int(free.sum())]
         if places.home is None:
             return found
-        own = weights_in_common(found, places.home, self.weights, k)
+        own = weights_in_common(found, places.home, self.weights, len(self.kinds))
         common: dict[tuple[int, int], int] = {}
-        for of_process in comm.allgather_objects(own):
+        for of_process in self.comm.allgather_objects(own):
             for pair, weight in of_process.items():
                 common[pair] = common.get(pair, 0) + weight
-        has_fixed = np.logical_or.reduce(comm.allgather_objects(fixed_parts(places, k)))
-        return new_numbers(common, has_fixed, self.kinds)[found]
+        return new_numbers(common, self.terminals.have_fixed, self.kinds)[found]
 
 
-def replace_fixed(rows: UploadedRows, problem: Problem, places: FixedVertices) -> TerminalRows:
-    """Return the rows of the graph with terminals, and its problem. Collective.
+def replace_fixed(
+    rows: UploadedRows, problem: Problem, places: FixedVertices
+) -> tuple[list[UploadedRows], Problem, WithTerminals]:
+    """Return the rows of the graph with terminals, in a list, its problem and vertices. Collective.
 
     Raises
     ------
@@ -151,5 +152,5 @@ def replace_fixed(rows: UploadedRows, problem: Problem, places: FixedVertices) -
     own_edges = Edges(*send_to_owners(host, new_blocks, *edges))
     own_rows = own_edges.rows(new_blocks.first, len(own_weights), terminals.n)
     made = upload_sums(rows.backend, new_blocks, own_rows, own_weights)
-    posed = terminals.pose(problem)
-    return TerminalRows(made, posed, terminals.parts, places, weights, problem.kinds)
+    vertices = WithTerminals(comm, terminals, places, weights, problem.kinds)
+    return [made], terminals.pose(problem), vertices

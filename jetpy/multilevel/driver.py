@@ -225,7 +225,7 @@ def recombine(
         pairs = overlay(
             backend, start.parts[:n], other.refined.parts[:n], problem.k, whole.graph.halo
         )
-        hierarchy = coarsen_to_refine(whole.anew(pairs.blocks), [problem], no_progress)
+        hierarchy = coarsen_to_refine(whole.as_finest(pairs.blocks), [problem], no_progress)
         coarsest = hierarchy[-1]
         parts = pairs.first(coarsest.backend, coarsest.blocks)
     child = refine_levels(hierarchy, [problem], parts, start.measures, no_progress)

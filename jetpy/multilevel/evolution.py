@@ -147,11 +147,11 @@ def evolve_level(
         own = replace(problem, seed=(problem.seed + SEED_STEP * generation) % SEEDS)
         if new:
             within = progress if generation == 0 else no_progress
-            child = solve_level(whole.anew(None), [own], within)
+            child = solve_level(whole.as_finest(), [own], within)
             if generation == 0 and home is not None:
                 found = backend.to_host(child.refined.parts[: len(home)])
                 start = backend.from_host(np.where(home < 0, found, home))
-                before = improve_level(whole.anew(None), start, own, within)
+                before = improve_level(whole.as_finest(), start, own, within)
                 child = recombine(whole, own, *by_quality(child, before, own))
             population.append(child)
         else:

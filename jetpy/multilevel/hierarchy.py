@@ -97,7 +97,7 @@ class HierarchyLevel:
             return self.graph.n <= SMALL_ON_GPU
         return self.graph.n <= SMALL and self.graph.long_rows.count == 0
 
-    def anew(self, blocks: Array | None) -> HierarchyLevel:
+    def as_finest(self, blocks: Array | None = None) -> HierarchyLevel:
         """Return the level as the finest of another hierarchy, within other blocks."""
         return replace(self, blocks=blocks, last=LastRefinement(), small=LastRefinement())
 

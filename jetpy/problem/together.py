@@ -73,10 +73,7 @@ class Groups:
         apart = (places.fixed != NO_PART) & (places.fixed != fixed[self.coarse_of])
         if apart.any():
             v = int(apart.argmax())
-            raise OptionError(
-                f"group {self.names[v]} of together has vertices fixed in parts "
-                f"{fixed[self.coarse_of[v]]} and {places.fixed[v]}; fix all in one part"
-            )
+            raise fixed_apart(self.names[v], fixed[self.coarse_of[v]], places.fixed[v])
         home = None if places.home is None else self.common_parts(places.home, weights)
         return FixedVertices(fixed, home, places.migration)
 
@@ -117,6 +114,14 @@ class Groups:
         wrong = np.flatnonzero(heavy)
         if len(wrong):
             raise too_heavy(self.names[self.firsts[wrong]].tolist(), sums[wrong[0]], most)
+
+
+def fixed_apart(name: int, part: int, other: int) -> OptionError:
+    """Return the error about a group with vertices that are fixed in two parts."""
+    return OptionError(
+        f"group {name} of together has vertices fixed in parts {part} and {other}; fix all in one "
+        "part"
+    )
 
 
 def too_heavy(names: Sequence[int], weight: Any, most: Any) -> OptionError:

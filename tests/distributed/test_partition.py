@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -168,6 +169,26 @@ def test_a_time_limit_ends_all_processes_after_the_same_generation(changes: dict
     assert generations > 1
     expected = jetpy.partition(GRID, 4, generations=generations, **options, **ENGINE)
     assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
+
+
+def test_rows_are_freed_before_refinement(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[Any]] = []
+    alive: list[bool] = []
+    check, evolve = jetpy.distributed.api._checked_rows, jetpy.distributed.run.evolve_level
+
+    def checked(*given: Any) -> Any:
+        rows = check(*given)
+        made.append(weakref.ref(rows))
+        return rows
+
+    def evolved(*given: Any) -> Any:
+        alive.append(made[0]() is not None)
+        return evolve(*given)
+
+    monkeypatch.setattr("jetpy.distributed.api._checked_rows", checked)
+    monkeypatch.setattr("jetpy.distributed.run.evolve_level", evolved)
+    partition(None, (GRID.indptr, GRID.indices), small=0)
+    assert alive == [False]
 
 
 @pytest.mark.parametrize("size", [1, 3])
