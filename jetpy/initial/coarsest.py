@@ -9,14 +9,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.device_graph import download
+from jetpy.device.device_graph import DeviceGraph, download
 from jetpy.engines.base import Array
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.roots import divide_roots, find_roots
+from jetpy.initial.tasks import Batch, Job, can_solve
 from jetpy.problem.options import SmallOptions
-from jetpy.problem.problem import EDGE_CUT, SEEDS
+from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem
 from jetpy.refinement.jet import Refined, Refinement
-from jetpy.refinement.measures import cost, measure
+from jetpy.refinement.measures import Measures, cost, measure
 
 Parts = npt.NDArray[np.int32]
 REFINED_SHARE, MIN_REFINED = 4, 2
@@ -53,12 +54,17 @@ def partition_coarsest(
     `max_tries` limits the number of tries, in addition to the options. The best partition has the
     least weight above a limit, then the smallest cut, then the smallest cut before refinement.
     Bisections are refined already; so the best one within its limits is not refined again, unless
-    vertices are pinned, because some partitions do not know these.
+    vertices are pinned, because some partitions do not know these. Tasks partition a level of at
+    most `InitialOptions.task_size` like a small graph; their best partition is not refined either.
     """
     backend, problem, state = refinement.backend, refinement.problem, refinement.state
     count = count_tries(refinement)
     if max_tries is not None:
         count = min(count, max_tries)
+    if are_for_tasks(state.graph, problem, groups, refinement.pinned):
+        found = best_of_tasks(refinement, count)
+        if found is not None:
+            return found
     starts = starting_partitions(refinement, Tries.divide(count), groups)
 
     is_refined = problem.options.initial.method == "bisection" and refinement.pinned is None
@@ -74,6 +80,36 @@ def partition_coarsest(
 
     promising = starts[: max(MIN_REFINED, count // REFINED_SHARE)]
     return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
+
+
+def are_for_tasks(
+    graph: DeviceGraph, problem: Problem, groups: Array | None, pinned: Array | None
+) -> bool:
+    """Return whether tasks partition a coarse level like a small graph.
+
+    `groups` and `pinned` as for `partition_coarsest` and its refinement.
+    """
+    is_small = graph.global_size <= problem.options.initial.task_size
+    return is_small and groups is None and pinned is None and can_solve(problem)
+
+
+def best_of_tasks(refinement: Refinement, count: int) -> Refined | None:
+    """Return the best of `count` partitions by tasks; None if none is within its limits."""
+    backend, problem = refinement.backend, refinement.problem
+    graph = download(backend, refinement.state.graph)
+    job = replace(Job.of_problem(graph, problem), seeds=seeds_of(problem, count))
+    effort = replace(problem.options.small, min_tries=1, max_tries=1)
+    found = Batch.of([job], backend.host).run(backend.host, effort)
+    best = min(found, key=lambda one: (one.excess, one.cut))
+    if not best.is_complete(fill=problem.fill):
+        return None
+    measures = Measures(best.cut, best.part_weights)
+    return Refined(backend.from_host(best.parts), measures, best.cut, 0)
+
+
+def seeds_of(problem: Problem, count: int) -> list[int]:
+    """Return a seed for each of `count` partitions."""
+    return [(problem.seed * 1009 + number) % SEEDS for number in range(count)]
 
 
 def starting_partitions(
@@ -153,7 +189,7 @@ def _by_bisection(
 
     def solve(partitions: int, pinned: IntArray | None) -> list[Parts]:
         parts, roots = find_roots(graph, groups, problem, pinned)
-        seeds = [(problem.seed * 1009 + number) % SEEDS for number in range(partitions)]
+        seeds = seeds_of(problem, partitions)
         return divide_roots(backend.host, graph, parts, roots, seeds, effort, pinned)
 
     if pinned is None or problem.targets is not None:

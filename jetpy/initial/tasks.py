@@ -25,7 +25,7 @@ from jetpy.initial.workers import (
     count_workers,
 )
 from jetpy.problem.options import SmallOptions
-from jetpy.problem.problem import Problem
+from jetpy.problem.problem import EDGE_CUT, Problem
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
@@ -51,6 +51,8 @@ CROWDING = 5
 """A GPU finishes partitions as if this fraction of its tasks ran at the same time, at full speed.
 
 Tasks wait for the memory: an H200 is worth 23 threads of its host, not 117."""
+MAX_PARTS = 128
+"""Maximum number of parts, because a task looks at all parts to choose one."""
 MAX_KEPT = 1 << 20
 """Maximum capacity of all workers for which a back end keeps the arrays: at most 80 MB."""
 RESULT = [Task.PLACE, Task.N, Task.PART_PLACE, Task.PARTS, Task.CUT, Task.EXCESS, Task.EMPTY]
@@ -186,6 +188,11 @@ class Job:
         """Return the job of solving a problem once."""
         own = problem.shares, problem.limits, problem.lower_limits
         return cls(graph, *own, [problem.seed])
+
+
+def can_solve(problem: Problem) -> bool:
+    """Return whether tasks solve such problems: they minimise the cut, and know no groups."""
+    return problem.k <= MAX_PARTS and problem.metric is EDGE_CUT and problem.groups == 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.initial.coarsest import are_for_tasks
 from jetpy.kernel_language import Width
 from jetpy.multilevel.index_width import narrow_graph
 from jetpy.multilevel.projection import inject_parts, label, project_parts
@@ -221,9 +222,10 @@ def coarsen(
 ) -> list[HierarchyLevel]:
     """Return the hierarchy of a level, finest level first.
 
-    `depth` is the depth of `finest`; each `variant` breaks ties differently. The hierarchy ends
-    early at the first level for which `until` returns true. Given some levels, `is_passed` returns
-    whether the last of them needs no edges once there is a coarser one.
+    Coarsening ends at the number of vertices of `coarsest_size`, or at the first level that tasks
+    partition. `depth` is the depth of `finest`; each `variant` breaks ties differently. The
+    hierarchy ends early at the first level for which `until` returns true. Given some levels,
+    `is_passed` returns whether the last of them needs no edges once there is a coarser one.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
@@ -236,6 +238,8 @@ def coarsen(
     affordable = inf if entries is None else entries // 4
     while levels[-1].graph.global_n > target or levels[-1].graph.global_size > affordable:
         finer = levels[-1]
+        if are_for_tasks(finer.graph, steps[0], finest.blocks, finest.pinned):
+            break
         if until is not None and until(finer.graph):
             break
         salt = (seed + len(levels)) & 0x7FFFFFFF

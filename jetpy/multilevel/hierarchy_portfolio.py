@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import prod
 
 from jetpy.engines.stopwatch import Stopwatch
-from jetpy.initial.coarsest import partition_coarsest
+from jetpy.initial.coarsest import are_for_tasks, partition_coarsest
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen
 from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
@@ -28,7 +28,13 @@ of a coarsest graph predicts the cut of the finest only roughly."""
 def add_hierarchies(
     hierarchy: list[HierarchyLevel], steps: Sequence[Problem]
 ) -> list[list[HierarchyLevel]]:
-    """Return the further hierarchies of the options; they share the fine levels of the first."""
+    """Return the further hierarchies of the options; they share the fine levels of the first.
+
+    There is none if tasks partition the coarsest level: their tries find more.
+    """
+    coarsest = hierarchy[-1]
+    if are_for_tasks(coarsest.graph, steps[0], coarsest.blocks, coarsest.pinned):
+        return []
     options = steps[-1].options
     depth = sum(level.graph.global_size > options.portfolio_limit for level in hierarchy)
     hierarchies: list[list[HierarchyLevel]] = []

@@ -11,17 +11,15 @@ from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.evaluation.levels import Level
 from jetpy.graph.csr import Graph
-from jetpy.initial.tasks import Batch, Found, Job, run_shared
+from jetpy.initial.tasks import Batch, Found, Job, can_solve, run_shared
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.index_width import is_narrow
 from jetpy.multilevel.outcome import Outcome, Solution, level_report
-from jetpy.problem.problem import EDGE_CUT, Problem, divided
+from jetpy.problem.problem import Problem, divided
 from jetpy.progress import Progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import Measures
 
-MAX_PARTS = 128
-"""Maximum number of parts, because a task looks at all parts to choose one."""
 HEAVIEST = 8
 """Maximum weight of a vertex, divided by the average weight: tasks fill parts less exactly."""
 
@@ -29,17 +27,10 @@ HEAVIEST = 8
 def suits(problem: Problem, n: int, nnz: int) -> bool:
     """Return whether a task solves a problem of a graph with n vertices and nnz directed edges.
 
-    This is the only rule. The options set the largest size and average degree. Tasks minimise the
-    cut, and know no groups.
+    This is the only rule. The options set the largest size and average degree.
     """
     small = problem.options.small
-    return (
-        0 < n <= small.max_vertices
-        and nnz <= small.max_degree * n
-        and problem.k <= MAX_PARTS
-        and problem.metric is EDGE_CUT
-        and problem.groups == 1
-    )
+    return 0 < n <= small.max_vertices and nnz <= small.max_degree * n and can_solve(problem)
 
 
 def small_level(finest: HierarchyLevel, steps: Sequence[Problem]) -> HierarchyLevel | None:

@@ -96,6 +96,12 @@ class InitialOptions(Checked):
     max_entries : int or None
         Maximum number of vertices and directed edges of the coarsest graph times tries. Coarsening
         continues for some levels if four tries would exceed it. None: any number.
+    task_size : int
+        Coarsening ends at the first level with at most this number of vertices and directed edges
+        together, and this level is partitioned like a small graph, once for each try, with the
+        effort of `SmallOptions` but a single try inside. The best partition within its limits
+        replaces that of `method`. Only for at most 128 parts and the edge cut, without groups and
+        pinned vertices; 0: never.
     """
 
     prefix: ClassVar[str] = "initial."
@@ -104,6 +110,7 @@ class InitialOptions(Checked):
     max_tries: int = option(8, 1)
     parts_tried: int = option(96)
     max_entries: int | None = option(400_000, 1)
+    task_size: int = option(0)
 
 
 @dataclass(frozen=True)

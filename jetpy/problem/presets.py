@@ -21,6 +21,8 @@ from jetpy.problem.options import (
 
 MAX_SMALL = 50_000
 """Maximum number of vertices of small graphs."""
+TASK_SIZE = 20_000
+"""Maximum number of vertices and directed edges of levels that tasks partition."""
 AS_PUBLISHED = RefineOptions(
     coarse_ratios=(75,),
     patience=12,
@@ -74,6 +76,8 @@ def default() -> Options:
     slow, a second hierarchy starts at a coarse level. One coarse level has a V-cycle.
     """
     return Options(
+        initial=InitialOptions(task_size=TASK_SIZE),
+        cycles=0,
         small=SmallOptions(
             max_vertices=MAX_SMALL,
             coarsest=60,
@@ -86,7 +90,7 @@ def default() -> Options:
             cycles=1,
             flow_levels=2,
             hops=3,
-        )
+        ),
     )
 
 
