@@ -85,7 +85,8 @@ def dot(label: str, **style: Any) -> Line2D:
 def hierarchy() -> Figure:
     """Every coarse vertex of four levels, on the mesh that all of them stand for."""
     graph = mesh(1500)
-    options = preset("default").changed({"coarsen.coarsest": "per-part", "coarsen.per_part": 10})
+    changes = {"coarsen.coarsest": "per-part", "coarsen.per_part": 10, "initial.task_size": 0}
+    options = preset("default").changed(changes)
     problem = make_problem(graph.total_vertex_weight, 4, IMBALANCE, 0, options)
     levels = coarsen(finest_level(backend(), upload(backend(), graph)), [problem], no_progress)
     names, shown = np.arange(graph.n, dtype=np.int32), {}

@@ -22,8 +22,8 @@ from jetpy.workloads.common.control_block import Control, Counter, Task
 from jetpy.workloads.common.groups import NO_PRIORITY
 
 IMBALANCE = 0.03
-LONG_WAY = {"small.max_vertices": 0}
-"""Options without small graphs."""
+LONG_WAY = {"small.max_vertices": 0, "initial.task_size": 0}
+"""Options without tasks, which partition small graphs and coarse levels without iterations."""
 
 Parts = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 

@@ -24,6 +24,9 @@ REFINED_SHARE, MIN_REFINED = 4, 2
 """One try in REFINED_SHARE is refined, but at least MIN_REFINED: those with the smallest cuts."""
 MIN_TRIES = 3
 """Tries for large k, unless the options or the number of edges allow fewer."""
+MAX_DEGREE = 48
+"""Maximum average degree of a level that tasks partition. Levels of social networks have more, and
+single tries of tasks cut much more there."""
 LARGEST = 1000
 """Number of vertices up to which a graph is bisected without coarser levels of its own."""
 GROWINGS = 3
@@ -89,8 +92,13 @@ def are_for_tasks(
 
     `groups` and `pinned` as for `partition_coarsest` and its refinement.
     """
-    is_small = graph.global_size <= problem.options.initial.task_size
-    return is_small and groups is None and pinned is None and can_solve(problem)
+    initial = problem.options.initial
+    is_small = graph.global_size <= initial.task_size
+    is_sparse = graph.global_nnz <= MAX_DEGREE * graph.global_n
+    is_free = groups is None and pinned is None
+    return (
+        is_small and is_sparse and is_free and initial.method == "bisection" and can_solve(problem)
+    )
 
 
 def best_of_tasks(refinement: Refinement, count: int) -> Refined | None:

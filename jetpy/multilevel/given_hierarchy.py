@@ -34,12 +34,13 @@ from jetpy.workloads.multilevel.projection import weigh_parts
 def coarsen_graph(
     backend: Backend, graph: Graph, problem: Problem, progress: Progress, *, on_gpu: bool = False
 ) -> list[GraphLevel]:
-    """Return the levels that a run from scratch would have.
+    """Return the levels that a run from scratch would have, and the coarser ones.
 
-    With `on_gpu`, all arrays of levels that 32-bit kernels support stay on the back end's GPU.
+    A run ends coarsening at a level that tasks partition, because it needs no coarser one. With
+    `on_gpu`, all arrays of levels that 32-bit kernels support stay on the back end's GPU.
     """
     device, unit = divide_weights(backend, upload(backend, graph))
-    problem = in_units(problem, unit, device.n)
+    problem = to_the_coarsest(in_units(problem, unit, device.n))
     finest = finest_level(backend, device)
     if not backend.is_wide:
         levels = coarsen(finest, [problem], progress)
@@ -59,6 +60,12 @@ def coarsen_graph(
         GraphLevel(own, coarse_of, level.watch.seconds)
         for own, coarse_of, level in zip(graphs, [*maps, None], levels, strict=True)
     ]
+
+
+def to_the_coarsest(problem: Problem) -> Problem:
+    """Return the problem with coarsening that does not end at a level for tasks."""
+    initial = replace(problem.options.initial, task_size=0)
+    return replace(problem, options=replace(problem.options, initial=initial))
 
 
 def partition_levels(

@@ -98,10 +98,10 @@ class InitialOptions(Checked):
         continues for some levels if four tries would exceed it. None: any number.
     task_size : int
         Coarsening ends at the first level with at most this number of vertices and directed edges
-        together, and this level is partitioned like a small graph, once for each try, with the
-        effort of `SmallOptions` but a single try inside. The best partition within its limits
-        replaces that of `method`. Only for at most 128 parts and the edge cut, without groups and
-        pinned vertices; 0: never.
+        together, and with at most 48 directed edges per vertex. This level is partitioned like a
+        small graph, once for each try, with the effort of `SmallOptions` but a single try inside.
+        Only with the method 'bisection', for at most 128 parts and the edge cut, without groups of
+        parts and pinned vertices; 0: never.
     """
 
     prefix: ClassVar[str] = "initial."

@@ -71,12 +71,14 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return options for small cuts at good speed.
 
-    They differ from Jet's (`jet`) in all stages, which `differences` lists. Parts may exceed their
-    limits by 5 % in label propagation. Every second level is refined, with flows. If coarsening is
-    slow, a second hierarchy starts at a coarse level. One coarse level has a V-cycle.
+    They differ from Jet's (`jet`) in all stages, which `differences` lists. Tasks partition a
+    coarse level like a small graph, twelve times; the best partition continues. Parts may exceed
+    their limits by 5 % in label propagation. Every second level is refined, with flows. If tasks
+    cannot partition the coarsest level and coarsening is slow, a second hierarchy starts at a
+    coarse level.
     """
     return Options(
-        initial=InitialOptions(task_size=TASK_SIZE),
+        initial=InitialOptions(max_tries=12, parts_tried=192, task_size=TASK_SIZE),
         cycles=0,
         small=SmallOptions(
             max_vertices=MAX_SMALL,
