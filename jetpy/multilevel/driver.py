@@ -172,7 +172,10 @@ def solve_hierarchies(
     with Stopwatch(hierarchies[0][0].backend, "initial"):
         hierarchy, start = partition_best(hierarchies, steps[0])
     hierarchies.clear()  # so that refinement frees the levels that it has finished
-    return refine_levels(hierarchy, steps, start.parts, start.measures, progress)
+    is_refined = hierarchy[-1].is_for_tasks(steps[0])
+    return refine_levels(
+        hierarchy, steps, start.parts, start.measures, progress, is_refined=is_refined
+    )
 
 
 def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
@@ -239,13 +242,17 @@ def refine_levels(
     parts: Array,
     known: Measures | None,
     progress: Progress,
+    *,
+    is_refined: bool = False,
 ) -> Solution:
     """Refine on every level from the coarsest up.
 
-    `parts` are the coarsest level's in the first step, `known` their measures if available. Empties
-    `hierarchy`.
+    `parts` are the coarsest level's in the first step, `known` their measures if available. If they
+    are refined already (`is_refined`), the coarsest level is left out, unless it is the only one.
+    Empties `hierarchy`.
     """
-    refiner = _StepRefiner(steps, hierarchy[0].graph.edge_weight // 2, known)
+    first = len(hierarchy) - 1 - int(is_refined)
+    refiner = _StepRefiner(steps, hierarchy[0].graph.edge_weight // 2, known, first)
     with Stopwatch(hierarchy[0].backend, "refine"):
         _, watches = uncoarsen(hierarchy, parts, refiner.refine, progress)
     timed = [level.timed(watch) for level, watch in zip(refiner.levels, watches, strict=True)]
@@ -262,6 +269,8 @@ class _StepRefiner:
         Total edge weight of the graph.
     known : Measures or None
         Measures of the first partition to refine.
+    first : int
+        Depth of the coarsest level that may be refined.
 
     Attributes
     ----------
@@ -273,9 +282,11 @@ class _StepRefiner:
 
     refined: Refined
 
-    def __init__(self, steps: Sequence[Problem], weight: int, known: Measures | None) -> None:
+    def __init__(
+        self, steps: Sequence[Problem], weight: int, known: Measures | None, first: int
+    ) -> None:
         self._problem, *self._later = steps
-        self._weight, self._known = weight, known
+        self._weight, self._known, self._first = weight, known, max(0, first)
         self.levels: list[Level] = []
 
     def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
@@ -301,8 +312,9 @@ class _StepRefiner:
         self.levels.insert(0, level_report(depth, level, refined, self._problem))
 
     def _is_refined(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel]) -> bool:
-        options = self._problem.options
-        return options.refine.is_refined(len(finer)) or is_cycled(level, finer, options)
+        options, depth = self._problem.options, len(finer)
+        is_wanted = options.refine.is_refined(depth) or is_cycled(level, finer, options)
+        return is_wanted and depth <= self._first
 
     def _is_time(self, level: HierarchyLevel, refined: Refined) -> bool:
         """Return whether a level is fine enough for the next step.

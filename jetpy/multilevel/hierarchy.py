@@ -156,6 +156,10 @@ class HierarchyLevel:
         coarsening = coarsening_of(self.graph, options)
         return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
 
+    def is_for_tasks(self, problem: Problem) -> bool:
+        """Return whether tasks partition the level, so that there is no coarser one."""
+        return are_for_tasks(self.graph, problem, self.blocks, self.pinned)
+
     def without_edges(self) -> HierarchyLevel:
         """Return the level for projection only, which frees the edges of its graph."""
         return replace(self, graph=self.graph.without_edges(self.backend))
@@ -238,7 +242,7 @@ def coarsen(
     affordable = inf if entries is None else entries // 4
     while levels[-1].graph.global_n > target or levels[-1].graph.global_size > affordable:
         finer = levels[-1]
-        if are_for_tasks(finer.graph, steps[0], finest.blocks, finest.pinned):
+        if finer.is_for_tasks(steps[0]):
             break
         if until is not None and until(finer.graph):
             break

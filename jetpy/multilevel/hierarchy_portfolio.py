@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import prod
 
 from jetpy.engines.stopwatch import Stopwatch
-from jetpy.initial.coarsest import are_for_tasks, partition_coarsest
+from jetpy.initial.coarsest import partition_coarsest
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen
 from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
@@ -32,8 +32,7 @@ def add_hierarchies(
 
     There is none if tasks partition the coarsest level: their tries find more.
     """
-    coarsest = hierarchy[-1]
-    if are_for_tasks(coarsest.graph, steps[0], coarsest.blocks, coarsest.pinned):
+    if hierarchy[-1].is_for_tasks(steps[0]):
         return []
     options = steps[-1].options
     depth = sum(level.graph.global_size > options.portfolio_limit for level in hierarchy)
