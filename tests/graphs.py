@@ -13,8 +13,8 @@ from jetpy.graph.csr import Graph
 
 Edge = tuple[int, int]
 
-MULTILEVEL = {"small.max_vertices": 0}
-"""Options with which small graphs are partitioned like large ones."""
+MULTILEVEL = {"small.max_vertices": 0, "initial.task_size": 0}
+"""Options with which small graphs are partitioned like large ones, on all levels."""
 
 
 def from_edges(

@@ -35,7 +35,12 @@ from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
 
 HEADERS = ("level", "vertices", "edges", "ratio", "s")
-SINGLE: dict[str, Any] = {"branches": (), "cycles": 0, "generations": 1}
+SINGLE: dict[str, Any] = {
+    "branches": (),
+    "cycles": 0,
+    "generations": 1,
+    "initial.task_size": 0,
+}
 """Options of a run on one hierarchy, which makes no other."""
 
 
@@ -138,9 +143,9 @@ class Hierarchy:
         """Partition the coarsest graph, and refine the partition on every level.
 
         With the arguments of `coarsen`, the result is that of `jetpy.partition`, if its options
-        have a single hierarchy without V-cycles: with the presets `jet`, `gkway` and their
-        variants, with `fast` if the graph is not small (`SmallOptions`), or with
-        ``options={"branches": (), "cycles": 0}``.
+        have a single hierarchy without V-cycles, down to the coarsest level: with the presets
+        `jet`, `gkway` and their variants, with `fast` if the graph is not small (`SmallOptions`),
+        or with ``options={"branches": (), "cycles": 0, "initial.task_size": 0}``.
 
         Parameters
         ----------
@@ -155,7 +160,7 @@ class Hierarchy:
         options : Options or mapping, optional
             Values of single options by name, which replace those of the hierarchy; or all options.
             The options of coarsening stay those of the hierarchy. As there is one hierarchy,
-            `branches` is empty, `cycles` is 0 and `generations` is 1.
+            `branches` is empty, `cycles` and `initial.task_size` are 0, and `generations` is 1.
 
         Returns
         -------

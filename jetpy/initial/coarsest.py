@@ -49,7 +49,11 @@ class Tries:
 
 
 def partition_coarsest(
-    refinement: Refinement, groups: Array | None, max_tries: int | None = None
+    refinement: Refinement,
+    groups: Array | None,
+    max_tries: int | None = None,
+    *,
+    by_tasks: bool = False,
 ) -> Refined:
     """Return the best partition found, given the refinement of the coarsest level.
 
@@ -57,14 +61,14 @@ def partition_coarsest(
     `max_tries` limits the number of tries, in addition to the options. The best partition has the
     least weight above a limit, then the smallest cut, then the smallest cut before refinement.
     Bisections are refined already; so the best one within its limits is not refined again, unless
-    vertices are pinned, because some partitions do not know these. Tasks partition a level of at
-    most `InitialOptions.task_size` like a small graph; their best partition is not refined either.
+    vertices are pinned, because some partitions do not know these. With `by_tasks`, the level is
+    partitioned like a small graph (`are_for_tasks`), and the best partition is not refined either.
     """
     backend, problem, state = refinement.backend, refinement.problem, refinement.state
     count = count_tries(refinement)
     if max_tries is not None:
         count = min(count, max_tries)
-    if are_for_tasks(state.graph, problem, groups, refinement.pinned):
+    if by_tasks:
         found = best_of_tasks(refinement, count)
         if found is not None:
             return found
@@ -85,20 +89,15 @@ def partition_coarsest(
     return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
 
 
-def are_for_tasks(
-    graph: DeviceGraph, problem: Problem, groups: Array | None, pinned: Array | None
-) -> bool:
+def are_for_tasks(graph: DeviceGraph, problem: Problem) -> bool:
     """Return whether tasks partition a coarse level like a small graph.
 
-    `groups` and `pinned` as for `partition_coarsest` and its refinement.
+    It has neither groups nor pinned vertices.
     """
     initial = problem.options.initial
     is_small = graph.global_size <= initial.task_size
     is_sparse = graph.global_nnz <= MAX_DEGREE * graph.global_n
-    is_free = groups is None and pinned is None
-    return (
-        is_small and is_sparse and is_free and initial.method == "bisection" and can_solve(problem)
-    )
+    return is_small and is_sparse and initial.method == "bisection" and can_solve(problem)
 
 
 def best_of_tasks(refinement: Refinement, count: int) -> Refined | None:

@@ -157,8 +157,9 @@ class HierarchyLevel:
         return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
 
     def is_for_tasks(self, problem: Problem) -> bool:
-        """Return whether tasks partition the level, so that there is no coarser one."""
-        return are_for_tasks(self.graph, problem, self.blocks, self.pinned)
+        """Return whether tasks partition this coarse level, so that there is no coarser one."""
+        is_free = self.blocks is None and self.pinned is None
+        return self.coarse_of is not None and is_free and are_for_tasks(self.graph, problem)
 
     def without_edges(self) -> HierarchyLevel:
         """Return the level for projection only, which frees the edges of its graph."""

@@ -82,4 +82,9 @@ def _partition(
 ) -> Refined:
     coarsest = hierarchy[-1]
     with Stopwatch(coarsest.backend, "initial", len(hierarchy) - 1):
-        return partition_coarsest(coarsest.refinement(problem), coarsest.blocks, max_tries)
+        return partition_coarsest(
+            coarsest.refinement(problem),
+            coarsest.blocks,
+            max_tries,
+            by_tasks=coarsest.is_for_tasks(problem),
+        )

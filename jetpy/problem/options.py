@@ -97,9 +97,9 @@ class InitialOptions(Checked):
         Maximum number of vertices and directed edges of the coarsest graph times tries. Coarsening
         continues for some levels if four tries would exceed it. None: any number.
     task_size : int
-        Coarsening ends at the first level with at most this number of vertices and directed edges
-        together, and with at most 48 directed edges per vertex. This level is partitioned like a
-        small graph, once for each try, with the effort of `SmallOptions` but a single try inside.
+        Coarsening ends at the first coarse level with at most this number of vertices and directed
+        edges together, and with at most 48 directed edges per vertex. The level is partitioned like
+        a small graph, once for each try, with the effort of `SmallOptions` but a single try inside.
         Only with the method 'bisection', for at most 128 parts and the edge cut, without groups of
         parts and pinned vertices; 0: never.
     """
@@ -338,7 +338,7 @@ class Options(Checked):
     portfolio_limit: int = option(200_000)
     branch_shrink: float = option(0.57, most=1)
     branch_parts_tried: int = option(8)
-    cycles: int = option(1)
+    cycles: int = option(0)
     cycle_limit: int | None = option(30_000)
     cycle_step: int = option(3, 1)
     cut_share: float | None = option(None, most=1)

@@ -79,7 +79,6 @@ def default() -> Options:
     """
     return Options(
         initial=InitialOptions(max_tries=12, parts_tried=192, task_size=TASK_SIZE),
-        cycles=0,
         small=SmallOptions(
             max_vertices=MAX_SMALL,
             coarsest=60,
@@ -101,7 +100,7 @@ def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
     refine = RefineOptions(patience=6, flow_sweeps=0)
     small = SmallOptions(max_vertices=MAX_SMALL, per_part=20)
-    return Options(refine=refine, small=small, branches=(), cycles=0)
+    return Options(refine=refine, small=small, branches=())
 
 
 @cache
@@ -124,6 +123,7 @@ def ultra() -> Options:
         branches=("union-find", "constrained"),
         branch_shrink=0.0,
         branch_parts_tried=1024,
+        cycles=1,
         cycle_limit=None,
     )
 
@@ -154,7 +154,6 @@ def jet() -> Options:
         initial=InitialOptions(method="metis-kway", max_tries=1, max_entries=None),
         refine=AS_PUBLISHED,
         branches=(),
-        cycles=0,
     )
 
 
@@ -194,7 +193,6 @@ def gkway() -> Options:
         initial=InitialOptions(method="metis", max_tries=1, max_entries=None),
         refine=INDEPENDENT_SET,
         branches=(),
-        cycles=0,
     )
 
 
@@ -270,7 +268,7 @@ def mapping_options(method: str, options: Options | Mapping[str, Any] | None = N
         return options
     own: dict[str, Any] = {"refine.patience": MAPPING_PATIENCE}
     if method != "hm-ultra":
-        own |= {"branches": (), "cycles": 0}
+        own |= {"branches": ()}
     if method == "im":
         own |= {"refine.patience": INTEGRATED_PATIENCE, "refine.coarse_tolerance": None}
         own |= {"cut_share": CUT_SHARE}

@@ -20,7 +20,7 @@ from tests.graphs import MULTILEVEL, edge_dict, from_edges, isolated, path, two_
 from tests.strategies import weighted_graphs
 
 CPU: dict[str, Any] = {"backend": "cpu", "threads": 2}
-ONE_HIERARCHY = {"branches": (), "cycles": 0}
+ONE_HIERARCHY = {"branches": (), "cycles": 0, "initial.task_size": 0}
 MESH = jetpy.generators.delaunay(6000, seed=1)
 WEB = jetpy.generators.rmat(11, 8)
 

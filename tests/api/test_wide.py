@@ -22,7 +22,7 @@ from jetpy.multilevel.index_width import is_narrow, narrow_graph, narrow_problem
 from jetpy.problem.presets import choose
 from jetpy.problem.problem import make_problem
 from jetpy.progress import no_progress
-from tests.graphs import edge_dict, path
+from tests.graphs import MULTILEVEL, edge_dict, path
 from tests.strategies import weighted_graphs
 from tests.wide import wide_backend
 
@@ -47,7 +47,7 @@ def test_wide_kernels_compute_the_same_as_narrow_ones(
     """Compare coarse graphs, and the refinement of equal partitions, level by level."""
     graph = make(40, 30) if make is jetpy.generators.grid else make(10, 6)
     refinement: Any = "independent-set" if method == "constrained" else "jet"
-    problem = make_problem(graph.n, 5, 0.03, 1, choose("default", method, refinement))
+    problem = make_problem(graph.n, 5, 0.03, 1, choose("default", method, refinement, MULTILEVEL))
     wide = wide_backend(backend)
     with backend.using():
         hierarchies = [

@@ -377,7 +377,17 @@ def test_output_of_c_libraries_goes_to_standard_error(
         return found(*arguments)
 
     monkeypatch.setitem(coarsest.METHODS, "bisection", start)
-    run("partition", "mesh.graph", "-k", 4, *ENGINE, "--set", "small.max_vertices=0")
+    run(
+        "partition",
+        "mesh.graph",
+        "-k",
+        4,
+        *ENGINE,
+        "--set",
+        "small.max_vertices=0",
+        "--set",
+        "initial.task_size=0",
+    )
     ctypes.CDLL(None).fflush(None)
     written = capfd.readouterr()
     assert written.out == ""

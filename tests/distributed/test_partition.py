@@ -101,7 +101,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "least and greatest weights": {"min_weights": 300, "max_weights": [900, 310, 310, 320]},
     "lower imbalance": {"lower_imbalance": 0.01},
     "methods": {"coarsening": "union-find"},
-    "options": {"options": {"refine.patience": 3}},
+    "options": {"options": {"refine.patience": 3, "initial.task_size": 0}},
     "generations": {"generations": 3, "seed": 1},
     "V-cycles": {"preset": "ultra"},
     "fixed": {"fixed": FIXED},

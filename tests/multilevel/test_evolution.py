@@ -38,6 +38,7 @@ from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import Measures
 from tests.api.test_api import check, weighted_torus
 from tests.device_backend import DeviceBackend
+from tests.graphs import MULTILEVEL
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 
@@ -314,7 +315,7 @@ def test_a_graph_for_the_host_engine_runs_there_only(n: int, on_host: bool) -> N
 @pytest.mark.parametrize("cycles", [0, 1])
 def test_every_second_or_third_level_is_refined(step: int, cycles: int) -> None:
     graph = generators.delaunay(8000, seed=2)
-    options = {"refine.level_step": step, "cycles": cycles, "cycle_limit": 12_000}
+    options = {"refine.level_step": step, "cycles": cycles, "cycle_limit": 12_000} | MULTILEVEL
     levels = jetpy.partition(graph, 6, options=options, backend="cpu", threads=1).levels
     cycled = next(level.level for level in levels if level.n + 2 * level.m <= 12_000)
     assert len(levels) > cycled + 2

@@ -23,6 +23,7 @@ from jetpy.problem.problem import Problem, make_problem
 from jetpy.progress import no_progress
 from tests.graphs import MULTILEVEL, from_edges, star
 
+UNTIL_THE_COARSEST = preset("default").changed(MULTILEVEL)
 METHODS: tuple[Coarsening, ...] = ("union-find", "two-hop", "constrained")
 
 
@@ -39,7 +40,9 @@ def first_hierarchy(
 def test_branches_share_finer_levels(limit: int) -> None:
     """Levels up to the finest one within the limit are shared; coarser ones differ."""
     graph = jetpy.generators.delaunay(8000)
-    options = replace(preset("default"), branches=METHODS, branch_shrink=0.0, portfolio_limit=limit)
+    options = replace(
+        UNTIL_THE_COARSEST, branches=METHODS, branch_shrink=0.0, portfolio_limit=limit
+    )
     hierarchy, problem = first_hierarchy(graph, options)
     found = add_hierarchies(hierarchy, [problem])
     shared = sum(level.graph.size > limit for level in hierarchy) + 1
@@ -54,7 +57,7 @@ def test_branches_share_finer_levels(limit: int) -> None:
 
 def test_no_branch_without_methods_or_within_the_limit() -> None:
     graph = jetpy.generators.delaunay(8000)
-    wanted = replace(preset("default"), branches=METHODS, branch_shrink=0.0)
+    wanted = replace(UNTIL_THE_COARSEST, branches=METHODS, branch_shrink=0.0)
     for options in (replace(wanted, branches=()), replace(wanted, portfolio_limit=100)):
         hierarchy, problem = first_hierarchy(graph, options)
         assert add_hierarchies(hierarchy, [problem]) == []
@@ -66,7 +69,7 @@ def test_no_branch_without_methods_or_within_the_limit() -> None:
 def test_no_branch_where_levels_shrink_fast() -> None:
     """The bound is the geometric mean of the ratios of consecutive levels that are not shared."""
     graph = jetpy.generators.delaunay(8000)
-    hierarchy, problem = first_hierarchy(graph, replace(preset("default"), portfolio_limit=30_000))
+    hierarchy, problem = first_hierarchy(graph, replace(UNTIL_THE_COARSEST, portfolio_limit=30_000))
     sizes = [level.graph.n for level in hierarchy if level.graph.size <= 30_000]
     mean = (sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1))
     assert len(sizes) < len(hierarchy)
@@ -84,7 +87,7 @@ def test_no_branch_where_levels_shrink_fast() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_branches_keep_blocks(method: Coarsening) -> None:
     graph = jetpy.generators.delaunay(4000)
-    options = replace(preset("default"), branches=(method,), branch_shrink=0.0)
+    options = replace(UNTIL_THE_COARSEST, branches=(method,), branch_shrink=0.0)
     blocks = (np.arange(graph.n) % 3 == 0).astype(np.int32)
     hierarchy, problem = first_hierarchy(graph, options, blocks=blocks)
     (branch,) = add_hierarchies(hierarchy, [problem])
@@ -107,7 +110,7 @@ def test_hierarchy_with_the_smallest_cut_continues(
         hierarchy_portfolio, "_partition", lambda hierarchy, *_: found[hierarchy[0]]
     )
     hierarchies: list = [[number] for number in range(len(cuts))]
-    best, start = partition_best(hierarchies, make_problem(10, 2, 0.1, 1, preset("default")))
+    best, start = partition_best(hierarchies, make_problem(10, 2, 0.1, 1, UNTIL_THE_COARSEST))
     assert best is hierarchies[chosen]
     assert start is found[chosen]
 

@@ -38,7 +38,7 @@ def cycled(monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options) 
 def test_limits_select_the_levels_of_v_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(cycles=2, cycle_limit=100)
     assert cycled(monkeypatch, [300, 200, 90, 60, 30, 10], options) == [90, 90]
-    options = Options(cycle_limit=100)
+    options = Options(cycles=1, cycle_limit=100)
     assert cycled(monkeypatch, [90, 60], options) == [90]
     assert cycled(monkeypatch, [300, 200], options) == []
     assert cycled(monkeypatch, [20, 10], replace(options, cycles=0)) == []
@@ -52,7 +52,7 @@ def test_v_cycle_of_a_good_partition_never_worsens_it(seed: int, imbalance: floa
     """Coarse levels may exceed the limit; a result that the finest level cannot fix is dropped."""
     graph = jetpy.generators.delaunay(2000, seed=seed)
     backend = get_backend("cpu", 1)
-    options = replace(preset("default"), cycle_limit=None, cycle_step=1)
+    options = replace(preset("default"), cycles=1, cycle_limit=None, cycle_step=1)
     problem = make_problem(graph.n, 8, imbalance, seed, options)
     found = jetpy.partition(graph, 8, imbalance=imbalance, seed=seed, backend="cpu", threads=1)
     level = finest_level(backend, upload(backend, graph))
@@ -70,7 +70,7 @@ def test_v_cycle_improves_a_bad_partition() -> None:
     backend = get_backend("cpu", 1)
     level = finest_level(backend, upload(backend, graph))
     problem = make_problem(
-        graph.n, 6, 0.03, 5, replace(preset("default"), cycle_limit=None, cycle_step=1)
+        graph.n, 6, 0.03, 5, replace(preset("default"), cycles=1, cycle_limit=None, cycle_step=1)
     )
     parts = backend.from_host((np.arange(graph.n) % 6).astype(np.int32))
     refined = level.refinement(problem).refine(parts, finest=True)

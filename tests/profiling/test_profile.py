@@ -28,7 +28,7 @@ from tests.conftest import register_mode
 from tests.graphs import MULTILEVEL
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2, "seed": 3}
-BRANCHED = {"options": {"branch_shrink": 0.0}}
+BRANCHED = {"options": {"branch_shrink": 0.0, "initial.task_size": 0}}
 """Makes a second hierarchy of a graph whose levels shrink fast."""
 
 

@@ -16,12 +16,11 @@ from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, rmat
-from jetpy.initial.tasks import Batch, Found, Job
+from jetpy.initial.tasks import MAX_PARTS, Batch, Found, Job
 from jetpy.multilevel import driver
 from jetpy.multilevel.hierarchy import finest_level
 from jetpy.multilevel.outcome import Solution
 from jetpy.multilevel.small_graphs import (
-    MAX_PARTS,
     small_level,
     solve_many_small,
     solve_small,
