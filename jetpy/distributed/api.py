@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.device.backends import ON_GPU, lease, make_ready
 from jetpy.device.row_checks import HASHES
-from jetpy.distributed.arguments import CollectiveArguments, difference, make_arguments
+from jetpy.distributed.arguments import CollectiveArguments, make_arguments
 from jetpy.distributed.block import (
     Block,
     UploadedRows,
@@ -26,7 +26,7 @@ from jetpy.distributed.block import (
     upload_rows,
 )
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
-from jetpy.distributed.faults import agreed, ending_all, run_collectively
+from jetpy.distributed.faults import agreed, check_agreement, ending_all, run_collectively
 from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, measure_rows, partition_rows, refine_rows
@@ -34,7 +34,7 @@ from jetpy.distributed.terminals import Places
 from jetpy.distributed.writing import write_parts
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
-from jetpy.errors import BackendError, GraphError, OptionError
+from jetpy.errors import BackendError, GraphError
 from jetpy.evaluation.levels import LevelTable
 from jetpy.evaluation.rows import Rows, balance_rows, engine_text, moved_row
 from jetpy.graph.csr import INT32_MAX
@@ -45,7 +45,6 @@ from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
 from jetpy.progress import Progress, ProgressOption
 
-T = TypeVar("T")
 STATS = (
     *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
     *("processes", "transport", "cut"),
@@ -478,7 +477,9 @@ def _agree(
     device: int | None,
 ) -> tuple[CollectiveArguments, Block, Blocks, Backend]:
     """Check the input of all processes; return it, the vertex ranges and the back end."""
-    arguments, block, blocks = agree_on_input(comm, given, vtxdist, make)
+    block, blocks = agree_on_block(comm, given, vtxdist)
+    arguments = run_collectively(comm, make)
+    check_agreement(comm, **vars(arguments))
     engine = run_collectively(comm, lambda: choose_engine(arguments.backend, device=device))
     if len(set(comm.allgather_objects(engine.copies))) > 1:
         if arguments.backend != "auto":
@@ -492,28 +493,20 @@ def _agree(
     return arguments, block, blocks, engine
 
 
-def agree_on_input(
-    comm: Communicator, given: Any, vtxdist: npt.ArrayLike | None, make: Callable[[], T]
-) -> tuple[T, Block, Blocks]:
-    """Check that the input of all processes fits together; return it and the vertex ranges.
+def agree_on_block(
+    comm: Communicator, given: Any, vtxdist: npt.ArrayLike | None
+) -> tuple[Block, Blocks]:
+    """Return the checked block of this process, and the vertex ranges of all. Collective.
 
     Raises
     ------
-    GraphError, OptionError
-        If a block or an argument is wrong, or two processes pass different arguments.
+    GraphError
+        If a block is wrong, there are too many vertices, or `vtxdist` does not match the blocks.
     """
-    block, arguments = run_collectively(comm, lambda: (as_block(given), make()))
+    block = run_collectively(comm, lambda: as_block(given))
     blocks = Blocks.of(comm, block.n)
-    others = comm.allgather_objects(arguments)
 
     def check() -> None:
-        for rank, other in enumerate(others):
-            if other != others[0]:
-                here, there = difference(others[0], other)
-                raise OptionError(
-                    f"process {rank} passes {there}, but process 0 passes {here}; all processes "
-                    "must pass the same arguments"
-                )
         check_starts("vtxdist", vtxdist, blocks.starts)
         if blocks.n >= INT32_MAX:
             raise GraphError(
@@ -521,7 +514,7 @@ def agree_on_input(
             )
 
     run_collectively(comm, check)
-    return arguments, block, blocks
+    return block, blocks
 
 
 def _checked_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,27 +96,3 @@ def make_arguments(
         keeps_imbalance=keeps,
         **options,
     )
-
-
-def difference(own: Any, other: Any) -> tuple[str, str]:
-    """Return texts of two different arguments: of the fields that differ, if there are any.
-
-    >>> effort = make_arguments(
-    ...     2, imbalance=None, large_imbalance=False, seed=0, preset="fast", backend="cpu"
-    ... )
-    >>> from dataclasses import replace
-    >>> difference(effort, replace(effort, k=3, large_imbalance=True))
-    ('k=2', 'k=3')
-    """
-    if not is_dataclass(own):
-        return f"{own!r:.200}", f"{other!r:.200}"
-    names = [each.name for each in fields(own) if _differ(own, other, each.name)]
-    return _fields_of(own, names), _fields_of(other, names)
-
-
-def _differ(own: Any, other: Any, name: str) -> bool:
-    return bool(getattr(own, name) != getattr(other, name))
-
-
-def _fields_of(arguments: Any, names: list[str]) -> str:
-    return ", ".join(f"{name}={getattr(arguments, name)!r:.80}" for name in names)

@@ -56,13 +56,16 @@ def check_agreement(comm: Communicator, **arguments: Any) -> None:
     """
     first, *others = comm.allgather_objects(arguments)
     for rank, given in enumerate(others, 1):
-        for name, value in given.items():
-            if value != first[name]:
-                error = OptionError(
-                    f"process {rank} passes {name}={value!r:.80}, but process 0 passes "
-                    f"{name}={first[name]!r:.80}; all processes must pass the same arguments"
-                )
-                raise agreed(error)
+        names = [name for name, value in given.items() if value != first[name]]
+        if names:
+            here, there = (
+                ", ".join(f"{name}={own[name]!r:.80}" for name in names) for own in (first, given)
+            )
+            error = OptionError(
+                f"process {rank} passes {there}, but process 0 passes {here}; all processes must "
+                "pass the same arguments"
+            )
+            raise agreed(error)
 
 
 def agreed(error: JetpyError) -> JetpyError:

@@ -15,10 +15,10 @@ from jetpy import choices
 from jetpy.coarsening.methods import is_dense
 from jetpy.device.device_graph import DeviceGraph, with_required_width
 from jetpy.device.long_rows import find_long_rows
-from jetpy.distributed.api import agree_on_input, communicator, engine_of_process
+from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
-from jetpy.distributed.faults import agreed, ending_all, run_collectively
+from jetpy.distributed.faults import agreed, check_agreement, ending_all, run_collectively
 from jetpy.distributed.gathering import SMALL, gather_graph
 from jetpy.distributed.levels import coarsen_piece
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
@@ -128,7 +128,9 @@ def nested_dissection(
 
     group = communicator(comm)
     with ending_all(group), ExitStack() as stack:
-        (effort, own_seed), own, blocks = agree_on_input(group, block, vtxdist, arguments)
+        own, blocks = agree_on_block(group, block, vtxdist)
+        effort, own_seed = run_collectively(group, arguments)
+        check_agreement(group, seed=own_seed, **vars(effort))
         lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
         host = run_collectively(group, lambda: lease(threads=threads))
         graph = gather_pattern(group, host, own)
