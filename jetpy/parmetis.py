@@ -33,6 +33,8 @@ NAMES = "xadj", "adjncy", "adjwgt", "vwgt"
 """ParMETIS's names of the arrays of a block."""
 EDGES, VERTICES = 1, 2
 """Bits of wgtflag: which weights count."""
+MAX_CONSTRAINTS = 64
+"""Maximum of ncon."""
 
 
 class KwayPartition(NamedTuple):
@@ -83,8 +85,9 @@ def part_kway(
         ``adjncy[xadj[i]:xadj[i + 1]]``, global ids from 0 on. Each edge is given at both ends.
     nparts : int
         Number of parts.
-    vwgt : array of int, shape (n_owned,), optional
-        Weights of the owned vertices, from 0 on; by default 1.
+    vwgt : array of int, shape (n_owned * ncon,), optional
+        Weights of the owned vertices, from 0 on; by default 1. All weights of a vertex are next to
+        each other.
     adjwgt : array of int, shape (xadj[-1],), optional
         Weights of the edges, from 0 on, in the order of `adjncy`; by default 1.
     wgtflag : {0, 1, 2, 3}, optional
@@ -92,12 +95,13 @@ def part_kway(
         weights count.
     numflag : {0}
         First id; jetpy numbers vertices and parts from 0.
-    ncon : {1}
-        Number of weights per vertex. `jetpy.partition` takes several, with a single process.
-    tpwgts : array of float, shape (nparts,), optional
+    ncon : int
+        Number of weights per vertex. With several, every process gathers the whole graph.
+    tpwgts : array of float, shape (nparts * ncon,), optional
         Share of each part in the total vertex weight: positive numbers, relative to each other. By
-        default, all are equal.
-    ubvec : float, or array of one float
+        default, all are equal. The shares of a part in its several weights must be equal, and are
+        next to each other.
+    ubvec : float, or array of float, shape (ncon,)
         Maximum weight of a part, relative to its share; 1.05 allows 5 % more.
     seed : int
         Replaces ``options[2]``.
@@ -239,11 +243,13 @@ def adaptive_repart(
     vsize : array of int, shape (n_owned,), optional
         Cost of moving each owned vertex. It must equal `vwgt`, because jetpy counts the weight that
         moves; None is the same.
+    ncon : {1}
+        As for `part_kway`, but a single weight, because it is also the cost of moving a vertex.
     ipc2redist : float
         Time of communication between parts relative to the time of moving vertices, ParMETIS's
         `itr`: each unit of weight that leaves its part costs ``1 / ipc2redist`` units of edge
         weight. Large values make the cut small, small ones let more vertices stay.
-    comm, vtxdist, xadj, adjncy, nparts, vwgt, adjwgt, wgtflag, numflag, ncon, tpwgts, ubvec, seed
+    comm, vtxdist, xadj, adjncy, nparts, vwgt, adjwgt, wgtflag, numflag, tpwgts, ubvec, seed
     preset, backend, threads, device
         As for `part_kway`.
 
@@ -267,7 +273,15 @@ def adaptive_repart(
     [1, 1, 0, 0]
     """
     group = communicator(comm)
-    make = partial(_make_goal, nparts, wgtflag, numflag, ncon, tpwgts, ubvec)
+
+    def make() -> _Goal:
+        if whole_number("ncon", ncon, 1) > 1:
+            raise OptionError(
+                f"ncon is {ncon}; it must be 1: adaptive_repart counts the one weight of each "
+                "vertex that moves"
+            )
+        return _make_goal(nparts, wgtflag, numflag, 1, tpwgts, ubvec)
+
     goal, block = _checked_rows(group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
 
     def check() -> tuple[float, Any]:
@@ -339,8 +353,8 @@ def part_mesh_kway(
     ncommonnodes : int
         Elements that share at least this number of nodes are neighbours: 2 for triangles and
         quadrilaterals, 3 for tetrahedra, 4 for hexahedra.
-    elmwgt : array of int, shape (n_owned,), optional
-        Weights of the owned elements, from 0 on; by default 1.
+    elmwgt : array of int, shape (n_owned * ncon,), optional
+        Weights of the owned elements, as `vwgt` of `part_kway`; by default 1.
     wgtflag : {0, 2}, optional
         0 ignores `elmwgt`.
     comm, nparts, numflag, ncon, tpwgts, ubvec, seed, preset, backend, threads, device
@@ -369,8 +383,7 @@ def part_mesh_kway(
         goal = _make_goal(nparts, wgtflag, numflag, ncon, tpwgts, ubvec)
         least = whole_number("ncommonnodes", ncommonnodes, 1)
         starts, count = _checked_starts(group, "elmdist", elmdist, "eptr", eptr)
-        weights = goal.weights(elmwgt, "elmwgt", VERTICES, count)
-        return goal, least, starts, checked_weights(weights, count, "elmwgt")
+        return goal, least, starts, goal.vertex_weights(elmwgt, "elmwgt", count)
 
     with ending_all(group):
         goal, least, starts, weights = run_collectively(group, check)
@@ -396,14 +409,16 @@ class _Goal:
     """Arguments that must be equal in all processes."""
 
     nparts: int
+    ncon: int
     wgtflag: int | None
     tpwgts: tuple[float, ...] | None
-    ubvec: float
+    ubvec: float | tuple[float, ...]
 
     @property
     def limits(self) -> dict[str, Any]:
         """Arguments of `jetpy.distributed.partition` and `refine` for the weights of parts."""
-        return {"imbalance": self.ubvec - 1, "large_imbalance": True, "targets": self.tpwgts}
+        imbalance = np.subtract(self.ubvec, 1).tolist()
+        return {"imbalance": imbalance, "large_imbalance": True, "targets": self.tpwgts}
 
     def weights(self, given: Any, name: str, bit: int, count: int) -> Any:
         """Return the given weights if wgtflag has the bit, otherwise None.
@@ -421,6 +436,18 @@ class _Goal:
             raise OptionError(f"wgtflag is {self.wgtflag}, but {name} is None; pass the weights")
         return given
 
+    def vertex_weights(self, given: Any, name: str, count: int) -> npt.NDArray[Any]:
+        """Return the weights of `count` rows, shape (count,), or (count, ncon) for several.
+
+        Raises
+        ------
+        GraphError, OptionError
+            If they are not integers, another number of them, or missing.
+        """
+        found = self.weights(given, name, VERTICES, count)
+        weights = checked_weights(found, self.ncon * count, name)
+        return weights if self.ncon == 1 else weights.reshape(count, self.ncon)
+
 
 def _make_goal(
     nparts: Any, wgtflag: Any, numflag: Any, ncon: Any, tpwgts: Any, ubvec: Any
@@ -436,35 +463,44 @@ def _make_goal(
     flags = None if wgtflag is None else whole_number("wgtflag", wgtflag, 0, 3, "None or ")
     if whole_number("numflag", numflag, 0, 1):
         raise OptionError("numflag is 1; it must be 0: jetpy numbers from 0, so subtract 1")
-    if (constraints := whole_number("ncon", ncon, 1)) > 1:
-        raise OptionError(
-            f"ncon is {constraints}; it must be 1: several weights per vertex need a single "
-            "process and jetpy.partition"
-        )
-    return _Goal(parts, flags, _checked_tpwgts(tpwgts, parts), _checked_ubvec(ubvec))
+    kinds = whole_number("ncon", ncon, 1, MAX_CONSTRAINTS)
+    shares = _checked_tpwgts(tpwgts, parts, kinds)
+    return _Goal(parts, kinds, flags, shares, _checked_ubvec(ubvec, kinds))
 
 
-def _checked_tpwgts(tpwgts: Any, nparts: int) -> tuple[float, ...] | None:
+def _checked_tpwgts(tpwgts: Any, nparts: int, ncon: int) -> tuple[float, ...] | None:
     if tpwgts is None:
         return None
-    values = np.atleast_1d(as_numbers(tpwgts, "tpwgts"))
-    are_shares = values.dtype.kind in "iuf" and values.shape == (nparts,)
+    values, count = np.atleast_1d(as_numbers(tpwgts, "tpwgts")), nparts * ncon
+    are_shares = values.dtype.kind in "iuf" and values.shape == (count,)
     if not are_shares or not ((values > 0) & np.isfinite(values)).all():
+        each = "each part" if ncon == 1 else "each part and weight"
         raise OptionError(
-            f"tpwgts is {tpwgts!r:.60}; it must be {nparts} positive numbers, one for each part"
+            f"tpwgts is {tpwgts!r:.60}; it must be {count} positive numbers, one for {each}"
         )
-    return tuple(values.tolist())
-
-
-def _checked_ubvec(ubvec: Any) -> float:
-    values = np.atleast_1d(as_numbers(ubvec, "ubvec"))
-    is_number = values.dtype.kind in "iuf" and values.shape == (1,)
-    if not is_number or not 1 <= values[0] < np.inf:
+    table = values.reshape(nparts, ncon)
+    differ = (table != table[:, :1]).any(axis=1)
+    if differ.any():
+        p = int(differ.argmax())
         raise OptionError(
-            f"ubvec is {ubvec!r:.60}; it must be one number of at least 1: 1.05 allows 5 % more "
+            f"tpwgts of part {p} is {table[p].tolist()!r:.60}; a part must have the same share of "
+            "each weight"
+        )
+    return tuple(table[:, 0].tolist())
+
+
+def _checked_ubvec(ubvec: Any, ncon: int) -> float | tuple[float, ...]:
+    values = np.atleast_1d(as_numbers(ubvec, "ubvec"))
+    are_numbers = values.dtype.kind in "iuf" and values.shape in ((1,), (ncon,))
+    if not are_numbers or not ((values >= 1) & np.isfinite(values)).all():
+        numbers = "one number" if ncon == 1 else f"one number, or {ncon},"
+        raise OptionError(
+            f"ubvec is {ubvec!r:.60}; it must be {numbers} of at least 1: 1.05 allows 5 % more "
             "than the share of a part"
         )
-    return float(str(values[0]))  # 1.05 for a float32, as ParMETIS's real_t often is
+    # 1.05 for a float32, as ParMETIS's real_t often is
+    found = tuple(float(str(value)) for value in values)
+    return found[0] if len(found) == 1 else found
 
 
 def _checked_rows(
@@ -481,7 +517,7 @@ def _checked_rows(
         starts, count = _checked_starts(comm, "vtxdist", vtxdist, "xadj", xadj)
         entries = len(integers(adjncy, "adjncy"))
         edge_weights = goal.weights(adjwgt, "adjwgt", EDGES, entries)
-        vertex_weights = goal.weights(vwgt, "vwgt", VERTICES, count)
+        vertex_weights = goal.vertex_weights(vwgt, "vwgt", count)
         return goal, starts, as_block((xadj, adjncy, edge_weights, vertex_weights), NAMES)
 
     with ending_all(comm):

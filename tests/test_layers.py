@@ -25,8 +25,8 @@ LAYERS = """
     evaluation initial meshes pages profiling
     multilevel result
     constraints incremental mapping ordering
-    distributed
     api
+    distributed
     __init__ study
     cli parmetis pymetis
     __main__

@@ -31,6 +31,7 @@ from jetpy.problem.problem import Problem, checked_imbalances, divided, make_pro
 from jetpy.problem.together import Groups, check_together
 
 if TYPE_CHECKING:
+    from jetpy.constraints.processes import Processes
     from jetpy.constraints.together import TogetherSolver
     from jetpy.problem.multiconstraint import MultiConstraint
 
@@ -57,6 +58,8 @@ class Request:
         Groups of vertices that must share a part, if there are any.
     has_bounds : bool
         Whether the caller gave limits other than the imbalance.
+    processes : Processes or None
+        Processes that carry out the same request, with several weights only.
     """
 
     graph: Graph
@@ -69,6 +72,7 @@ class Request:
     several: MultiConstraint | None = None
     groups: Groups | None = None
     has_bounds: bool = False
+    processes: Processes | None = None
 
     @property
     def solver(self) -> Solver:
@@ -95,9 +99,10 @@ class Request:
         graph, problem, places = self.graph, self.problem, self._places
         if self.several is not None:
             from jetpy.constraints.multiconstraint import MultiConstraintSolver
+            from jetpy.constraints.processes import ALONE
 
-            pinned = None if places is None else places.fixed
-            return MultiConstraintSolver(graph, problem, self.several, pinned)
+            pinned, processes = None if places is None else places.fixed, self.processes or ALONE
+            return MultiConstraintSolver(graph, problem, self.several, pinned, processes)
         if self.connected or self.objective != "cut" or places is not None:
             graph, problem = divided(graph, problem)
         if self.connected:

@@ -2,8 +2,8 @@
 
 The hierarchy and the initial partitions use one combined weight. On every level, one task on the
 host then relieves parts above a limit, and improves the cut within all limits. V-cycles repeat
-this. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC
-1998.
+this. Several processes, each with the whole graph, share out generations and V-cycles. Source:
+Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.processes import ALONE, Processes
 from jetpy.device.device_graph import carry_graph, download, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -70,6 +72,13 @@ def state_of(
         kinds=kinds,
     )
     return state
+
+
+class Found(NamedTuple):
+    """Parts (int32, shape (n,)) and their quality."""
+
+    parts: Parts
+    quality: Quality
 
 
 class Levels:
@@ -141,12 +150,15 @@ class MultiConstraintSolver:
     several : MultiConstraint
     pinned : int32, shape (n,), or None
         Part in which each vertex must be, -1 for free vertices.
+    processes : Processes
+        All find the same partition.
     """
 
     graph: Graph
     problem: Problem
     several: MultiConstraint
     pinned: IntArray | None
+    processes: Processes = ALONE
 
     def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
         """Return a partition of at most the excess and cut of `parts`, found without coarsening."""
@@ -163,17 +175,49 @@ class MultiConstraintSolver:
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
         """Return the best of partitions with different seeds, within the limits of `effort`."""
-        pace, several = GenerationBudget(effort), self.several.in_units()
-        found: list[tuple[Quality, Outcome]] = []
-        while pace.allows(len(found), new=True):
-            seed = (self.problem.seed + SEED_STEP * len(found)) % SEEDS
-            own = replace(self.problem, seed=seed)
-            shown = no_progress if found else progress
-            outcome = partition_several(engine, self.graph, own, several, shown, self.pinned)
-            found.append(((several.excess(outcome.parts), outcome.cut), outcome))
+        pace, several = GenerationBudget(effort, self._agree), self.several.in_units()
+        best: Found | None = None
+        done = 0
+        while pace.allows(done, new=True):
+            count = self.processes.size
+            if effort.generations is not None:
+                count = min(count, effort.generations - done)
+            shown = progress if done == 0 else no_progress
+            found = self._generations(engine, several, range(done, done + count), shown)
+            if best is None or found.quality < best.quality:
+                best = found
+            done += count
             pace.end(new=True)
-        _, best = min(found, key=lambda one: one[0])
-        return replace(best, generations=len(found))
+        assert best is not None
+        return Outcome(best.parts, best.quality[1], best.quality[1], generations=done)
+
+    def _generations(
+        self, engine: Backend, several: MultiConstraint, numbers: range, progress: Progress
+    ) -> Found:
+        """Return the best of the partitions with these numbers, at most one for each process.
+
+        All processes share the work for a single number.
+        """
+
+        def find(number: int, processes: Processes) -> Found:
+            seed = (self.problem.seed + SEED_STEP * number) % SEEDS
+            own = replace(self.problem, seed=seed)
+            return partition_several(
+                engine, self.graph, own, several, progress, self.pinned, processes
+            )
+
+        if len(numbers) == 1:
+            return find(numbers[0], self.processes)
+        found = None
+        if self.processes.rank < len(numbers):
+            found = find(numbers[self.processes.rank], ALONE)
+        qualities = _qualities(self.processes, found)
+        best = min(range(len(numbers)), key=lambda rank: qualities[rank])
+        return _of_rank(self.processes, engine, best, qualities[best], found)
+
+    def _agree(self, is_time: bool) -> bool:
+        """Return whether all processes find that there is time."""
+        return all(self.processes.allgather_objects(is_time))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,10 +252,11 @@ def partition_several(
     several: MultiConstraint,
     progress: Progress = no_progress,
     pinned: IntArray | None = None,
-) -> Outcome:
+    processes: Processes = ALONE,
+) -> Found:
     """Partition a graph with several weights per vertex; `graph` has a combined weight.
 
-    `pinned` as for `MultiConstraintSolver`.
+    `pinned` and `processes` as for `MultiConstraintSolver`.
     """
     cycles = CYCLES * problem.options.cycles
     with Stopwatch(backend, "coarsen"):
@@ -223,16 +268,13 @@ def partition_several(
         *finer, coarsest = levels.hierarchy
         start = project(coarsest, coarsest.backend.from_host(start), finer)
         parts = levels.uncoarsen(finer, start, problem.seed)
-        quality = levels.quality(0, parts)
-        for cycle in range(1, cycles + 1):
-            found = _cycle(finest, problem, several, parts, cycle)
-            now = levels.quality(0, found)
-            if now < quality:
-                parts, quality = found, now
-            progress("refine", cycle, cycles)
-        parts = levels.filled(parts, problem)
-    cut = edge_cut(graph, parts)
-    return Outcome(parts, cut, cut)
+        found, done = Found(parts, levels.quality(0, parts)), 0
+        while done < cycles:
+            numbers = range(done + 1, min(done + processes.size, cycles) + 1)
+            found, done = _cycles(finest, problem, several, found, numbers, processes)
+            progress("refine", done, cycles)
+        parts = levels.filled(found.parts, problem)
+        return found if parts is found.parts else Found(parts, levels.quality(0, parts))
 
 
 def _finest(backend: Backend, graph: Graph, pinned: IntArray | None) -> HierarchyLevel:
@@ -257,10 +299,52 @@ def _begin(levels: Levels, problem: Problem) -> Parts:
     return min(refined, key=lambda parts: levels.quality(last, parts))
 
 
+def _cycles(
+    finest: HierarchyLevel,
+    problem: Problem,
+    several: MultiConstraint,
+    best: Found,
+    numbers: range,
+    processes: Processes,
+) -> tuple[Found, int]:
+    """Run consecutive V-cycles from the same partition, at most one for each process.
+
+    Return the partition of the first V-cycle that improves it, and the number of that V-cycle.
+    Later ones are dropped, because a single process would have run them from another partition.
+    Without an improvement, return `best` and the last number.
+    """
+    found = None
+    if processes.rank < len(numbers):
+        found = _cycle(finest, problem, several, best.parts, numbers[processes.rank])
+    qualities = _qualities(processes, found)[: len(numbers)]
+    for rank, (number, quality) in enumerate(zip(numbers, qualities, strict=True)):
+        if quality < best.quality:
+            return _of_rank(processes, finest.backend, rank, quality, found), number
+    return best, numbers[-1]
+
+
 def _cycle(
     finest: HierarchyLevel, problem: Problem, several: MultiConstraint, parts: IntArray, number: int
-) -> Parts:
+) -> Found:
     """Run a V-cycle: coarsen within parts, and refine from the coarsest level up."""
     within = replace(finest, blocks=finest.backend.from_host(parts))
     levels = Levels(coarsen(within, [problem], no_progress, variant=number), several)
-    return levels.uncoarsen(levels.hierarchy, levels.coarsest(parts), problem.seed + number)
+    found = levels.uncoarsen(levels.hierarchy, levels.coarsest(parts), problem.seed + number)
+    return Found(found, levels.quality(0, found))
+
+
+def _qualities(processes: Processes, found: Found | None) -> list[Quality]:
+    """Return the quality of what each process has found; the last ranks may have found nothing."""
+    return processes.allgather_objects(None if found is None else found.quality)
+
+
+def _of_rank(
+    processes: Processes, backend: Backend, rank: int, quality: Quality, found: Found | None
+) -> Found:
+    """Return what the process `rank` has found, on all processes."""
+    if processes.size == 1 and found is not None:
+        return found
+    own = np.empty(0, np.int32)
+    if found is not None and rank == processes.rank:
+        own = found.parts
+    return Found(processes.gather(backend.host, own), quality)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,10 +23,19 @@ from jetpy.distributed.block import (
     as_block,
     check_rows,
     check_starts,
+    unit_weights,
     upload_rows,
+    with_common_kinds,
 )
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from jetpy.distributed.faults import agreed, check_agreement, ending_all, run_collectively
+from jetpy.distributed.multiconstraint import (
+    Columns,
+    checked_table,
+    measure_columns,
+    partition_columns,
+    refine_columns,
+)
 from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, measure_rows, partition_rows, refine_rows
@@ -41,7 +50,8 @@ from jetpy.graph.csr import INT32_MAX
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.problem.limits import outside
-from jetpy.problem.options import Options
+from jetpy.problem.multiconstraint import MultiConstraint
+from jetpy.problem.options import Effort, Options
 from jetpy.problem.problem import Problem
 from jetpy.progress import Progress, ProgressOption
 
@@ -51,6 +61,10 @@ STATS = (
     *("imbalance", "limit", "feasible", "empty_parts", "generations"),
 )
 """Attributes of a result that `stats` copies unchanged."""
+Limited = Problem | MultiConstraint
+"""What has the ideal, maximum and minimum weights of parts."""
+Work = Callable[[list[UploadedRows], Problem, Effort, Progress], Found]
+WorkOnColumns = Callable[[Columns, Progress], tuple[Found, MultiConstraint]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +85,7 @@ class DistributedPartition:
     k : int
     cut : int
         Total weight of undirected edges between parts.
-    part_weights, limits, lower_limits : int64, shape (k,)
+    part_weights, limits, lower_limits : int64, shape (k,), or (k, c) for c weights of each vertex
         Weight, maximum weight and minimum weight of each part.
     imbalance : float
         Maximum over parts of weight / ideal - 1. The ideal is the share of the part in the total
@@ -188,7 +202,7 @@ def partition(
     k: int,
     *,
     vtxdist: npt.ArrayLike | None = None,
-    imbalance: float | None = None,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
     lower_imbalance: float | None = None,
     min_weights: npt.ArrayLike | None = None,
@@ -223,7 +237,9 @@ def partition(
     block : tuple of arrays
         (indptr, indices[, edge_weights[, vertex_weights]]) of the owned vertices,
         possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
-        bits) are global ids of neighbours; each edge is given at both ends.
+        bits) are global ids of neighbours; each edge is given at both ends. `vertex_weights` of
+        shape (n_owned, c) are several weights, as for `jetpy.partition`. Then every process gathers
+        the whole graph.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
         As for `jetpy.partition`; `k` is required.
     fixed, home, together : array of int, shape (n_owned,), optional
@@ -277,13 +293,16 @@ def partition(
         small=small,
     )
 
-    def work(rows: list[UploadedRows], problem: Problem, tell: Progress) -> Found:
-        effort = arguments().effort
-        return partition_rows(
-            rows, problem, tell, effort, small, Places(fixed, home, migration, together)
-        )
+    places = Places(fixed, home, migration, together)
 
-    return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
+    def work(rows: list[UploadedRows], problem: Problem, effort: Effort, tell: Progress) -> Found:
+        return partition_rows(rows, problem, tell, effort, small, places)
+
+    def work_on_columns(columns: Columns, tell: Progress) -> tuple[Found, MultiConstraint]:
+        return partition_columns(columns, places, tell)
+
+    works = work, work_on_columns
+    return _run(comm, block, vtxdist, arguments, threads, device, progress, works)
 
 
 def refine(
@@ -293,7 +312,7 @@ def refine(
     k: int,
     *,
     vtxdist: npt.ArrayLike | None = None,
-    imbalance: float | None = None,
+    imbalance: float | Sequence[float] | None = None,
     large_imbalance: bool = False,
     lower_imbalance: float | None = None,
     min_weights: npt.ArrayLike | None = None,
@@ -349,8 +368,16 @@ def refine(
         small=small,
         fill=False,
     )
-    work = partial(refine_rows, parts=parts, small=small, places=Places(fixed, together=together))
-    return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
+    places = Places(fixed, together=together)
+
+    def work(rows: list[UploadedRows], problem: Problem, _: Effort, tell: Progress) -> Found:
+        return refine_rows(rows, problem, tell, parts, small, places)
+
+    def work_on_columns(columns: Columns, tell: Progress) -> tuple[Found, MultiConstraint]:
+        return refine_columns(columns, parts, places, tell)
+
+    works = work, work_on_columns
+    return _run(comm, block, vtxdist, arguments, threads, device, progress, works)
 
 
 def evaluate(
@@ -360,7 +387,7 @@ def evaluate(
     k: int,
     *,
     vtxdist: npt.ArrayLike | None = None,
-    imbalance: float = 0.03,
+    imbalance: float | Sequence[float] = 0.03,
 ) -> DistributedPartition:
     """Return the cut and the part weights of a partition, without changing it. Collective.
 
@@ -391,23 +418,30 @@ def evaluate(
         fill=False,
     )
 
-    def work(rows: list[UploadedRows], problem: Problem, _: Progress) -> Found:
+    def work(rows: list[UploadedRows], problem: Problem, _: Effort, tell: Progress) -> Found:
         return measure_rows(rows, problem, parts)
 
-    return _run(comm, block, vtxdist, arguments, None, None, None, work)
+    def work_on_columns(columns: Columns, tell: Progress) -> tuple[Found, MultiConstraint]:
+        return measure_columns(columns, parts)
+
+    works = work, work_on_columns
+    return _run(comm, block, vtxdist, arguments, None, None, None, works)
 
 
 def _run(
     comm: Any,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    make: Callable[[], CollectiveArguments],
+    make: Callable[[int], CollectiveArguments],
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
-    work: Callable[[list[UploadedRows], Problem, Progress], Found],
+    works: tuple[Work, WorkOnColumns],
 ) -> DistributedPartition:
-    """Check and upload the input, run `work`, and assemble the result."""
+    """Check and upload the input, run one of `works`, and assemble the result.
+
+    `make` returns the arguments, given the number of weights of each vertex.
+    """
     started = time.perf_counter()
     group = communicator(comm)
     with ending_all(group), ExitStack() as stack:
@@ -416,35 +450,43 @@ def _run(
             group, given, vtxdist, make, choose_engine, device
         )
 
-        def work_on_rows(engine: Backend, tell: Progress) -> tuple[int, str, Problem, Found]:
+        work, work_on_columns = works
+
+        def work_on_rows(engine: Backend, tell: Progress) -> tuple[int, str, Limited, Found]:
             connected = replace(blocks, comm=between_gpus(group, engine))
+            table = None if block.kinds == 1 else checked_table(blocks, block)
             with Stopwatch(engine, "coarsen"):
                 rows = [_checked_rows(group, engine, block, connected)]
+            entries, transport = rows[0].global_nnz, connected.comm.transport
+            if table is not None:
+                columns = Columns(rows.pop(), blocks, *table, arguments)
+                found, several = work_on_columns(columns, tell)
+                return entries, transport, several, found
             if rows[0].backend.is_wide:
                 make_ready([rows[0].backend], tell)
             problem = run_collectively(group, lambda: arguments.problem_of(rows[0].vertex_weight))
-            entries, transport = rows[0].global_nnz, connected.comm.transport
-            return entries, transport, problem, work(rows, problem, tell)
+            found = work(rows, problem, arguments.effort, tell)
+            return entries, transport, problem, found
 
         shown, size = progress if group.rank == 0 else None, (block.n, len(block.indices) // 2)
-        (entries, transport, problem, found), cost = execute(work_on_rows, engine, shown, size)
+        (entries, transport, bounds, found), cost = execute(work_on_rows, engine, shown, size)
     weights, moved = found.part_weights, found.moved or (None, None)
     return DistributedPartition(
         parts=found.parts,
         first=blocks.first,
         n=blocks.n,
         m=entries // 2,
-        k=problem.k,
-        cut=found.solution.refined.measures.cut,
+        k=arguments.k,
+        cut=found.cut,
         part_weights=weights,
-        limits=problem.limits,
-        lower_limits=problem.lower_limits,
-        imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
+        limits=bounds.limits,
+        lower_limits=bounds.lower_limits,
+        imbalance=float((weights / bounds.ideals.clip(1)).max()) - 1 if weights.any() else 0.0,
         empty_parts=found.empty_parts,
         moved_vertices=moved[0],
         moved_weight=moved[1],
         generations=found.generations,
-        seed=problem.seed,
+        seed=arguments.seed,
         preset=arguments.preset,
         backend=engine.name,
         threads=cpu_threads(engine),
@@ -456,7 +498,7 @@ def _run(
             **cost.seconds,
             "total": time.perf_counter() - started - cost.seconds["compile"],
         },
-        levels=LevelTable(found.solution.levels),
+        levels=LevelTable(found.levels),
         _comm=group,
     )
 
@@ -472,13 +514,14 @@ def _agree(
     comm: Communicator,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    make: Callable[[], CollectiveArguments],
+    make: Callable[[int], CollectiveArguments],
     choose_engine: Callable[..., Backend],
     device: int | None,
 ) -> tuple[CollectiveArguments, Block, Blocks, Backend]:
     """Check the input of all processes; return it, the vertex ranges and the back end."""
     block, blocks = agree_on_block(comm, given, vtxdist)
-    arguments = run_collectively(comm, make)
+    block = with_common_kinds(comm, block)
+    arguments = run_collectively(comm, lambda: make(block.kinds))
     check_agreement(comm, **vars(arguments))
     engine = run_collectively(comm, lambda: choose_engine(arguments.backend, device=device))
     if len(set(comm.allgather_objects(engine.copies))) > 1:
@@ -520,13 +563,15 @@ def agree_on_block(
 def _checked_rows(
     comm: Communicator, engine: Backend, block: Block, blocks: Blocks
 ) -> UploadedRows:
-    """Return the uploaded rows of this process. Collective.
+    """Return the uploaded rows of this process, without several weights. Collective.
 
     Raises
     ------
     GraphError
         If the graph has loops or duplicate edges, or an edge has no equal reverse edge.
     """
+    if block.kinds > 1:
+        block = replace(block, vertex_weights=unit_weights(block.n))
     rows = upload_rows(engine, block, blocks)
     run_collectively(comm, lambda: check_rows(rows, block))
     if sum(comm.allgather_objects(rows.digest)) % HASHES:

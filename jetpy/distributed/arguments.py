@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,23 @@ from jetpy.graph.checks import as_numbers
 from jetpy.problem.bounds import DEFAULT_IMBALANCE, BoundedOptions
 from jetpy.problem.options import Effort, Options, choose_effort
 from jetpy.problem.presets import choose
-from jetpy.problem.problem import Problem
+from jetpy.problem.problem import Problem, checked_imbalances
+
+
+@dataclass(frozen=True)
+class ColumnBounds:
+    """Bounds on several weights of each vertex, as `make_request` takes them.
+
+    Attributes
+    ----------
+    imbalances : tuple of float
+        One for each weight.
+    min_weights, max_weights : int, tuple of k tuples of c int, or None
+    """
+
+    imbalances: tuple[float, ...]
+    min_weights: Any = None
+    max_weights: Any = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,9 @@ class CollectiveArguments(BoundedOptions):
     time_limit : float or None
     fill : bool
         Whether no part may be empty, if there are at least k vertices.
+    columns : ColumnBounds or None
+        Bounds if each vertex has several weights; then there are no other absolute bounds, and the
+        imbalance is the largest one.
     """
 
     backend: choices.Backend
@@ -41,6 +60,7 @@ class CollectiveArguments(BoundedOptions):
     generations: int | None = None
     time_limit: float | None = None
     fill: bool = True
+    columns: ColumnBounds | None = None
 
     def __post_init__(self, large_imbalance: bool) -> None:
         super().__post_init__(large_imbalance)
@@ -70,29 +90,50 @@ class CollectiveArguments(BoundedOptions):
 
 def make_arguments(
     k: int,
+    kinds: int = 1,
     *,
     coarsening: choices.Coarsening | None = None,
     refinement: choices.Refinement | None = None,
-    imbalance: float | None,
+    imbalance: float | Sequence[float] | None,
+    large_imbalance: bool,
+    min_weights: npt.ArrayLike | None = None,
+    max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     **options: Any,
 ) -> CollectiveArguments:
-    """Return the arguments of a call; `options` are other attributes of `CollectiveArguments`.
+    """Return the arguments of a call for vertices with `kinds` weights.
+
+    `options` are other attributes of `CollectiveArguments`.
 
     Raises
     ------
     OptionError
         If a value is out of range.
     """
-    keeps = imbalance is not None or targets is not None
+    usual = DEFAULT_IMBALANCE if imbalance is None else imbalance
+    imbalances = checked_imbalances(usual, kinds, large=large_imbalance)
+    bounds: dict[str, Any] = {"min_weights": min_weights, "max_weights": max_weights}
+    if kinds > 1:
+        table = {
+            name: None if given is None else _as_tuples(as_numbers(given, name).tolist())
+            for name, given in bounds.items()
+        }
+        bounds = {"columns": ColumnBounds(tuple(imbalances), **table)}
     return CollectiveArguments(
         k,
-        DEFAULT_IMBALANCE if imbalance is None else imbalance,
+        max(imbalances),
+        large_imbalance,
         targets=None
         if targets is None
         else tuple(np.atleast_1d(as_numbers(targets, "targets")).tolist()),
         coarsening=coarsening,
         refinement=refinement,
-        keeps_imbalance=keeps,
+        keeps_imbalance=imbalance is not None or targets is not None,
+        **bounds,
         **options,
     )
+
+
+def _as_tuples(numbers: Any) -> Any:
+    """Return nested lists of numbers as tuples, which processes can compare."""
+    return tuple(map(_as_tuples, numbers)) if isinstance(numbers, list) else numbers

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.row_checks import Rows, to_int32
-from jetpy.distributed.faults import run_collectively
+from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.faults import agreed, run_collectively
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
@@ -40,7 +41,7 @@ class Block:
     ----------
     indptr : shape (n_owned + 1,)
     indices, edge_weights : shape (indptr[-1],)
-    vertex_weights : shape (n_owned,)
+    vertex_weights : shape (n_owned,), or (n_owned, c) for several weights of each vertex
         If all weights are 1, either array of weights may be a read-only view of a single 1
         (`unit_weights`).
     names : tuple of str
@@ -58,9 +59,16 @@ class Block:
         """Number of vertices of the block."""
         return len(self.vertex_weights)
 
+    @property
+    def kinds(self) -> int:
+        """Number of weights of each vertex."""
+        return 1 if self.vertex_weights.ndim == 1 else self.vertex_weights.shape[1]
+
 
 def as_block(given: Any, names: tuple[str, ...] = NAMES) -> Block:
     """Convert a tuple (indptr, indices[, edge_weights[, vertex_weights]]); None means ones.
+
+    Vertex weights of shape (n_owned, 1) become (n_owned,).
 
     `names` are those of the arrays in messages.
 
@@ -81,7 +89,7 @@ def as_block(given: Any, names: tuple[str, ...] = NAMES) -> Block:
         raise _wrong_indptr(len(indices), names)
     more = [*given[2:], None, None]
     edge_weights = checked_weights(more[0], len(indices), names[2])
-    vertex_weights = checked_weights(more[1], len(indptr) - 1, names[3])
+    vertex_weights = checked_weights(more[1], len(indptr) - 1, names[3], may_be_several=True)
     return Block(indptr, indices, edge_weights, vertex_weights, names)
 
 
@@ -100,12 +108,21 @@ def integers(values: Any, what: str) -> IntArray:
     GraphError
         If the values are not a list or an array of integers. An empty list has no type.
     """
-    try:
-        array = np.asarray(values)
-    except ValueError:  # a list of lists of different lengths
-        array = np.zeros((0, 0))
+    array = _array(values)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise GraphError(f"{what} must be a one-dimensional array of integers")
+    return _wide_enough(array)
+
+
+def _array(values: Any) -> npt.NDArray[Any]:
+    """Return values as an array; lists of different lengths have no dimensions."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.zeros(())
+
+
+def _wide_enough(array: npt.NDArray[Any]) -> IntArray:
     return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
 
 
@@ -126,8 +143,12 @@ def unit_weights(count: int) -> npt.NDArray[np.int32]:
     return np.broadcast_to(np.int32(1), (count,))
 
 
-def checked_weights(values: Any, count: int, what: str) -> IntArray:
+def checked_weights(
+    values: Any, count: int, what: str, *, may_be_several: bool = False
+) -> IntArray:
     """Return `count` weights as `integers` does; None means ones.
+
+    With `may_be_several`, there may be several weights in each row, shape (count, c).
 
     Raises
     ------
@@ -136,10 +157,44 @@ def checked_weights(values: Any, count: int, what: str) -> IntArray:
     """
     if values is None:
         return unit_weights(count)
-    array = integers(values, what)
+    table = _array(values)
+    if may_be_several and table.ndim == 2 and table.shape[1] > 1:
+        if len(table) and table.dtype.kind not in "iu":
+            raise GraphError(f"{what} must be integers, not {table.dtype}")
+        array = _wide_enough(table)
+    else:
+        is_column = may_be_several and table.ndim == 2 and table.shape[1] == 1
+        array = integers(table[:, 0] if is_column else values, what)
     if len(array) != count:
         raise GraphError(f"{what} has {len(array)} entries; it must have {count}")
     return array
+
+
+def with_common_kinds(comm: Communicator, block: Block) -> Block:
+    """Return the block with the number of weights of a vertex that other processes have.
+
+    A process without vertices does not know it. Collective.
+
+    Raises
+    ------
+    GraphError
+        If the vertices of two processes have different numbers of weights.
+    """
+    kinds = comm.allgather_objects(block.kinds if block.n else 0)
+    known = [rank for rank, own in enumerate(kinds) if own]
+    for rank in known[1:]:
+        if kinds[rank] != kinds[known[0]]:
+            raise agreed(
+                GraphError(
+                    f"process {rank} has {kinds[rank]} weights of each vertex, but process "
+                    f"{known[0]} has {kinds[known[0]]}; all must have the same number"
+                )
+            )
+    common = kinds[known[0]] if known else block.kinds
+    if block.n or common == block.kinds:
+        return block
+    shape = (0,) if common == 1 else (0, common)
+    return replace(block, vertex_weights=np.zeros(shape, np.int32))
 
 
 @dataclass(frozen=True, eq=False)

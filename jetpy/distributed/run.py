@@ -37,17 +37,30 @@ NOWHERE = Places()
 
 
 class Found(NamedTuple):
-    """Parts of owned vertices (int32), the solution, the weights of all parts (int64), and how many
-    parts have no vertex.
+    """A partition, as each process has it.
 
-    With homes, also the number and the weight of all vertices that have left their homes. The last
-    number is that of the partitions found or recombined.
+    Attributes
+    ----------
+    parts : int32, shape (n_owned,)
+        Parts of owned vertices.
+    cut : int
+    part_weights : int64, shape (k,), or (k, c) for several weights of each vertex
+        Weights of all parts.
+    empty_parts : int
+        Number of parts without a vertex.
+    levels : sequence of Level
+        Finest first.
+    moved : tuple of int, or None
+        With homes, the number and the weight of all vertices that have left their homes.
+    generations : int
+        Number of partitions found or recombined.
     """
 
     parts: npt.NDArray[np.int32]
-    solution: Solution
+    cut: int
     part_weights: npt.NDArray[np.int64]
     empty_parts: int
+    levels: Sequence[Level] = ()
     moved: tuple[int, int] | None = None
     generations: int = 1
 
@@ -101,7 +114,7 @@ def _ungrouped(
 ) -> Found:
     """Return what was found for groups as found for their vertices. Collective."""
     parts = groups.expanded(found.parts)
-    return _measured(rows, problem, parts, found.solution.levels, fixed, found.generations)
+    return _measured(rows, problem, parts, found.levels, fixed, found.generations)
 
 
 def _measured(
@@ -115,7 +128,7 @@ def _measured(
     """Return what was found for another graph as found for a graph. Collective."""
     found = measure_rows([rows], problem, parts)
     return found._replace(
-        solution=replace(found.solution, levels=levels),
+        levels=levels,
         moved=_moved(rows, found.parts, fixed),
         generations=generations,
     )
@@ -231,9 +244,9 @@ def refine_rows(
     Other arguments as for `partition_rows`.
     """
     blocks = rows[0].blocks
-    own = _checked_parts(blocks, parts, problem.k)
+    own = checked_parts(blocks, parts, problem.k)
     fixed, names = places.checked(blocks, problem.k), group_names(blocks, places.together)
-    problem = as_even_as(problem, np.array(_part_sizes(blocks, own, problem.k)))
+    problem = as_even_as(problem, np.array(part_sizes(blocks, own, problem.k)))
     if names is None:
         return _refine(rows, problem, progress, own, small, fixed)
     [fine] = rows
@@ -268,7 +281,7 @@ def measure_rows(rows: list[UploadedRows], problem: Problem, parts: npt.ArrayLik
     `rows` as for `partition_rows`.
     """
     backend, blocks = rows[0].backend, rows[0].blocks
-    own, piece = _checked_parts(blocks, parts, problem.k), rows.pop().as_piece()
+    own, piece = checked_parts(blocks, parts, problem.k), rows.pop().as_piece()
     everywhere = backend.full(piece.n_with_ghosts, 0)
     everywhere[: piece.n_owned] = backend.from_host(own)
     piece.halo.exchange_ghosts(everywhere)
@@ -278,7 +291,7 @@ def measure_rows(rows: list[UploadedRows], problem: Problem, parts: npt.ArrayLik
     return _found(backend, blocks, 1, Solution(refined))
 
 
-def _checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
+def checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int32]:
     """Return the parts of owned vertices as int32; a GraphError on any rank is one on all."""
 
     def check() -> npt.NDArray[np.int32]:
@@ -311,7 +324,7 @@ def _finest(
     return level, in_units(problem, unit, own.global_n), unit
 
 
-def _part_sizes(blocks: Blocks, parts: npt.NDArray[np.int32], k: int) -> list[int]:
+def part_sizes(blocks: Blocks, parts: npt.NDArray[np.int32], k: int) -> list[int]:
     """Return the number of vertices of each part, given the parts of owned vertices. Collective."""
     return blocks.comm.totals(*np.bincount(parts, minlength=k).tolist())
 
@@ -324,5 +337,5 @@ def _found(backend: Backend, blocks: Blocks, unit: int, solution: Solution) -> F
     if not backend.copies:
         own = own.copy()  # the array has ghosts, too
     if not weights.all():
-        empty = _part_sizes(blocks, own, len(weights)).count(0)
-    return Found(own, solution, weights * unit, empty)
+        empty = part_sizes(blocks, own, len(weights)).count(0)
+    return Found(own, refined.measures.cut, weights * unit, empty, solution.levels)

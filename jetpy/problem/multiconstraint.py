@@ -109,8 +109,17 @@ def pose_several(
 
     `shares` (int64, shape (k,)) are the relative ideal weights of the parts.
     """
-    totals = weights.sum(axis=0, dtype=np.int64).tolist()
-    wanted = np.stack([ideals(total, shares) for total in totals], axis=1)
-    columns = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
-    limits = np.stack(columns, axis=1)
+    wanted, limits = limits_of_columns(weights.sum(axis=0, dtype=np.int64), imbalances, shares)
     return MultiConstraint(weights, wanted, limits, np.zeros_like(limits))
+
+
+def limits_of_columns(
+    totals: npt.NDArray[np.int64], imbalances: Sequence[float], shares: Shares
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the ideal and maximum weights of parts, int64, shape (k, c).
+
+    `totals` (shape (c,)) are the sums of each weight over all vertices, `shares` as above.
+    """
+    wanted = np.stack([ideals(total, shares) for total in totals.tolist()], axis=1)
+    columns = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
+    return wanted, np.stack(columns, axis=1)

@@ -151,6 +151,81 @@ def test_parts_of_elements_equal_those_of_one_process(size: int) -> None:
     assert (cut, parts.tolist()) == (expected.cut, expected.parts.tolist())
 
 
+TWO_WEIGHTS = np.stack([1 + np.arange(GRAPH.n) % 3, np.arange(GRAPH.n) % 5], axis=1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", ["part_kway", "refine_kway"])
+def test_parts_with_several_weights_equal_those_of_one_process(name: str, size: int) -> None:
+    """The weights of a vertex are next to each other, and so are the shares of a part."""
+    bounds, given = blocks_for(GRAPH.n, size), np.arange(GRAPH.n) * 5 % 4
+
+    def work(comm: Communicator) -> parmetis.KwayPartition:
+        vtxdist, xadj, adjncy, adjwgt, _ = arrays_of(GRAPH, bounds, comm.rank)
+        own = slice(*bounds[comm.rank : comm.rank + 2])
+        part = [given[own]] if name == "refine_kway" else []
+        return getattr(parmetis, name)(
+            *(comm, vtxdist, xadj, adjncy, 4, *part),
+            vwgt=TWO_WEIGHTS[own].ravel(),
+            adjwgt=adjwgt,
+            ncon=2,
+            tpwgts=np.repeat(TARGETS, 2),
+            ubvec=[1.1, 1.3],
+            **CPU,
+        )
+
+    cut, parts = parts_of_all(size, work)
+    weighted_graph = (GRAPH.indptr, GRAPH.indices, GRAPH.edge_weights, TWO_WEIGHTS)
+    goal: dict[str, Any] = {"targets": TARGETS, "imbalance": [0.1, 0.3], **CPU}
+    if name == "part_kway":
+        expected = jetpy.partition(weighted_graph, 4, **goal)
+    else:
+        expected = jetpy.refine(weighted_graph, given, 4, **goal)
+    assert (cut, parts.tolist()) == (expected.cut, expected.parts.tolist())
+
+
+def test_elements_may_have_several_weights() -> None:
+    """The best cut for the first weights, in the middle, breaks the limit of the second ones."""
+    strip = np.arange(5)[:4, None] + [0, 1, 6, 5]
+    mesh = np.arange(0, 17, 4), strip.ravel()
+    loads = np.array([[1, 1], [1, 1], [1, 0], [1, 0]])
+    given: dict[str, Any] = {"ncommonnodes": 2, "nparts": 2, "ncon": 2, **CPU}
+    found = parmetis.part_mesh_kway(None, [0, 4], *mesh, elmwgt=loads.ravel(), ubvec=1, **given)
+    dual = jetpy.dual_graph(strip, "quad")
+    expected = jetpy.partition(dual, 2, vertex_weights=loads, imbalance=0, **CPU)
+    assert found.part.tolist() == expected.parts.tolist()
+    assert (found.edgecut, np.bincount(found.part).tolist()) == (2, [2, 2])
+
+
+def test_missing_weights_count_as_ones_in_each_constraint() -> None:
+    vtxdist, xadj, adjncy, _, _ = arrays_of(GRAPH, np.array([0, GRAPH.n]), 0)
+    found = parmetis.part_kway(None, vtxdist, xadj, adjncy, 3, ncon=2, **CPU)
+    ones = np.ones((GRAPH.n, 2), int)
+    expected = jetpy.partition((xadj, adjncy, None, ones), 3, imbalance=0.05, **CPU)
+    assert found.part.tolist() == expected.parts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tpwgts": [1, 2]}, r"tpwgts is \[1, 2\]; it must be 4 positive numbers, one for each"),
+        ({"tpwgts": [1, 1, 2, 3]}, r"tpwgts of part 1 is \[2, 3\]; a part must have the same"),
+        ({"ubvec": [1, 1, 1]}, r"ubvec is \[1, 1, 1\]; it must be one number, or 2, of at least"),
+        ({"ncon": 65}, r"ncon is 65; it must be an integer in 1\.\.64"),
+    ],
+)
+def test_wrong_constraints_are_refused(changes: dict[str, Any], message: str) -> None:
+    path = [0, 4], [0, 1, 3, 5, 6], [1, 0, 2, 1, 3, 2]
+    with pytest.raises(OptionError, match=message):
+        parmetis.part_kway(None, *path, 2, **{"ncon": 2, **changes}, **CPU)
+
+
+def test_repartitioning_takes_a_single_weight() -> None:
+    path = [0, 4], [0, 1, 3, 5, 6], [1, 0, 2, 1, 3, 2]
+    with pytest.raises(OptionError, match="ncon is 2; it must be 1: adaptive_repart counts"):
+        parmetis.adaptive_repart(None, *path, 2, [0, 0, 1, 1], ncon=2, vwgt=[1] * 8, **CPU)
+
+
 @pytest.mark.parametrize("wgtflag", [None, 0, 1, 2, 3])
 def test_wgtflag_selects_weights(wgtflag: int | None) -> None:
     vtxdist, xadj, adjncy, adjwgt, vwgt = arrays_of(GRAPH, np.array([0, GRAPH.n]), 0)
@@ -245,7 +320,8 @@ def one_message(work: Callable[[Communicator], Any], kind: type[JetpyError]) -> 
         ({"wgtflag": 0}, OptionError, "process 1 passes wgtflag=0, but process 0 passes wgtflag="),
         ({"numflag": 1}, OptionError, "process 1: numflag is 1; it must be 0: jetpy numbers"),
         ({"numflag": None}, OptionError, "process 1: numflag is None; it must be an integer in"),
-        ({"ncon": 2}, OptionError, "process 1: ncon is 2; it must be 1: several weights"),
+        ({"ncon": 2}, OptionError, "process 1 passes ncon=2, but process 0 passes ncon=1"),
+        ({"ncon": 2, "vwgt": [1, 2]}, GraphError, "process 1: vwgt has 2 entries; it must have 4"),
         ({"ncon": 0}, OptionError, "process 1: ncon is 0; it must be an integer in 1.."),
         ({"nparts": 0}, OptionError, "process 1: nparts is 0; it must be an integer in 1..1677"),
         ({"nparts": 2.0}, OptionError, "process 1: nparts is 2.0; it must be an integer in 1.."),
@@ -308,7 +384,7 @@ MESH |= {"ncommonnodes": 2, "nparts": 2}
         ({"elmwgt": [1, -3]}, GraphError, "process 1: elmwgt must be in 0..2**31 - 1"),
         ({"ncommonnodes": 0}, OptionError, "process 1: ncommonnodes is 0; it must be an integer"),
         ({"ncommonnodes": 1}, OptionError, "process 1 passes ncommonnodes=1, but process 0 "),
-        ({"ncon": 3}, OptionError, "process 1: ncon is 3; it must be 1"),
+        ({"ncon": 3}, OptionError, "process 1 passes ncon=3, but process 0 passes ncon=1"),
         ({"nparts": 4}, OptionError, "process 1 passes nparts=4, but process 0 passes nparts=2"),
     ],
 )

@@ -1,0 +1,200 @@
+"""Several weights per vertex: every process gathers the graph, and all find one partition.
+
+They share out generations and V-cycles (`jetpy.constraints.multiconstraint`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.distributed.arguments import CollectiveArguments
+from jetpy.distributed.block import Block, UploadedRows
+from jetpy.distributed.communicator import starts_of
+from jetpy.distributed.faults import agreed, run_collectively
+from jetpy.distributed.piece import Blocks
+from jetpy.distributed.run import Found, checked_parts, measure_rows, part_sizes
+from jetpy.distributed.terminals import Places
+from jetpy.distributed.together import group_names
+from jetpy.errors import GraphError
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.validate import Naming, checked_columns
+from jetpy.multilevel.outcome import Outcome
+from jetpy.problem.bounds import Bounds
+from jetpy.problem.multiconstraint import MultiConstraint, limits_of_columns, loads
+from jetpy.progress import Progress
+
+if TYPE_CHECKING:
+    from jetpy.api.request import Request
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The rows of a process, with several weights of each vertex.
+
+    Attributes
+    ----------
+    rows : UploadedRows
+        All vertices have weight 1.
+    blocks : Blocks
+        Those of the rows, with a communicator for arrays on the host.
+    weights : int32, shape (n_owned, c)
+    totals : int64, shape (c,)
+        Sum of each weight over all vertices.
+    arguments : CollectiveArguments
+    """
+
+    rows: UploadedRows
+    blocks: Blocks
+    weights: IntArray
+    totals: npt.NDArray[np.int64]
+    arguments: CollectiveArguments
+
+    def gather(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the rows of all processes, given those of owned vertices. Collective."""
+        host, flat = self.rows.backend.host, np.ascontiguousarray(values).ravel()
+        return host.to_host(self.blocks.comm.gather(host, flat)).reshape(-1, *values.shape[1:])
+
+    def owned(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the rows of owned vertices, given those of all."""
+        return values[self.blocks.first : self.blocks.end].copy()
+
+    def graph(self) -> Graph:
+        """Return the whole graph. Collective.
+
+        Raises
+        ------
+        GraphError
+            If it needs 64-bit kernels.
+        """
+        rows = self.rows
+        if rows.backend.is_wide:
+            raise agreed(
+                GraphError(
+                    "partition with several vertex weights needs a graph with fewer than 2**31 "
+                    "directed edges and sums of weights below 2**31"
+                )
+            )
+        arrays = map(rows.backend.to_host, (rows.indptr, rows.indices, rows.edge_weights))
+        indptr, indices, edge_weights = arrays
+        starts = starts_of(self.gather(np.diff(indptr))).astype(np.int32)
+        whole = starts, self.gather(indices), self.gather(edge_weights)
+        ones = np.ones(self.blocks.n, np.int32)
+        return Graph(*whole, ones, constraint_weights=self.gather(self.weights))
+
+    def request(self, places: Places) -> Request:
+        """Return the request that every process carries out. Collective.
+
+        Raises
+        ------
+        GraphError, OptionError
+            As `make_request` does.
+        """
+        from jetpy.api.request import make_request
+
+        arguments, blocks, columns = self.arguments, self.blocks, self.arguments.columns
+        assert columns is not None
+        checked = places.checked(blocks, arguments.k)
+        names = group_names(blocks, places.together)
+        graph = self.graph()
+        own: dict[str, Any] = {
+            "fixed": None if checked is None else self.gather(checked.fixed),
+            "home": places.home,  # refused
+            "together": None if names is None else self.gather(names),
+        }
+        request = run_collectively(
+            blocks.comm,
+            lambda: make_request(
+                graph,
+                arguments.k,
+                imbalance=columns.imbalances if arguments.keeps_imbalance else None,
+                large_imbalance=True,
+                bounds=Bounds(columns.min_weights, columns.max_weights, arguments.lower_imbalance),
+                targets=arguments.targets,
+                **own,
+                objective="cut",
+                connected=False,
+                seed=arguments.seed,
+                preset=arguments.preset,
+                coarsening=arguments.coarsening,
+                refinement=arguments.refinement,
+                options=arguments.changes,
+                generations=arguments.generations,
+                time_limit=arguments.time_limit,
+                fill=arguments.fill,
+            ),
+        )
+        return replace(request, processes=blocks.comm)
+
+    def found(self, request: Request, outcome: Outcome) -> tuple[Found, MultiConstraint]:
+        """Return the parts of owned vertices and the limits, given the outcome of a request."""
+        weights, k = request.graph.constraint_weights, request.problem.k
+        assert weights is not None
+        assert request.several is not None
+        empty = int((np.bincount(outcome.parts, minlength=k) == 0).sum())
+        held = loads(weights, outcome.parts, k)
+        parts = self.owned(outcome.parts)
+        found = Found(parts, outcome.cut, held, empty, generations=outcome.generations)
+        return found, request.several
+
+
+def checked_table(blocks: Blocks, block: Block) -> tuple[IntArray, npt.NDArray[np.int64]]:
+    """Return several weights of owned vertices, int32, and the totals of all. Collective.
+
+    Raises
+    ------
+    GraphError
+        As `checked_columns` does, with global ids.
+    """
+    naming = Naming()
+    naming.base = blocks.first
+    weights = run_collectively(
+        blocks.comm, lambda: checked_columns(block.vertex_weights, block.n, naming)
+    )
+    totals = np.array(blocks.comm.totals(*weights.sum(axis=0, dtype=np.int64).tolist()), np.int64)
+    if (totals > INT32_MAX).any():
+        raise agreed(
+            GraphError(
+                f"the {naming.vertex_weights} overflow: the sum of weight {int(totals.argmax())} "
+                "over all vertices is 2**31 or more"
+            )
+        )
+    return weights, totals
+
+
+def partition_columns(
+    columns: Columns, places: Places, progress: Progress
+) -> tuple[Found, MultiConstraint]:
+    """Partition a graph from scratch; `places` are those of owned vertices. Collective."""
+    request = columns.request(places)
+    outcome = request.solver.solve(columns.rows.backend, request.effort, progress)
+    return columns.found(request, outcome)
+
+
+def refine_columns(
+    columns: Columns, parts: npt.ArrayLike, places: Places, progress: Progress
+) -> tuple[Found, MultiConstraint]:
+    """Refine a partition, given the parts of owned vertices. Collective."""
+    own = checked_parts(columns.blocks, parts, columns.arguments.k)
+    request = columns.request(places)
+    start = columns.gather(own)
+    outcome = request.refining_solver.refine(columns.rows.backend, start, progress)
+    return columns.found(request, outcome)
+
+
+def measure_columns(columns: Columns, parts: npt.ArrayLike) -> tuple[Found, MultiConstraint]:
+    """Return the parts of owned vertices, after checks, and what they weigh. Collective."""
+    arguments, comm, k = columns.arguments, columns.blocks.comm, columns.arguments.k
+    assert arguments.columns is not None
+    found = measure_rows([columns.rows], arguments.problem_of(columns.blocks.n), parts)
+    own = loads(columns.weights, found.parts, k)
+    held = np.reshape(comm.totals(*own.ravel().tolist()), own.shape)
+    shares = np.ones(k, np.int64)
+    ideals, limits = limits_of_columns(columns.totals, arguments.columns.imbalances, shares)
+    lower = np.zeros_like(limits)
+    empty = part_sizes(columns.blocks, found.parts, k).count(0)
+    measured = found._replace(part_weights=held, empty_parts=empty)
+    return measured, MultiConstraint(columns.weights, ideals, limits, lower)
