@@ -19,12 +19,14 @@ from jetpy.cli.results import (
     numbers_of_parts,
     read_places,
     read_together,
+    read_weights,
 )
 from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
+    from jetpy.distributed.block import Block
     from jetpy.distributed.piece import Blocks
 
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
@@ -92,6 +94,7 @@ def _partition(
     from jetpy.progress import progress_bars
 
     output, options["options"] = options.pop("output"), options.pop("settings")
+    weights_file = options.pop("vertex_weights")
     check_migration(ctx, options["home"])
     _refuse_unknown(ctx, options, signature(partition).parameters)
     group = communicator(comm)
@@ -102,8 +105,9 @@ def _partition(
         started = time.perf_counter()
         with ending_at_once():
             with _naming(graph):
-                block = read(comm, graph)
-                blocks = Blocks.of(group, as_block(block).n)
+                block = as_block(read(comm, graph))
+                blocks = Blocks.of(group, block.n)
+                block = run_collectively(group, lambda: _weighted(block, blocks, weights_file))
                 options |= run_collectively(group, lambda: _places_of(options, blocks))
             read_seconds = time.perf_counter() - started
             with _naming(graph):
@@ -112,6 +116,17 @@ def _partition(
             bars.busy("Writing")
             result.save(output)
     return result, read_seconds
+
+
+def _weighted(block: Block, blocks: Blocks, file: Path | None) -> Block:
+    """Return the block with the vertex weights in a file with those of all vertices, if any."""
+    from jetpy.distributed.block import as_block
+
+    weights = read_weights(file, blocks.n, scale=False)
+    if weights is None:
+        return block
+    own = weights[blocks.first : blocks.end]
+    return as_block((block.indptr, block.indices, block.edge_weights, own))
 
 
 def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:

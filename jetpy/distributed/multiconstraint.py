@@ -170,7 +170,8 @@ def partition_columns(
 ) -> tuple[Found, MultiConstraint]:
     """Partition a graph from scratch; `places` are those of owned vertices. Collective."""
     request = columns.request(places)
-    outcome = request.solver.solve(columns.rows.backend, request.effort, progress)
+    solver = run_collectively(columns.blocks.comm, lambda: request.solver)
+    outcome = solver.solve(columns.rows.backend, request.effort, progress)
     return columns.found(request, outcome)
 
 
@@ -180,8 +181,8 @@ def refine_columns(
     """Refine a partition, given the parts of owned vertices. Collective."""
     own = checked_parts(columns.blocks, parts, columns.arguments.k)
     request = columns.request(places)
-    start = columns.gather(own)
-    outcome = request.refining_solver.refine(columns.rows.backend, start, progress)
+    solver = run_collectively(columns.blocks.comm, lambda: request.refining_solver)
+    outcome = solver.refine(columns.rows.backend, columns.gather(own), progress)
     return columns.found(request, outcome)
 
 

@@ -16,7 +16,6 @@ from jetpy.distributed.block import Block, as_block
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import ending_all, run_collectively
 from jetpy.errors import FileFormatError, cannot_read
-from jetpy.graph.validate import check_one_weight
 from jetpy.io import folder, read_graph
 from jetpy.io.archive import map_array
 from jetpy.io.compression import split_name
@@ -55,8 +54,10 @@ def _arrays_of(path: Path) -> dict[str, Any]:
     if mapped is not None:
         return mapped
     graph = read_graph(path)
-    check_one_weight(graph, "a run with several processes")
-    return {name: getattr(graph, name) for name in NAMES}
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in NAMES}
+    if graph.constraint_weights is not None:
+        arrays["vertex_weights"] = graph.constraint_weights
+    return arrays
 
 
 def share_of(indptr: npt.NDArray[Any], rank: int, size: int) -> tuple[int, int]:
@@ -174,11 +175,6 @@ def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:
             content = stream.read((end if rank == size - 1 else last) - first)
     except OSError as error:
         raise cannot_read(path, error) from error
-    if header.constraints > 1:
-        raise FileFormatError(
-            f"{path}: each vertex has {header.constraints} weights; several processes need one "
-            "weight of each vertex. Use one process"
-        )
     try:
         return header, read_lines(BytesIO(content), header, header.n)
     except FileFormatError:

@@ -41,11 +41,12 @@ from tests.strategies import weighted_graphs
 def block_of(graph: Graph, bounds: npt.NDArray[Any], rank: int) -> Block:
     first, end = (int(bound) for bound in bounds[rank : rank + 2])
     edges = slice(int(graph.indptr[first]), int(graph.indptr[end]))
+    several = graph.constraint_weights
     return Block(
         graph.indptr[first : end + 1].astype(np.int64) - graph.indptr[first],
         graph.indices[edges].astype(np.int64),
         graph.edge_weights[edges],
-        graph.vertex_weights[first:end],
+        (graph.vertex_weights if several is None else several)[first:end],
     )
 
 

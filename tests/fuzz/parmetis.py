@@ -13,7 +13,7 @@ import jetpy.distributed
 from jetpy import parmetis
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from tests.distributed.test_meshes import elements_of
 from tests.distributed.test_pieces import block_of
 from tests.distributed.threads import run_on_threads
@@ -31,6 +31,7 @@ CHOICES: Choices = {
     "wgtflag": [None, None, 0, 1, 2, 3],
     "tpwgts": [False, False, True],
     "ncommonnodes": [1, 2, 3, 4],
+    "ncon": [1, 1, 1, 2, 3],
 }
 ENGINE: Engine = {"backend": "cpu", "threads": 1}
 Call = Callable[[Communicator], parmetis.KwayPartition]
@@ -40,20 +41,22 @@ Call = Callable[[Communicator], parmetis.KwayPartition]
 class Target:
     """Options of ParMETIS that are common to all functions, and those of jetpy."""
 
-    ubvec: float
+    ubvec: list[float]
     tpwgts: list[float] | None
     seed: int
 
     @property
     def here(self) -> dict[str, Any]:
-        """Arguments of `jetpy.parmetis`."""
-        own = {"ubvec": self.ubvec, "tpwgts": self.tpwgts, "seed": self.seed}
+        """Arguments of `jetpy.parmetis`; a part has the same share of each weight."""
+        ncon, shares = len(self.ubvec), self.tpwgts
+        each = None if shares is None else np.repeat(shares, ncon).tolist()
+        own = {"ncon": ncon, "ubvec": self.ubvec, "tpwgts": each, "seed": self.seed}
         return {**own, "preset": "fast", **ENGINE}
 
     @property
     def of_jetpy(self) -> dict[str, Any]:
-        """Arguments of `jetpy.partition`; the imbalance is as it was drawn."""
-        imbalance = round(self.ubvec - 1, 6)
+        """Arguments of `jetpy.partition`; the imbalances are as they were drawn."""
+        imbalance = [round(number - 1, 6) for number in self.ubvec]
         own = {"imbalance": imbalance, "targets": self.tpwgts, "seed": self.seed}
         return {**own, "large_imbalance": True, "preset": "fast", **ENGINE}
 
@@ -61,6 +64,7 @@ class Target:
 @dataclass(frozen=True, eq=False)
 class PortedGraph:
     graph: Graph
+    weights: Ints
     k: int
     bounds: Ints
     given: Parts | None
@@ -79,7 +83,7 @@ class PortedGraph:
         graph, flag = self.graph, 3 if self.wgtflag is None else self.wgtflag
         weights = (
             graph.edge_weights if flag & 1 else None,
-            graph.vertex_weights if flag & 2 else None,
+            self.weights if flag & 2 else np.ones_like(self.weights),
         )
         whole = graph.indptr, graph.indices, *weights
         if self.given is None:
@@ -95,10 +99,11 @@ class PortedGraph:
         rows = block_of(self.graph, self.bounds, comm.rank)
         arrays = self.bounds, rows.indptr, rows.indices, self.k
         options = {"wgtflag": self.wgtflag, **self.target.here}
-        options |= {"vwgt": rows.vertex_weights, "adjwgt": rows.edge_weights}
+        place = slice(*self.bounds[comm.rank : comm.rank + 2])
+        options |= {"vwgt": self.weights[place].ravel(), "adjwgt": rows.edge_weights}
         if self.given is None:
             return parmetis.part_kway(comm, *arrays, **options)
-        own = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
+        own = self.given[place]
         if self.ratio is not None:
             return parmetis.adaptive_repart(comm, *arrays, own, ipc2redist=self.ratio, **options)
         return parmetis.refine_kway(comm, *arrays, own, **options)
@@ -139,7 +144,7 @@ class PortedMesh:
         return jetpy.distributed.dual_graph(comm, self._elements(comm.rank), self.common_nodes)
 
     def _process(self, comm: Communicator) -> parmetis.KwayPartition:
-        own = self.weights[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
+        own = self.weights[self.bounds[comm.rank] : self.bounds[comm.rank + 1]].ravel()
         arrays = self.bounds, *self._elements(comm.rank)
         goal = self.common_nodes, self.k
         return parmetis.part_mesh_kway(comm, *arrays, *goal, elmwgt=own, **self.target.here)
@@ -157,21 +162,25 @@ def _agreement(size: int, call: Call, expected: jetpy.Partition) -> Iterator[Fin
 def ported(rng: Random) -> PortedGraph | PortedMesh:
     chosen = {what: rng.pick(what, CHOICES[what]) for what in CHOICES}
     function, size = chosen["function of ParMETIS"], chosen["processes of ParMETIS"]
+    ncon = 1 if function == "adaptive_repart" else chosen["ncon"]
     if function == "part_mesh_kway":
         blocks = meshed(rng).blocks
         n = sum(len(cells) for _, cells in blocks)
     else:
-        graph = any_graph(rng, most=None, largest=1000)
+        graph = any_graph(rng, most=None if ncon == 1 else INT32_MAX, largest=1000)
         n = graph.n
     k, bounds = (
         any_k(rng, n),
         np.concatenate(([0], np.sort(rng.integers(n + 1, size=size - 1)), [n])),
     )
     tpwgts = (rng.integers(1, 9, k) / 8).tolist() if chosen["tpwgts"] else None
-    target = Target(1 + any_of(rng, "imbalance"), tpwgts, int(rng.integers(2**31)))
+    ubvec = [1 + any_of(rng, "imbalance") for _ in range(ncon)]
+    target = Target(ubvec, tpwgts, int(rng.integers(2**31)))
+    weights = rng.integers(0, 4, n if ncon == 1 else (n, ncon))
     if function == "part_mesh_kway":
-        weights = rng.integers(0, 4, n)
         return PortedMesh(blocks, k, bounds, chosen["ncommonnodes"], weights, target)
+    if ncon == 1:
+        weights = graph.vertex_weights
     given = None if function == "part_kway" else rng.integers(k, size=n).astype(np.int32)
     ratio = float(rng.choice([0.1, 1, 3, 1000])) if function == "adaptive_repart" else None
-    return PortedGraph(graph, k, bounds, given, chosen["wgtflag"], target, ratio)
+    return PortedGraph(graph, weights, k, bounds, given, chosen["wgtflag"], target, ratio)

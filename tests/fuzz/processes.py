@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,15 @@ import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
 from jetpy.errors import OptionError
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from tests.distributed.test_pieces import block_of
 from tests.distributed.threads import run_on_threads
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_of, spelled
+from tests.fuzz.draws import Engine, any_column, any_goal, any_graph, any_k, any_of, spelled
 from tests.fuzz.oracles import Ints, Numbers, Parts
+from tests.fuzz.several import COLUMNS
 from tests.mapping.oracle import cut_of
 
 CHOICES: Choices = {
@@ -34,6 +35,8 @@ CHOICES: Choices = {
     "fixed in processes": ["none", "none", "none", "few", "half"],
     "together in processes": ["none", "none", "none", "pairs", "some"],
     "home in processes": ["none", "none", "none", "random", "blocks"],
+    "weights in processes": [1, 1, 1, 2, 3],
+    "imbalances in processes": ["one", "each"],
 }
 PLACES = "fixed", "home", "together"
 """Options that each process passes for its own vertices."""
@@ -57,10 +60,11 @@ class Spread:
 
     def __str__(self) -> str:
         numbers = f"k={self.k}, blocks {np.diff(self.bounds).tolist()}, small={self.small}"
+        if self.graph.constraint_weights is not None:
+            numbers += f", weights of shape {self.graph.constraint_weights.shape}"
         return f"processes: {self.call}, {self.graph.name}, {numbers}, {spelled(self.options)}"
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        graph, k = self.graph, self.k
         try:
             alone = self._alone()
         except OptionError as error:
@@ -70,9 +74,7 @@ class Spread:
         results = run_on_threads(len(self.bounds) - 1, self._process)
         parts = np.concatenate([result.parts for result in results])
         yield equal("processes agree", parts, self.given if alone is None else alone.parts)
-        ideals, limits = oracles.limits_of(
-            graph.total_vertex_weight, k, self.options.get("imbalance", 0.03)
-        )
+        ideals, limits = self._limits()
         lower = np.zeros_like(limits)
         if alone is not None:
             ideals, limits, lower = alone.ideals, alone.limits, alone.lower_limits
@@ -87,13 +89,27 @@ class Spread:
     ) -> Iterator[Finding]:
         """Recount the numbers of the results of all processes."""
         graph, k = self.graph, self.k
-        loads, cut = oracles.weights_of(graph, parts, k), cut_of(graph, parts)
+        loads, cut = oracles.loads_of(weights_of(graph), parts, k), cut_of(graph, parts)
         for first, result in zip(self.bounds.tolist(), results, strict=False):
             yield same("cut", result.cut, cut)
             yield from recount.balance(result, loads, ideals, limits, lower)
             yield same("empty parts", result.empty_parts, k - len(np.unique(parts)))
             sizes = result.n, result.m, result.k, result.first
             yield same("vertices", sizes, (graph.n, graph.m, k, first))
+
+    def _limits(self) -> tuple[Numbers, Numbers]:
+        """Return the ideal and maximum weights of parts, without other limits or targets."""
+        weights, imbalances = weights_of(self.graph), self.options.get("imbalance", 0.03)
+        totals = weights.sum(axis=0, dtype=np.int64)
+        if weights.ndim == 1:
+            return oracles.limits_of(int(totals), self.k, imbalances)
+        each = np.broadcast_to(imbalances, totals.shape).tolist()
+        columns = [
+            oracles.limits_of(total, self.k, imbalance)
+            for total, imbalance in zip(totals.tolist(), each, strict=True)
+        ]
+        ideals, limits = (np.stack([column[i] for column in columns], axis=1) for i in (0, 1))
+        return ideals, limits
 
     def _refusal(self, comm: Communicator) -> str:
         """Return the message with which one of several processes refuses the options."""
@@ -128,15 +144,30 @@ class Spread:
         return jetpy.partition(self.graph, self.k, **self.options, **engine)
 
 
+def weights_of(graph: Graph) -> Ints:
+    """Return the weights that count, shape (n,) or (n, c)."""
+    several = graph.constraint_weights
+    return graph.vertex_weights if several is None else several
+
+
 def spread(rng: Random) -> Spread:
-    graph = any_graph(rng, most=None, largest=1000)
-    n, k = graph.n, any_k(rng, graph.n)
     chosen = {what: rng.pick(what, CHOICES[what]) for what in CHOICES}
-    size, call = chosen["processes"], chosen["call of processes"]
+    size, call, count = (
+        chosen[what] for what in ("processes", "call of processes", "weights in processes")
+    )
+    graph = any_graph(rng, most=None if count == 1 else INT32_MAX, largest=1000)
+    n, k = graph.n, any_k(rng, graph.n)
     bounds = np.arange(size + 1) * n // size
     if chosen["blocks"] == "random":
         bounds[1:-1] = np.sort(rng.integers(n + 1, size=size - 1))
     options = {**any_goal(rng), "preset": chosen["preset of processes"]}
+    if count > 1:
+        kinds = [str(rng.choice(COLUMNS)) for _ in range(count)]
+        table = np.stack([any_column(rng, kind, n) for kind in kinds], axis=1)
+        graph = replace(graph, constraint_weights=table.reshape(n, count).astype(np.int32))
+        if chosen["imbalances in processes"] == "each":
+            options["imbalance"] = [any_of(rng, "imbalance") for _ in range(count)]
+            options["large_imbalance"] = True
     given = rng.integers(k, size=n).astype(np.int32)
     if call != "evaluate":
         options |= _limits(rng, graph, k, chosen["limits of processes"])
@@ -176,8 +207,9 @@ def _limits(rng: Random, graph: Graph, k: int, kind: str) -> dict[str, Any]:
         return {}
     if kind == "lower":
         return {"lower_imbalance": float(rng.choice([0.0, 0.05, 0.5, 1.0]))}
-    average = -(-graph.total_vertex_weight // k)
+    weights = weights_of(graph)
+    average = -(-int(weights.sum(axis=0, dtype=np.int64).max()) // k)
     if kind == "one maximum":
         return {"max_weights": average + int(rng.integers(0, average + 1))}
-    loads = oracles.weights_of(graph, rng.integers(0, k, graph.n).astype(np.int32), k)
+    loads = oracles.loads_of(weights, rng.integers(0, k, graph.n).astype(np.int32), k)
     return {"min_weights": loads // 2, "max_weights": loads + int(rng.integers(0, average + 1))}

@@ -27,9 +27,11 @@ from tests.fuzz.draws import (
 from tests.fuzz.oracles import Ints, Numbers, Parts
 from tests.fuzz.structures import WEIGHTS
 
+COLUMNS = ["zero", "half zero", *WEIGHTS]
+"""Kinds of weights."""
 CHOICES: Choices = {
     "weights of a vertex": [1, 2, 2, 3, 5],
-    "column": ["zero", "half zero", *WEIGHTS],
+    "column": COLUMNS,
     "imbalances": ["one", "each"],
     "shares of several": ["equal", "up to 8"],
     "fixed of several": [0.0, 0.0, 0.1, 1.0],
