@@ -1,7 +1,9 @@
 """Cuts and times of jetpy and other distributed partitioners on several processes.
 
 The program starts new processes for each tool, graph and number of processes. They partition a
-small cube to warm up, then the graph into each number of parts with each seed.
+small cube to warm up, then the graph into each number of parts with each seed. The vertices of
+cube:64*2 have two weights, as in Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
+partitioning", SC 1998: 16 ranges of vertices each have random weights from 0 to 19.
 
 The program skips cases that the result file already contains. Without graphs, it only prints the
 tables.
@@ -11,19 +13,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 import jetpy.distributed
 from bench.distributed import block_of, instances
-from bench.distributed_tools import TOOLS, Job
+from bench.distributed_tools import ONE_WEIGHT, TOOLS, Job
 from bench.harness import LIBRARIES, Experiment, Option, among
+from bench.instances import Instance
 from bench.records import Record, by_tool
 from bench.tables import ratio_text, show
 from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
+from jetpy.distributed.piece import Blocks
 from jetpy.study.arrays import checksum_of_parts
 from jetpy.study.tools import IMBALANCE
 
@@ -32,6 +40,10 @@ RATIO_HEADERS = ["c default", "t default", "c fast", "t fast"]
 """Cuts and times of jetpy's presets divided by a tool's."""
 HEADERS = ["graph", "k", "processes", "cut", "imbalance", "s", "parts", *RATIO_HEADERS]
 MEAN_HEADERS = ["tool", "processes", "cases", "balanced", "equal parts", *RATIO_HEADERS]
+TIMES = "*"
+"""Separates the number of weights from the name of a graph."""
+RANGES, MAX_WEIGHT = 16, 19
+"""Number of ranges of vertices with equal weights, and the largest of several weights."""
 SLACK = 1e-3
 """Accepted excess over the imbalance, because other partitioners round the limit up."""
 
@@ -43,8 +55,29 @@ Results = dict[str, dict[Case, Record]]
 
 def job_of(comm: Any, spec: str, libraries: Sequence[str]) -> Job:
     """Return the job with this process's block of a graph. Collective."""
-    block = block_of(comm, spec, weights=False)
+    name, _, kinds = spec.partition(TIMES)
+    block = block_of(comm, name, weights=False)
+    if kinds:
+        block = replace(block, vertex_weights=weights_of(comm, block.n, int(kinds)))
     return Job(comm, block, tuple(map(Path, libraries)), is_social=spec.startswith("rmat"))
+
+
+def weights_of(comm: Any, n_owned: int, kinds: int) -> npt.NDArray[np.int32]:
+    """Return weights of the owned vertices, shape (n_owned, kinds), the same in each range.
+
+    Collective.
+    """
+    blocks = Blocks.of(communicator(comm), n_owned)
+    of_ranges = np.random.default_rng(1).integers(0, MAX_WEIGHT + 1, (RANGES, kinds), np.int32)
+    ranges = np.arange(blocks.first, blocks.end) * RANGES // max(blocks.n, 1)
+    return of_ranges[ranges]
+
+
+def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
+    """Yield all combinations, without tools that do not balance the weights of the graph."""
+    for case in EXPERIMENT.combinations(options, instance):
+        if TIMES not in instance.name or case["tool"] not in ONE_WEIGHT:
+            yield case
 
 
 def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> Iterator[Record]:
@@ -170,13 +203,18 @@ def _texts(values: Sequence[float] | None) -> list[str]:
 def generated(text: str) -> str:
     """Return the text if it names a graph whose blocks the processes can generate.
 
+    It may end with the number of weights of each vertex, as in cube:64*2.
+
     Raises
     ------
     argparse.ArgumentTypeError
         If it is neither a cube nor an R-MAT graph.
     """
-    if text.split(":")[0] not in ("cube", "rmat"):
+    name, times, kinds = text.partition(TIMES)
+    if name.split(":")[0] not in ("cube", "rmat"):
         raise argparse.ArgumentTypeError(f"{text} is neither cube:SIDE nor rmat:SCALE:EDGE_FACTOR")
+    if times and not (kinds.isdigit() and int(kinds) > 1):
+        raise argparse.ArgumentTypeError(f"{text} must end with a number of weights from 2 on")
     return text
 
 
@@ -194,7 +232,10 @@ EXPERIMENT = Experiment(
     doc=__doc__,
     options={
         "graph": Option(
-            (), "cube:SIDE, rmat:SCALE:EDGE_FACTOR", type=generated, is_positional=True
+            (),
+            "cube:SIDE, rmat:SCALE:EDGE_FACTOR, also with *WEIGHTS",
+            type=generated,
+            is_positional=True,
         ),
         "libraries": LIBRARIES,
         "tools": among(TOOLS),
@@ -206,6 +247,7 @@ EXPERIMENT = Experiment(
     show=summarise,
     vary={"processes": "processes", "tool": "tools", "k": "ks"},
     same=["seeds"],
+    cases=cases,
     together=["k"],
     select=instances,
     has_graphs=False,

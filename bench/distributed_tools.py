@@ -1,6 +1,7 @@
 """jetpy's distributed partitioner and others, which are libraries called through ctypes.
 
-All of them get the same blocks of a graph without weights, in the integer type that they require.
+All of them get the same blocks of a graph without edge weights, in the integer type that they
+require. jetpy and ParMETIS also balance several weights of each vertex.
 The libraries must be built for the MPI library that mpi4py uses, because they get its communicator.
 """
 
@@ -87,14 +88,23 @@ def _jetpy(preset: str, job: Job) -> Solve:
 
 def _parmetis(job: Job) -> Solve:
     library = job.load("libmetis.so.5", "libparmetis.so.4.0")
-    csr, zero, one = job.csr_pointers(np.int32), byref(c_int(0)), byref(c_int(1))
-    ubvec = np.array([1 + IMBALANCE], np.float32)
+    csr, zero, ncon = job.csr_pointers(np.int32), byref(c_int(0)), job.block.kinds
+    ubvec = np.full(ncon, 1 + IMBALANCE, np.float32)
+    vwgt = job.block.vertex_weights.astype(np.int32)
+    weights: tuple[Any, ...] = (None, None, zero)
+    if ncon > 1:
+        weights = pointer(vwgt), None, byref(c_int(2))
 
     def solve(k: int, seed: int) -> Parts:
         parts, cut = np.empty(job.block.n, np.int32), c_int()
-        tpwgts, options = np.full(k, 1 / k, np.float32), np.array([1, 0, seed], np.int32)
-        weights = None, None, zero
-        settings = one, byref(c_int(k)), pointer(tpwgts), pointer(ubvec), pointer(options)
+        tpwgts, options = np.full(k * ncon, 1 / k, np.float32), np.array([1, 0, seed], np.int32)
+        settings = (
+            byref(c_int(ncon)),
+            byref(c_int(k)),
+            pointer(tpwgts),
+            pointer(ubvec),
+            pointer(options),
+        )
         status = library.ParMETIS_V3_PartKway(
             *csr, *weights, zero, *settings, byref(cut), pointer(parts), job.comm_address
         )
@@ -164,3 +174,5 @@ TOOLS: dict[str, Callable[[Job], Solve]] = {
     "parhip": _parhip,
 }
 """Preparation of each tool. It is not timed."""
+ONE_WEIGHT = "ptscotch", "parhip"
+"""Tools that balance one weight."""

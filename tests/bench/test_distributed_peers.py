@@ -14,6 +14,7 @@ from bench.child import Unavailable
 from bench.distributed_peers import Record, job_of, mean_rows, records_of, results
 from bench.distributed_tools import TOOLS, Job
 from jetpy.study.arrays import checksum_of_parts
+from tests.distributed.threads import run_on_threads
 
 DEFAULT, FAST = peers.JETPY
 
@@ -82,6 +83,36 @@ def test_records_are_computed_from_the_parts(monkeypatch: pytest.MonkeyPatch) ->
     assert (own["cuts"], own["parts"]) == ((expected.cut,), (checksum_of_parts(expected.parts),))
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_vertices_have_two_weights(size: int) -> None:
+    """They depend on the id of a vertex alone, and are equal in each of 16 ranges."""
+    jobs = run_on_threads(size, lambda comm: job_of(comm, "cube:8*2", []))
+    weights = np.concatenate([job.block.vertex_weights for job in jobs])
+    assert weights.shape == (512, 2)
+    assert np.array_equal(weights, np.repeat(weights[::32], 32, axis=0))
+    assert len(np.unique(weights, axis=0)) > 10
+    [found] = records_of(job_of(None, "cube:8*2", []), FAST, [2], [0])
+    expected = jetpy.partition(
+        jetpy.generators.cube(8, 8, 8),
+        2,
+        vertex_weights=weights,
+        preset="fast",
+        backend="cpu",
+        threads=1,
+    )
+    assert (found["cuts"], found["parts"]) == (
+        (expected.cut,),
+        (checksum_of_parts(expected.parts),),
+    )
+
+
+@pytest.mark.parametrize(("graph", "count"), [("cube:8", 5), ("cube:8*2", 3)])
+def test_only_some_tools_balance_two_weights(graph: str, count: int) -> None:
+    options = peers.EXPERIMENT.parser().parse_args([graph, "--processes", "2", "--ks", "8"])
+    [instance] = peers.instances(options)
+    assert len({case["tool"] for case in peers.cases(options, instance)}) == count
+
+
 @pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip"])
 def test_missing_library_raises_unavailable(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str, mode: int) -> CDLL:
@@ -119,3 +150,6 @@ def test_unknown_graph_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         peers.EXPERIMENT.main(["mesh.graph"])
     assert "mesh.graph is neither cube:SIDE nor rmat:SCALE:EDGE_FACTOR" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        peers.EXPERIMENT.main(["cube:9*1"])
+    assert "cube:9*1 must end with a number of weights from 2 on" in capsys.readouterr().err
