@@ -186,8 +186,8 @@ def with_common_kinds(comm: Communicator, block: Block) -> Block:
         if kinds[rank] != kinds[known[0]]:
             raise agreed(
                 GraphError(
-                    f"process {rank} has {kinds[rank]} weights of each vertex, but process "
-                    f"{known[0]} has {kinds[known[0]]}; all must have the same number"
+                    f"the number of weights of each vertex is {kinds[rank]} in process {rank}, but "
+                    f"{kinds[known[0]]} in process {known[0]}; all must have the same number"
                 )
             )
     common = kinds[known[0]] if known else block.kinds
