@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.bisection import Block, bisect_recursively
 from jetpy.constraints.processes import ALONE, Processes
 from jetpy.device.device_graph import carry_graph, download, upload
 from jetpy.engines.base import Array, Backend
@@ -86,15 +87,15 @@ class Levels:
 
     def __init__(self, hierarchy: list[HierarchyLevel], several: MultiConstraint) -> None:
         self._host = hierarchy[0].backend.host
-        self.hierarchy, self._several = hierarchy, [several]
+        self.hierarchy, self.constraints = hierarchy, [several]
         for finer, level in pairwise(hierarchy):
             coarse_of = finer.backend.to_host(level.coarse_of)
-            self._several.append(self._several[-1].coarsened(coarse_of, level.graph.n))
-        self._several[1:] = [own.loosened() for own in self._several[1:]]
+            self.constraints.append(self.constraints[-1].coarsened(coarse_of, level.graph.n))
+        self.constraints[1:] = [own.loosened() for own in self.constraints[1:]]
 
     def refine(self, depth: int, parts: IntArray, seed: int) -> Parts:
         """Refine a partition (int32, shape (n,)) of a level on the host."""
-        level, several = self.hierarchy[depth], self._several[depth]
+        level, several = self.hierarchy[depth], self.constraints[depth]
         graph = carry_graph(level.graph, level.backend, self._host)
         state = state_of(self._host, several, parts, _pinned(level))
         size = {"n": graph.n, "k": len(several.limits)}
@@ -111,14 +112,14 @@ class Levels:
         """
         if not problem.fill or len(np.unique(parts)) == problem.k:
             return parts
-        counted = Levels(self.hierarchy[:1], self._several[0].with_counts())
+        counted = Levels(self.hierarchy[:1], self.constraints[0].with_counts())
         return counted.refine(0, parts, problem.seed)
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
         """Return the excess and the cut of a partition of a level."""
         level = self.hierarchy[depth]
         graph = download(level.backend, level.graph)
-        return self._several[depth].excess(parts), edge_cut(graph, parts)
+        return self.constraints[depth].excess(parts), edge_cut(graph, parts)
 
     def coarsest(self, parts: IntArray) -> Array:
         """Return the parts of the coarsest level; contracted vertices must share a part."""
@@ -263,7 +264,7 @@ def partition_several(
         finest = _finest(backend, graph, pinned)
         levels = Levels(coarsen(finest, [problem], progress), several)
     with Stopwatch(backend, "initial"):
-        start = _begin(levels, problem)
+        start = _begin(levels, problem, processes)
     with Stopwatch(backend, "refine"):
         *finer, coarsest = levels.hierarchy
         start = project(coarsest, coarsest.backend.from_host(start), finer)
@@ -290,13 +291,41 @@ def _pinned(level: HierarchyLevel) -> IntArray:
     return np.asarray(level.backend.to_host(level.pinned))
 
 
-def _begin(levels: Levels, problem: Problem) -> Parts:
-    """Return the best partition of the coarsest level."""
+def _begin(levels: Levels, problem: Problem, processes: Processes) -> Parts:
+    """Return the best partition of the coarsest level; each process refines some of the tries."""
     last = len(levels.hierarchy) - 1
-    refinement = levels.hierarchy[last].refinement(problem)
+    level = levels.hierarchy[last]
+    refinement = level.refinement(problem)
     starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
-    refined = [levels.refine(last, parts, problem.seed) for parts in starts]
-    return min(refined, key=lambda parts: levels.quality(last, parts))
+    if problem.k > 2:
+        starts.append(_bisected(levels, problem, processes))
+    numbers = range(processes.rank, len(starts), processes.size)
+    refined = [levels.refine(last, starts[number], problem.seed) for number in numbers]
+    tries = [
+        (levels.quality(last, parts), number)
+        for number, parts in zip(numbers, refined, strict=True)
+    ]
+    every = [one for own in processes.allgather_objects(tries) for one in own]
+    quality, best = min(every)
+    found = None
+    if best in numbers:
+        found = Found(refined[numbers.index(best)], quality)
+    return _of_rank(processes, level.backend, best % processes.size, quality, found).parts
+
+
+def _bisected(levels: Levels, problem: Problem, processes: Processes) -> Parts:
+    """Return a partition of the coarsest level by recursive bisection on the host."""
+    level = levels.hierarchy[-1]
+    host = level.backend.host
+    once = replace(problem, options=replace(problem.options, cycles=0))
+    graph = download(level.backend, level.graph)
+    whole = Block(graph, once, levels.constraints[-1], _pinned(level))
+
+    def bisect(block: Block) -> Parts:
+        own = block.problem, block.several
+        return partition_several(host, block.graph, *own, pinned=block.pinned).parts
+
+    return bisect_recursively(whole, bisect, host, processes)
 
 
 def _cycles(
