@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from jetpy.constraints.bisection import Block, bisect_recursively
 from jetpy.constraints.processes import ALONE, Processes
-from jetpy.device.device_graph import carry_graph, download, upload
+from jetpy.device.device_graph import DeviceGraph, carry_graph, download, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
@@ -48,13 +48,15 @@ Quality = tuple[int, int]
 
 
 def state_of(
-    host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
+    host: Backend, graph: DeviceGraph, several: MultiConstraint, parts: IntArray, pinned: IntArray
 ) -> kernels.MultiConstraint:
-    """Return the state of a level with this partition (int32, shape (n,)).
+    """Return the state of a level, whose graph is on the host, with parts (int32, shape (n,)).
 
     `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
     """
     n, (k, kinds) = len(parts), several.limits.shape
+    has_row = np.diff(host.to_host(graph.indptr)) > k
+    rows = np.cumsum(has_row, dtype=np.int64) * k
     numbers = np.zeros(Field.COUNT, np.int64)
     numbers[Field.END] = n
     state: kernels.MultiConstraint = host.group(
@@ -67,7 +69,8 @@ def state_of(
         factors=host.from_host(several.factors),
         parts=host.from_host(parts.copy()),
         pinned=host.from_host(pinned),
-        connections=host.full(k, 0, np.int64),
+        connections=host.full(k * (1 + int(has_row.sum())), 0, np.int64),
+        rows=host.from_host(np.where(has_row, rows, 0)),
         keys=host.empty(n, np.int64),
         numbers=host.from_host(numbers),
         kinds=kinds,
@@ -97,7 +100,7 @@ class Levels:
         """Refine a partition (int32, shape (n,)) of a level on the host."""
         level, several = self.hierarchy[depth], self.constraints[depth]
         graph = carry_graph(level.graph, level.backend, self._host)
-        state = state_of(self._host, several, parts, _pinned(level))
+        state = state_of(self._host, graph, several, parts, _pinned(level))
         size = {"n": graph.n, "k": len(several.limits)}
         self._host.run_tasks(
             1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size

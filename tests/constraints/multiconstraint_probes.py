@@ -9,6 +9,7 @@ from jetpy.workloads.constraints.multiconstraint import (
     best_with_room,
     connect,
     disconnect,
+    fill_table,
     neediest,
     roomiest,
 )
@@ -27,9 +28,10 @@ def choose_each(
     """Find the part to which each vertex moves to improve the cut, and to reduce the excess."""
     widest: int = roomiest(k, state)
     needy: int = neediest(k, state)
+    fill_table(n, graph, state)
     for v in range(n):
         connect(v, graph, state)
-        improving[v] = best_with_room(v, graph, state)
+        improving[v] = best_with_room(v, k, graph, state)
         relieving[v] = NO_PART
         if k > 1:
             relieving[v] = best_relief(v, widest, needy, k, graph, state)

@@ -51,9 +51,8 @@ class Choices:
         return sum(int(weight) for u, weight in edges if self.parts[u] == q)
 
     def adjacent(self, v: int) -> set[int]:
-        """Return the parts of the neighbours, without the vertex's current part."""
-        row = self.graph.indices[self.graph.indptr[v] : self.graph.indptr[v + 1]]
-        return {self.parts[u] for u in row} - {self.parts[v]}
+        """Return the parts with a connection, without the vertex's current part."""
+        return {q for q in range(self.k) if self.connection(v, q) > 0} - {self.parts[v]}
 
     def held(self, q: int) -> np.ndarray:
         """Return the weights of a part."""
@@ -144,37 +143,45 @@ def test_destinations_equal_the_oracle(
     if isinstance(engine, KokkosBackend):
         engine.prepare(getattr(probes, workunit) for workunit in read_workunits(probes))
     parts = np.array(expected.parts, np.int32)
-    state = state_of(engine, expected.several, parts, np.full(n, NO_PART, np.int32))
+    device, free = upload(engine, graph), np.full(n, NO_PART, np.int32)
+    state = state_of(engine, device, expected.several, parts, free)
     held = loads(expected.several.weights, parts, expected.k).ravel()
     state = replace(state, loads=engine.from_host(held))
     improving, relieving = engine.empty(n), engine.empty(n)
     engine.run_tasks(
         1, probes.choose_each, n=n, k=expected.k, improving=improving, relieving=relieving,
-        graph=upload(engine, graph), state=state,
+        graph=device, state=state,
     )  # fmt: skip
     assert engine.to_host(improving).tolist() == [expected.improving(v) for v in range(n)]
     assert engine.to_host(relieving).tolist() == [expected.relieving(v) for v in range(n)]
-    assert not engine.to_host(state.connections).any()
+    connections = engine.to_host(state.connections)
+    assert not connections[: expected.k].any()
+    for v, row in enumerate(engine.to_host(state.rows).tolist()):
+        assert (row > 0) == (graph.degrees[v] > expected.k)
+        table = connections[row : row + expected.k].tolist()
+        assert row == 0 or table == [expected.connection(v, q) for q in range(expected.k)]
 
 
 def refined(start: Choices, seed: int) -> State:
     """Return the state after refinement of a partition."""
     engine, graph, n, k = require_backend("cpu"), start.graph, start.graph.n, start.k
-    state = state_of(
-        engine, start.several, np.array(start.parts, np.int32), np.full(n, NO_PART, np.int32)
-    )
-    engine.run_tasks(
-        1, refine_level, n=n, k=k, passes=2, seed=seed, graph=upload(engine, graph), state=state
-    )
+    device, parts = upload(engine, graph), np.array(start.parts, np.int32)
+    state = state_of(engine, device, start.several, parts, np.full(n, NO_PART, np.int32))
+    engine.run_tasks(1, refine_level, n=n, k=k, passes=2, seed=seed, graph=device, state=state)
     return state
 
 
 @settings(max_examples=60)
 @given(start=choices().filter(lambda drawn: drawn.k > 1), seed=st.integers(0, 99))
-def test_loads_are_updated(start: Choices, seed: int) -> None:
+def test_loads_and_connections_are_updated(start: Choices, seed: int) -> None:
     state = refined(start, seed)
     expected = loads(start.several.weights, state.parts, start.k)
     assert np.array_equal(state.loads, expected.ravel())
+    after = Choices(start.graph, state.parts.tolist(), start.several)
+    for v, row in enumerate(state.rows.tolist()):
+        if row > 0:
+            table = state.connections[row : row + start.k].tolist()
+            assert table == [after.connection(v, q) for q in range(start.k)]
 
 
 @settings(max_examples=100)

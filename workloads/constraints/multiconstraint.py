@@ -4,8 +4,9 @@ Every part has a limit and a lower limit for each weight. The excess is what par
 one or below the other. Kernels first relieve parts above a limit and fill parts below a lower
 limit, by the moves of lowest cost per reduction of the excess. Then passes of Fiduccia and
 Mattheyses move vertices to parts with room for all of their weights (`jetpy.workloads.common.fm`,
-from two parts to k). Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
-partitioning", SC 1998.
+from two parts to k). Vertices with more neighbours than there are parts have a row of a table, with
+their connections to all parts. Connections of other vertices are computed when needed. Source:
+Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
 """
 
 from dataclasses import dataclass
@@ -49,22 +50,64 @@ class MultiConstraint(Moves):
     factors: pk.View1D[pk.int64]  # scale of each weight in sums over weights
     parts: pk.View1D[pk.int32]
     targets: pk.View1D[pk.int32]  # the part that a vertex may move to; after a move, where it was
-    connections: pk.View1D[pk.int64]  # current vertex's edge weight to each part; 0 between uses
+    connections: pk.View1D[pk.int64]  # edge weight to each part: a row for the current vertex, 0
+    # between uses, then the table
+    rows: pk.View1D[pk.int64]  # where the row of a vertex begins; 0 without a row of its own
     kinds: int  # number of weights of a vertex
 
 
 @pk.function
-def connect(v: int, graph: Graph, state: MultiConstraint):
-    """Compute the connections of a vertex."""
+def add_edges(v: int, graph: Graph, state: MultiConstraint):
+    """Add the edges of a vertex to its connections."""
+    row: pk.int64 = state.rows[v]
     for e in edges(v, graph):
-        state.connections[state.parts[graph.indices[e]]] += graph.edge_weights[e]
+        state.connections[row + state.parts[graph.indices[e]]] += graph.edge_weights[e]
+
+
+@pk.function
+def fill_table(n: int, graph: Graph, state: MultiConstraint):
+    """Compute the connections of all vertices with a row."""
+    for v in range(n):
+        if state.rows[v] > 0:
+            add_edges(v, graph, state)
+
+
+@pk.function
+def connect(v: int, graph: Graph, state: MultiConstraint):
+    """Compute the connections of a vertex without a row."""
+    if state.rows[v] == 0:
+        add_edges(v, graph, state)
 
 
 @pk.function
 def disconnect(v: int, graph: Graph, state: MultiConstraint):
-    """Reset the connections of a vertex to 0."""
+    """Reset the connections of a vertex without a row to 0."""
+    if state.rows[v] > 0:
+        return
     for e in edges(v, graph):
         state.connections[state.parts[graph.indices[e]]] = 0
+
+
+@pk.function
+def connection(v: int, q: int, state: MultiConstraint) -> pk.int64:
+    """Return the edge weight from a vertex to part q, which must be up to date."""
+    return state.connections[state.rows[v] + q]
+
+
+@pk.function
+def count_candidates(v: int, k: int, graph: Graph, state: MultiConstraint) -> int:
+    """Return the number of candidates for the destination of a vertex."""
+    if state.rows[v] > 0:
+        return k
+    return graph.indptr[v + 1] - graph.indptr[v]
+
+
+@pk.function
+def candidate(i: int, v: int, graph: Graph, state: MultiConstraint) -> int:
+    """Return candidate i: each part if the vertex has a row, otherwise the part of a neighbour."""
+    if state.rows[v] > 0:
+        return i
+    return state.parts[graph.indices[graph.indptr[v] + i]]
 
 
 @pk.function
@@ -142,8 +185,8 @@ def may_leave_for(q: int, v: int, state: MultiConstraint) -> bool:
 
 
 @pk.function
-def move(v: int, state: MultiConstraint):
-    """Move a vertex to its target, or back."""
+def move(v: int, graph: Graph, state: MultiConstraint):
+    """Move a vertex to its target, or back, and update the rows of its neighbours."""
     p: int = state.parts[v]
     q: int = state.targets[v]
     for j in range(state.kinds):
@@ -152,41 +195,46 @@ def move(v: int, state: MultiConstraint):
         state.loads[q * state.kinds + j] += w
     state.parts[v] = q
     state.targets[v] = p
+    for e in edges(v, graph):
+        row: pk.int64 = state.rows[graph.indices[e]]
+        if row > 0:
+            state.connections[row + p] -= graph.edge_weights[e]
+            state.connections[row + q] += graph.edge_weights[e]
 
 
 @pk.function
-def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
-    """Return the adjacent part with room of largest connection, or `NO_PART`.
+def best_with_room(v: int, k: int, graph: Graph, state: MultiConstraint) -> int:
+    """Return the part with room of largest connection, or `NO_PART` if no connection is positive.
 
     If the part of v needs v for its lower limits, the other part must need it more. Ties go to the
     lowest part. The connections of v must be up to date.
     """
     own: int = state.parts[v]
     best: int = NO_PART
-    for e in edges(v, graph):
-        q: int = state.parts[graph.indices[e]]
-        if q == own or q == best:
+    most: pk.int64 = 0
+    for i in range(count_candidates(v, k, graph, state)):
+        q: int = candidate(i, v, graph, state)
+        weight: pk.int64 = connection(v, q, state)
+        if q == own or q == best or weight == 0 or weight < most:
             continue
-        if best != NO_PART:
-            if state.connections[q] < state.connections[best]:
-                continue
-            if state.connections[q] == state.connections[best] and q > best:
-                continue
+        if weight == most and q > best:
+            continue
         if fits(v, q, state) and may_leave_for(q, v, state):
             best = q
+            most = weight
     return best
 
 
 @pk.function
-def queue_by_gain(v: int, graph: Graph, state: MultiConstraint):
+def queue_by_gain(v: int, k: int, graph: Graph, state: MultiConstraint):
     """Queue a vertex by the gain of its best move, or remove it if it has none."""
     if state.positions[v] == LOCKED:
         return
     connect(v, graph, state)
-    q: int = best_with_room(v, graph, state)
+    q: int = best_with_room(v, k, graph, state)
     gain: pk.int64 = 0
     if q != NO_PART:
-        gain = state.connections[q] - state.connections[state.parts[v]]
+        gain = connection(v, q, state) - connection(v, state.parts[v], state)
     disconnect(v, graph, state)
     state.targets[v] = q
     if q == NO_PART:
@@ -196,7 +244,7 @@ def queue_by_gain(v: int, graph: Graph, state: MultiConstraint):
 
 
 @pk.function
-def improve(graph: Graph, n: int, state: MultiConstraint) -> bool:
+def improve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
     """Make one pass of Fiduccia and Mattheyses; return whether it has improved the partition."""
     begin_pass(ONLY_LEVEL, state)
     for v in range(n):
@@ -206,7 +254,7 @@ def improve(graph: Graph, n: int, state: MultiConstraint) -> bool:
                 is_inside = False
                 break
         if not is_inside:
-            queue_by_gain(v, graph, state)
+            queue_by_gain(v, k, graph, state)
     most: int = n // TRIED_SHARE
     if most < MIN_TRIED:
         most = MIN_TRIED
@@ -217,19 +265,19 @@ def improve(graph: Graph, n: int, state: MultiConstraint) -> bool:
         if u == NO_VERTEX:
             break
         gain: pk.int64 = queued_gain(u, 0, ONLY_LEVEL, state)
-        queue_by_gain(u, graph, state)
+        queue_by_gain(u, k, graph, state)
         if queued_gain(u, 0, ONLY_LEVEL, state) != gain:
             continue
         lock(u, 0, ONLY_LEVEL, state)
-        move(u, state)
+        move(u, graph, state)
         total += gain
         if total > best_total:
             best_total = total
             keep_moves(ONLY_LEVEL, state)
         for e in edges(u, graph):
-            queue_by_gain(graph.indices[e], graph, state)
+            queue_by_gain(graph.indices[e], k, graph, state)
     for i in to_undo(ONLY_LEVEL, state):
-        move(state.moved[i], state)
+        move(state.moved[i], graph, state)
     return state.numbers[Field.KEPT] > 0
 
 
@@ -283,12 +331,13 @@ def best_relief(
     own: int = state.parts[v]
     best: int = NO_PART
     least: pk.int64 = 0
-    begin: int = graph.indptr[v]
-    for e in range(begin - 2, graph.indptr[v + 1]):
+    for i in range(-2, count_candidates(v, k, graph, state)):
         q: int = widest
-        if e >= begin:
-            q = state.parts[graph.indices[e]]
-        elif e == begin - 2:
+        if i >= 0:
+            q = candidate(i, v, graph, state)
+            if connection(v, q, state) == 0:
+                continue
+        elif i == -2:
             q = needy
         if q == own or q == best or q == NO_PART:
             continue
@@ -296,9 +345,8 @@ def best_relief(
         if best != NO_PART:
             if growth > least:
                 continue
-            if growth == least and state.connections[q] < state.connections[best]:
-                continue
-            if growth == least and state.connections[q] == state.connections[best] and q > best:
+            more: pk.int64 = connection(v, q, state) - connection(v, best, state)
+            if growth == least and (more < 0 or (more == 0 and q > best)):
                 continue
         best = q
         least = growth
@@ -317,7 +365,7 @@ def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
 
     A larger relief increases a gain and decreases a loss.
     """
-    gain: pk.int64 = state.connections[q] - state.connections[state.parts[v]]
+    gain: pk.int64 = connection(v, q, state) - connection(v, state.parts[v], state)
     relief: pk.int64 = -growth_without(v, state) - growth_of(q, v, state)
     relief >>= RELIEF_BITS
     if relief < 1:
@@ -380,7 +428,7 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
         q: int = state.targets[u]
         was_in_excess: bool = excess_of(q, u, 0, state) > 0
         excess -= excess_of(p, u, 0, state) + excess_of(q, u, 0, state)
-        move(u, state)
+        move(u, graph, state)
         excess += excess_of(p, u, 0, state) + excess_of(q, u, 0, state)
         if excess < least:
             least = excess
@@ -392,7 +440,7 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
         for e in edges(u, graph):
             queue_for_relief(graph.indices[e], widest, needy, k, graph, state)
     for i in to_undo(ONLY_LEVEL, state):
-        move(state.moved[i], state)
+        move(state.moved[i], graph, state)
     return state.numbers[Field.KEPT] > 0
 
 
@@ -402,11 +450,12 @@ def refine_level(
 ):
     """Refine a partition of a level: relieve and fill parts, then improve the cut.
 
-    The loads must be 0 before.
+    The loads and connections must be 0 before.
     """
     for v in range(n):
         for j in range(state.kinds):
             state.loads[state.parts[v] * state.kinds + j] += state.weights[v * state.kinds + j]
+    fill_table(n, graph, state)
     state.numbers[Field.SEED] = seed
     while total_excess(k, state) > 0:
         if not relieve(graph, n, k, state):
@@ -415,5 +464,5 @@ def refine_level(
     while done < passes:
         done += 1
         state.numbers[Field.SEED] = seed + done
-        if not improve(graph, n, state):
+        if not improve(graph, n, k, state):
             break
