@@ -1,6 +1,6 @@
 """Several weights per vertex: every process gathers the graph, and all find one partition.
 
-They share out generations and V-cycles (`jetpy.constraints.multiconstraint`).
+They share out generations, tries and V-cycles (`jetpy.constraints.multiconstraint`).
 """
 
 from __future__ import annotations
