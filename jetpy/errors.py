@@ -38,7 +38,7 @@ class BackendError(JetpyError, RuntimeError):
 
 
 class OutOfMemoryError(BackendError, MemoryError):
-    """A GPU has too little memory; the message says how large a graph would have fitted.
+    """A GPU, or a machine, has too little memory; the message says how much is available.
 
     ``except MemoryError`` also catches it, and so handles a full GPU and a full host alike.
     """

@@ -3,7 +3,8 @@
 The hierarchy and most initial partitions use one combined weight; one of them is by recursive
 bisection with all weights. On every level, one task on the host then relieves parts above a limit,
 and improves the cut within all limits. V-cycles repeat this. Several processes, each with the whole
-graph, share out generations, tries on the coarsest level, and V-cycles. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
+graph, share out generations, tries on the coarsest level, and V-cycles. Source: Karypis, Kumar,
+"Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
 """
 
 from __future__ import annotations

@@ -5,16 +5,21 @@ A level is gathered if one process is predicted to finish it sooner than all tog
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 
 from jetpy.coarsening.methods import Sized, is_dense
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.long_rows import find_long_rows
 from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Array, Backend
+from jetpy.engines.oom_message import bytes_of
+from jetpy.errors import OutOfMemoryError
 from jetpy.problem.options import CoarsenOptions, Options
 from jetpy.workloads.coarsening.contraction import offset_rows
 from jetpy.workloads.common.ghosts import find_degrees
@@ -25,6 +30,7 @@ its refinement takes one process little time."""
 LEVEL_SECONDS, GPU_SECONDS = 15e-3, 8e-3
 """Seconds that a level in pieces takes for launches, waits and messages, whatever its size: a
 constant, and more for each GPU."""
+GIB = 1 << 30
 ENTRY_SECONDS = 0.75e-9
 """Seconds that one GPU takes for each vertex and directed edge of a finest level. These constants
 are from a cube of 8 million vertices on one, two and four H200s of one host."""
@@ -82,6 +88,38 @@ def size_of_equal_times(gpus: int) -> int:
     """
     saved = ENTRY_SECONDS * (1 - 1 / gpus)
     return int((LEVEL_SECONDS + GPU_SECONDS * gpus) / saved)
+
+
+def check_memory(comm: Communicator, n: int, m: int) -> None:
+    """Check that each machine has memory for a copy of a graph in each process. Collective.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If one has not; the message has the bytes.
+    """
+    _, processes = comm.neighbours
+
+    def check() -> None:
+        needed, available = processes * bytes_of(n, m), available_memory()
+        if available is not None and needed > available:
+            raise OutOfMemoryError(
+                f"every process gathers the whole graph of {n:,} vertices and {m:,} edges; "
+                f"the processes of this machine ({processes}) need about {needed / GIB:.1f} GiB, "
+                f"more than the {available / GIB:.1f} GiB available. Use fewer processes for each "
+                "machine"
+            )
+
+    run_collectively(comm, check)
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that programs may still take on this machine; None if unknown."""
+    with suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return None
 
 
 def gather_rows(rows: UploadedRows) -> DeviceGraph:

@@ -15,6 +15,7 @@ from jetpy.distributed.arguments import CollectiveArguments
 from jetpy.distributed.block import Block, UploadedRows
 from jetpy.distributed.communicator import starts_of
 from jetpy.distributed.faults import agreed, run_collectively
+from jetpy.distributed.gathering import check_memory
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, checked_parts, measure_rows, part_sizes
 from jetpy.distributed.terminals import Places
@@ -67,8 +68,8 @@ class Columns:
 
         Raises
         ------
-        GraphError
-            If it needs 64-bit kernels.
+        GraphError, OutOfMemoryError
+            If it needs 64-bit kernels, or more memory than a machine has.
         """
         rows = self.rows
         if rows.backend.is_wide:
@@ -78,6 +79,7 @@ class Columns:
                     "directed edges and sums of weights below 2**31"
                 )
             )
+        check_memory(self.blocks.comm, rows.global_n, rows.global_nnz // 2)
         arrays = map(rows.backend.to_host, (rows.indptr, rows.indices, rows.edge_weights))
         indptr, indices, edge_weights = arrays
         starts = starts_of(self.gather(np.diff(indptr))).astype(np.int32)
@@ -90,8 +92,8 @@ class Columns:
 
         Raises
         ------
-        GraphError, OptionError
-            As `make_request` does.
+        GraphError, OptionError, OutOfMemoryError
+            As `make_request` and the method `graph` do.
         """
         from jetpy.api.request import make_request
 

@@ -33,14 +33,18 @@ def explain_oom(backend: Backend, n: int, m: int) -> Iterator[None]:
             raise OutOfMemoryError(_explain(n, m, room)) from error
 
 
+def bytes_of(n: int, m: int) -> int:
+    """Return about how many bytes partitioning needs for n vertices and m undirected edges."""
+    return VERTEX_BYTES * n + EDGE_BYTES * m
+
+
 def _explain(n: int, m: int, room: int) -> str:
     """Return a message with the numbers of vertices and edges that fit into `room` bytes.
 
     >>> _explain(64_000_000, 191_520_000, 8 << 30).partition(": ")[0]
     'the memory of the GPU is full'
     """
-    needed = VERTEX_BYTES * n + EDGE_BYTES * m
-    share = min(MOST, room / needed)
+    share = min(MOST, room / bytes_of(n, m))
     return (
         f"the memory of the GPU is full: a graph of {n:,} vertices and {m:,} edges needs more "
         f"than the {room / (1 << 30):.1f} GiB available; about {_rounded(share * n):,} vertices "

@@ -12,7 +12,8 @@ import pytest
 import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
-from jetpy.errors import GraphError, JetpyError, OptionError
+from jetpy.distributed.gathering import available_memory
+from jetpy.errors import GraphError, JetpyError, OptionError, OutOfMemoryError
 from tests.children import MPIEXEC
 from tests.device_backend import DeviceBackend
 from tests.distributed.test_pieces import block_of
@@ -204,6 +205,19 @@ def test_large_edge_weights_are_refused() -> None:
     rows = [0, 1, 2], [1, 0], [2**30, 2**30]
     with pytest.raises(GraphError, match="needs a graph with fewer than"):
         jetpy.distributed.partition(None, (*rows, TWO), 2, **ENGINE)
+
+
+def test_a_graph_beyond_the_memory_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: 503)
+    assert "(1) need about 0.0 GiB, more than the 0.0 GiB" in refusal([TWO, TWO], OutOfMemoryError)
+    monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: 504)
+    weights: Any = (np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2]), None, TWO + TWO)
+    assert jetpy.distributed.partition(None, weights, 2, **ENGINE).n == 4
+
+
+def test_available_memory_is_read() -> None:
+    found = available_memory()
+    assert found is None or 1 << 20 < found < 1 << 50
 
 
 @pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
