@@ -55,7 +55,7 @@ class Block:
         return self.problem.k // 2
 
     def halves(self) -> Block:
-        """Return the block with two parts, of which each stands for half of the parts."""
+        """Return the block with two parts; each stands for half of the parts."""
         if self.problem.k == 2:
             return self
         sides = np.where(self.pinned == NO_PART, NO_PART, self.pinned >= self.half)
