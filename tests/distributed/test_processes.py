@@ -148,7 +148,7 @@ def test_signal_ends_all_processes(tmp_path: Path, number: signal.Signals, code:
     ("fault", "message"),
     [
         pytest.param(
-            "block", r"process 1: edge (4000, 4000) is a self-loop", marks=pytest.mark.slow
+            "block", r"process 1: edge (32000, 32000) is a self-loop", marks=pytest.mark.slow
         ),
         ("raise", "process 1 of 2 failed: broken on purpose"),
         pytest.param("memory", "process 1 of 2 failed: Unable to allocate", marks=pytest.mark.slow),
