@@ -40,6 +40,8 @@ from jetpy.workloads.constraints import multiconstraint as kernels
 
 PASSES = 10
 """Maximum number of refinement passes on a level."""
+MIN_VERTICES = 16
+"""Minimum number of vertices for each part with which the coarsest level is also bisected."""
 CYCLES = 3
 """Number of V-cycles per V-cycle of the preset."""
 
@@ -301,7 +303,7 @@ def _begin(levels: Levels, problem: Problem, processes: Processes) -> Parts:
     level = levels.hierarchy[last]
     refinement = level.refinement(problem)
     starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
-    if problem.k > 2:
+    if 2 < problem.k <= level.graph.n // MIN_VERTICES:
         starts.append(_bisected(levels, problem, processes))
     numbers = range(processes.rank, len(starts), processes.size)
     refined = [levels.refine(last, starts[number], problem.seed) for number in numbers]
