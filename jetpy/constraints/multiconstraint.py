@@ -42,6 +42,8 @@ PASSES = 10
 """Maximum number of refinement passes on a level."""
 MIN_VERTICES = 16
 """Minimum number of vertices for each part with which the coarsest level is also bisected."""
+MAX_TRIES = 8
+"""Maximum number of tries of each of these bisections."""
 CYCLES = 3
 """Number of V-cycles per V-cycle of the preset."""
 
@@ -323,7 +325,9 @@ def _bisected(levels: Levels, problem: Problem, processes: Processes) -> Parts:
     """Return a partition of the coarsest level by recursive bisection on the host."""
     level = levels.hierarchy[-1]
     host = level.backend.host
-    once = replace(problem, options=replace(problem.options, cycles=0))
+    initial = problem.options.initial
+    initial = replace(initial, max_tries=min(initial.max_tries, MAX_TRIES))
+    once = replace(problem, options=replace(problem.options, cycles=0, initial=initial))
     graph = download(level.backend, level.graph)
     whole = Block(graph, once, levels.constraints[-1], _pinned(level))
 
