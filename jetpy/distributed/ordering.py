@@ -25,17 +25,28 @@ from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
-from jetpy.graph.checks import whole_number
+from jetpy.graph.checks import flag, whole_number
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.io.patterns import pattern_graph
 from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
+from jetpy.ordering.constraints import checked_constraints, rows_of
 from jetpy.ordering.effort import Effort, chosen_effort
 from jetpy.ordering.nested_dissection import dissected
 from jetpy.ordering.processes import Processes, shares
 from jetpy.problem.options import CoarsenOptions
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.separator_tree import SeparatorTree
+
+
+@dataclass(frozen=True)
+class OrderingArguments:
+    """The arguments of `nested_dissection` that all processes must share."""
+
+    effort: Effort
+    seed: int
+    last: tuple[int, ...]
+    keep_last_order: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +100,8 @@ def nested_dissection(
     leaf_size: int | None = None,
     imbalances: Sequence[float] | None = None,
     largest_side: float | None = None,
+    last: npt.ArrayLike | None = None,
+    keep_last_order: bool = False,
     seed: int = 0,
     threads: int | None = None,
     progress: ProgressOption = None,
@@ -110,6 +123,11 @@ def nested_dissection(
         of the entries matter. They may include the diagonal.
     preset, tries, leaf_size, imbalances, largest_side, seed
         As for `jetpy.nested_dissection`.
+    last : integers, optional
+        Global ids of the rows that come after all others, as for `jetpy.nested_dissection`; the
+        same on all processes.
+    keep_last_order : bool
+        Leave the rows of `last` in the order in which it has them.
 
     Returns
     -------
@@ -122,31 +140,36 @@ def nested_dissection(
         an error. Any other exception in one process ends all processes (MPI_Abort).
     """
 
-    def arguments() -> tuple[Effort, int]:
+    def arguments() -> OrderingArguments:
         effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
-        return effort, whole_number("seed", seed)
+        rows = () if last is None else tuple(rows_of(last).tolist())
+        keeps_order = flag("keep_last_order", keep_last_order)
+        return OrderingArguments(effort, whole_number("seed", seed), rows, keeps_order)
 
     group = communicator(comm)
     with ending_all(group), ExitStack() as stack:
         own, blocks = agree_on_block(group, block, vtxdist)
-        effort, own_seed = run_collectively(group, arguments)
-        check_agreement(group, seed=own_seed, **vars(effort))
+        given = run_collectively(group, arguments)
+        others = {"seed": given.seed, "last": given.last, "keep_last_order": given.keep_last_order}
+        check_agreement(group, **others, **vars(given.effort))
+        constraints = run_collectively(
+            group, lambda: checked_constraints(last, keep_last_order, None, blocks.n)
+        )
         lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
         host = run_collectively(group, lambda: lease(threads=threads))
         graph = gather_pattern(group, host, own)
-        engine, is_last = with_required_width(host, graph), np.zeros(graph.n, bool)
+        engine, (_, is_last) = with_required_width(host, graph), constraints.reduce(graph)
 
         def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, float]:
             processes = SeveralProcesses(group) if group.size > 1 else Processes()
             with Stopwatch(engine, "order") as watch:
                 try:
-                    found = dissected(
-                        engine, engine, graph, is_last, effort, own_seed, tell, processes
-                    )
+                    options = given.effort, given.seed, tell, processes
+                    found = dissected(engine, engine, graph, is_last, *options)
                 except GraphError as error:  # of all processes, which have the same graph
                     agreed(error)
                     raise
-            return *found, watch.seconds
+            return *constraints.expand(*found), watch.seconds
 
         shown = progress if group.rank == 0 else None
         (perm, tree, seconds), _ = execute(work, engine, shown, (graph.n, graph.m))

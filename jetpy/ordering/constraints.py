@@ -92,13 +92,19 @@ def checked_constraints(last: Any, keep_last_order: bool, together: Any, n: int)
     return Constraints(rows, keeps_order, groups)
 
 
-def _checked_rows(last: Any, n: int) -> IntArray:
-    """Return different rows of n as int32."""
+def rows_of(last: Any) -> IntArray:
+    """Return a list of rows as an array of any integer type."""
     rows = on_host(last if is_array(last) else as_numbers(last, "last"))
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise OptionError(
             f"last has shape {rows.shape} and type {rows.dtype}; it must be a list of rows"
         )
+    return rows
+
+
+def _checked_rows(last: Any, n: int) -> IntArray:
+    """Return different rows of n as int32."""
+    rows = rows_of(last)
     outside = np.flatnonzero((rows < 0) | (rows >= n))
     if outside.size:
         i = int(outside[0])

@@ -112,6 +112,32 @@ def test_order_equals_that_of_one_process(name: str, preset: str, size: int) -> 
         check(PATTERNS[name], size, preset=preset, leaf_size=30, seed=size)
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_rows_that_come_last(name: str, keeps: bool) -> None:
+    n = PATTERNS[name].shape[0]
+    last = np.random.default_rng(3).permutation(n)[: n // 6]
+    with small_limits():
+        check(PATTERNS[name], 3, leaf_size=30, last=last, keep_last_order=keeps)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_all_rows_come_last(name: str) -> None:
+    check(FEW[name], 3, last=np.arange(FEW[name].shape[0]))
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [([3, 600], "row 600"), ([5, 5], "row 5 twice"), (0.5, "list of rows")],
+)
+def test_wrong_last_rows_are_refused_on_all_ranks(last: Any, message: str) -> None:
+    def run(comm: Communicator) -> None:
+        with pytest.raises(OptionError, match=message):
+            order(comm, matrix_of(GRID), last=last)
+
+    run_on_threads(2, run)
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_more_processes_than_rows(name: str) -> None:
     check(FEW[name], 9, preset="best", leaf_size=2)
@@ -271,7 +297,16 @@ def test_a_graph_that_is_too_large_is_refused_on_all_ranks() -> None:
             assert "nested dissection takes fewer than" in message
 
 
-@pytest.mark.parametrize("options", [{"seed": 1}, {"preset": "fast"}, {"tries": 3}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"seed": 1},
+        {"preset": "fast"},
+        {"tries": 3},
+        {"last": [1, 2]},
+        {"keep_last_order": True},
+    ],
+)
 def test_different_option_on_another_rank_is_refused(options: dict[str, Any]) -> None:
     def run(comm: Communicator) -> Any:
         return order(comm, matrix_of(GRID), **(options if comm.rank else {}))

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 import jetpy
+import jetpy.distributed
+from jetpy.distributed.communicator import Communicator
 from jetpy.graph.csr import Graph
+from tests.distributed.test_pieces import block_of, evenly
+from tests.distributed.threads import run_on_threads
 from tests.fuzz.checks import Finding, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph
@@ -26,6 +30,7 @@ CHOICES: Choices = {
     "rows together": ["none", "none", *TOGETHER],
     "entries changed": [0, 0, 0, 1, 10, 100],
     "rows added": [0, 1, 5],
+    "ordering processes": [0, 0, 1, 2, 3],
 }
 
 
@@ -40,13 +45,14 @@ class Ordered:
     method: str = "nested dissection"
     constraints: dict[str, Any] = field(default_factory=dict)
     changes: tuple[int, int] = 0, 0
+    processes: int = 0
 
     def __str__(self) -> str:
         limits = "" if self.limits is None else f", {self.limits}"
         limits += "".join(f", {name}" for name in self.constraints)
         return (
             f"ordering: {self.graph.name}, {self.method}, {self.order}, leaves {self.leaf_size}, "
-            f"seed {self.seed}{limits}, changes {self.changes}"
+            f"seed {self.seed}{limits}, changes {self.changes}, processes {self.processes}"
         )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
@@ -63,6 +69,9 @@ class Ordered:
             yield equal("permutation", np.sort(perm), np.arange(n))
             for other in others:
                 yield equal("engines agree", other.perm, found.perm)
+            if self.processes:
+                for part in run_on_threads(self.processes, self._process):
+                    yield equal("processes agree", part.perm, found.perm)
             yield same(
                 "choices agree", [o.choices for o in others], [found.choices for _ in others]
             )
@@ -96,6 +105,15 @@ class Ordered:
         yield equal("permutation", np.sort(found.perm), np.arange(graph.n))
         yield equal("elimination tree", found.symbolic.parents, parents)
         yield equal("column counts", found.symbolic.counts, counts)
+
+    def _process(self, comm: Communicator) -> jetpy.distributed.DistributedOrdering:
+        """Order by one of several processes."""
+        block = block_of(self.graph, evenly(self.graph.n, comm.size), comm.rank)
+        options = {"preset": self.order, "seed": self.seed, **self.constraints}
+        own = block.indptr, block.indices
+        return jetpy.distributed.nested_dissection(
+            comm, own, leaf_size=self.leaf_size, threads=1, **options
+        )
 
     def dissected(self, engine: Engine) -> jetpy.Ordering:
         given = {"preset": self.order, "seed": self.seed, **self.constraints, **engine}
@@ -157,4 +175,9 @@ def ordered(rng: Random) -> Ordered:
     if order not in ("random", "natural"):
         last, together = (rng.pick(what, CHOICES[what]) for what in ("rows last", "rows together"))
         constraints = any_constraints(rng, graph.n, last, together)
-    return Ordered(graph, order, given, leaf_size, seed, limits, method, constraints, changes)
+    processes = 0
+    is_distributed = order in PRESETS and method == "nested dissection"
+    if is_distributed and limits is None and "together" not in constraints:
+        processes = rng.pick("ordering processes", CHOICES["ordering processes"])
+    given_to = leaf_size, seed, limits, method, constraints, changes, processes
+    return Ordered(graph, order, given, *given_to)
