@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,12 +11,16 @@ from jetpy.device.device_graph import carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.initial.sharing import SIZE_OF_VERTEX, gpu_tasks
 from jetpy.initial.workers import MAX_ROOM_ON_GPU
-from jetpy.ordering.depth import Nodes, Numbers
+from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.tries import Tries
+from jetpy.workloads.ordering.separators import SEPARATOR
 
 SMALL_NODE = 2000
 """Maximum number of vertices of a node with `Effort.small_tries` tries."""
+RETRIED_NODE, HEAVY_PERCENT = 300, 10
+"""A node of more than RETRIED_NODE vertices gets `Effort.tries` tries if its separator has more
+than HEAVY_PERCENT of its weight."""
 
 
 def tries_of(sizes: Numbers, effort: Effort) -> Numbers:
@@ -27,6 +33,26 @@ def separate_small(
 ) -> None:
     """Write the sides of the vertices of the chosen nodes, on the host."""
     tries = Tries(host, nodes.graph, nodes, effort, chosen, tries_of(nodes.sizes[chosen], effort))
+    _separate(backend, tries, sides)
+    is_retried = _are_retried(tries, host.to_host(sides))
+    if is_retried.any():
+        again = tries.some(is_retried)
+        _separate(backend, replace(again, counts=np.full_like(again.counts, effort.tries)), sides)
+
+
+def _are_retried(tries: Tries, sides: Vertices) -> npt.NDArray[np.bool_]:
+    """Return which nodes get more tries, given the sides of the vertices by the first ones."""
+    nodes, chosen = tries.nodes, tries.chosen
+    weights = np.where(sides == SEPARATOR, tries.backend.to_host(nodes.graph.vertex_weights), 0)
+    before = np.append(0, np.cumsum(weights, dtype=np.int64))[nodes.starts]
+    is_heavy = 100 * np.diff(before) > HEAVY_PERCENT * nodes.weights
+    has_few = tries.counts < tries.effort.tries
+    return has_few & (nodes.sizes[chosen] > RETRIED_NODE) & is_heavy[chosen]
+
+
+def _separate(backend: Backend, tries: Tries, sides: Array) -> None:
+    """Write the sides of the vertices of nodes by the best of some tries, on the host."""
+    nodes, chosen = tries.nodes, tries.chosen
     on_gpu = _gpu_nodes(backend, tries)
     gpu_sides = _separate_on_gpu(backend, tries.some(on_gpu)) if on_gpu.any() else None
     if gpu_sides is None:

@@ -18,7 +18,7 @@ import numpy as np
 from jetpy.device.device_graph import download
 from jetpy.engines.base import Array
 from jetpy.initial import sharing
-from jetpy.ordering import dissection, effort, large_nodes
+from jetpy.ordering import dissection, effort, large_nodes, small_nodes
 from jetpy.ordering.depth import Nodes, Numbers
 from jetpy.ordering.large_nodes import LargeNodes, NodesLevel
 from tests.device_backend import DeviceBackend, lent
@@ -65,6 +65,7 @@ class NodeLimits:
             for owner, name, value in (
                 (dissection, "LARGEST_NODE", self.largest_node),
                 (large_nodes, "LARGEST_COARSE", self.largest_coarse),
+                (small_nodes, "RETRIED_NODE", self.largest_coarse // 2),
                 (large_nodes, "HOPS", self.hops),
                 (sharing, "MIN_GAIN", -(10**6)),
                 (sharing, "SLOWDOWN", 2),

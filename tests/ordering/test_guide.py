@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from jetpy.ordering.effort import EFFORTS, MAX_TRIES
-from jetpy.ordering.small_nodes import SMALL_NODE
+from jetpy.ordering.small_nodes import HEAVY_PERCENT, RETRIED_NODE, SMALL_NODE
 
 DOCS = Path(__file__).parents[2] / "docs"
 NUMBERS = {2: "two tries", 4: "four tries", 8: "eight tries"}
@@ -29,7 +29,7 @@ def test_options_have_their_defaults() -> None:
     assert described["tries"][0] == f"{listed([e.tries for e in efforts])} by preset"
     assert f"At most {MAX_TRIES}." in described["tries"][-1]
     few = listed([e.small_tries for e in efforts])
-    assert described["tries"][-1].endswith(f"nodes of at most {SMALL_NODE:,} vertices get {few}")
+    assert f"nodes of at most {SMALL_NODE:,} vertices get {few};" in described["tries"][-1]
     fast, default, best = (e.imbalances for e in efforts)
     assert described["imbalances"][0] == f"{fast} for `fast`, else {default}"
     assert default == best
@@ -40,6 +40,8 @@ def test_options_have_their_defaults() -> None:
     assert others == [None, None]
     assert described["largest_side"][-1].endswith(f"`best` also tries {second}")
     page = (DOCS / "algorithm" / "ordering.md").read_text("utf-8")
+    heavy = f"of more than {RETRIED_NODE} vertices whose separator has more than {HEAVY_PERCENT} %"
+    assert heavy in page
     assert f"second time, with at most {100 * second:.0f} % on a side" in page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import generators
 from jetpy.io.patterns import checked_permutation
+from jetpy.ordering import small_nodes
 from jetpy.result.separator_tree import SeparatorTree
 
 SPECIAL = {
@@ -110,6 +112,28 @@ def test_tries_of_small_graphs() -> None:
     grid = generators.grid(40, 50)
     one, many = (jetpy.nested_dissection(grid, preset="fast", tries=tries) for tries in (1, 16))
     assert not np.array_equal(many.perm, one.perm)
+
+
+@pytest.mark.parametrize(
+    ("graph", "is_retried"),
+    [
+        (generators.cube(9, 9, 9), True),  # 81 of 729 vertices
+        (generators.cube(5, 6, 7, neighbours=26), False),  # 30 of 210
+        (generators.delaunay(1000), False),
+    ],
+    ids=["heavy", "few vertices", "light"],
+)
+def test_small_nodes_with_heavy_separators_get_all_tries(
+    graph: jetpy.Graph, is_retried: bool
+) -> None:
+    def order(**limits: int) -> list[int]:
+        with patch.multiple(small_nodes, **limits):
+            found = jetpy.nested_dissection(graph, preset="fast", leaf_size=graph.n - 1)
+        return list(found.perm)
+
+    all_tries, one = order(SMALL_NODE=0), order(RETRIED_NODE=graph.n)
+    assert all_tries != one
+    assert order(SMALL_NODE=2000) == (all_tries if is_retried else one)
 
 
 def test_profile() -> None:
