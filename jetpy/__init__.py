@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         symbolic,
         vertex_separator,
     )
+    from jetpy.api.ordering_session import read_ordering
     from jetpy.api.partitioning import partition, refine
     from jetpy.errors import (
         BackendError,
@@ -111,6 +112,7 @@ __all__ = [
     "preset",
     "read_graph",
     "read_hierarchy",
+    "read_ordering",
     "read_parts",
     "refine",
     "symbolic",
@@ -131,6 +133,7 @@ _HOMES = {
         "symbolic",
         "vertex_separator",
     ),
+    "api.ordering_session": ("read_ordering",),
     "api.partitioning": ("partition", "refine"),
     "errors": (
         "BackendError",

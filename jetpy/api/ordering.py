@@ -23,7 +23,7 @@ from jetpy.io.graphs import as_graph
 from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.constraints import checked_constraints
-from jetpy.ordering.effort import chosen_effort
+from jetpy.ordering.effort import chosen_effort, used_options
 from jetpy.ordering.minimum_degree import eliminated_by_degree
 from jetpy.ordering.separation import (
     divided,
@@ -97,7 +97,9 @@ def order(
     seed = whole_number("seed", seed)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
-    run = OrderingRun("order", effort, seed, constraints, graph.indptr, graph.indices)
+    run = OrderingRun(
+        "order", effort, {"preset": preset}, seed, constraints, graph.indptr, graph.indices
+    )
     return run.order(graph, Execution(backend, threads, device, progress, profile))
 
 
@@ -186,12 +188,13 @@ def nested_dissection(
     >>> order.fill < jetpy.symbolic(grid).fill / 2
     True
     """
-    effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
+    chosen = preset, tries, leaf_size, imbalances, largest_side
+    effort, options = chosen_effort(*chosen), used_options(*chosen)
     seed = whole_number("seed", seed)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
     pattern = graph.indptr, graph.indices
-    run = OrderingRun("nested_dissection", effort, seed, constraints, *pattern)
+    run = OrderingRun("nested_dissection", effort, options, seed, constraints, *pattern)
     return run.order(graph, Execution(backend, threads, device, progress, profile))
 
 

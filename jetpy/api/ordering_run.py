@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -18,6 +20,8 @@ from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
 from jetpy.graph.csr import Graph, IntArray
+from jetpy.io.archive import write_archive
+from jetpy.io.compression import open_output
 from jetpy.io.patterns import pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.by_component import ordered_by_component
@@ -45,6 +49,8 @@ class OrderingRun:
     ----------
     method : {'order', 'nested_dissection'}
     effort : Effort
+    options : dict
+        Arguments of `chosen_effort` that return `effort`.
     seed : int
     constraints : Constraints
     indptr, indices : int32 or int64, shape (n + 1,), and int32, shape (entries,)
@@ -53,10 +59,34 @@ class OrderingRun:
 
     method: str
     effort: Effort
+    options: Mapping[str, Any]
     seed: int
     constraints: Constraints
     indptr: IntArray
     indices: IntArray
+
+    def save(self, path: str | os.PathLike[str], ordering: Ordering) -> None:
+        """Write an ordering of the matrix as `Ordering.save_session` does."""
+        settings = {
+            "method": self.method,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "keep_last_order": self.constraints.keeps_order,
+        }
+        groups, tree = self.constraints.groups, ordering.tree
+        assert tree is not None
+        with open_output(path) as stream:
+            write_archive(
+                stream,
+                indptr=self.indptr,
+                indices=self.indices,
+                perm=ordering.perm,
+                parents=tree.parents,
+                starts=tree.starts,
+                last=self.constraints.last,
+                together=np.empty(0, np.int32) if groups is None else groups.names,
+                settings=np.array(json.dumps(settings)),
+            )
 
     def order(self, graph: Graph, execution: Execution) -> Ordering:
         """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`."""

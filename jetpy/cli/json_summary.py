@@ -200,6 +200,7 @@ def ordering_stats(
         **structure_report(ordering.symbolic),
         **_tree_report(ordering.tree),
         **_choices_report(ordering.choices),
+        **({} if ordering.update is None else {"update": ordering.update._asdict()}),
         "seconds": {"read": read_seconds, "total": ordering.seconds},
         **({} if ordering.profile is None else {"profile": _profile(ordering.profile)}),
     }

@@ -10,7 +10,7 @@ import click
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example, notify
+from jetpy.cli.command import Command, example, notify, options_given
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 DRAWINGS = (".png", ".svg", ".pdf")
 """Suffixes of drawings."""
+OF_SESSION = ("output", "base", "metis", "plot", "json_file", "trace_file", "quiet", "session")
+"""Parameters, besides those of the engine, that do not change an updated ordering."""
+ENGINE = ("backend", "threads", "device")
 COMPARED = ("fill", "operations", "height")
 """Fields of the JSON that the comparison with METIS has."""
 
@@ -53,6 +56,8 @@ COMPARED = ("fill", "operations", "height")
         "jetpy order matrix.mtx -o perm.txt",
         "jetpy order matrix.mtx --preset best --metis",
         "jetpy order matrix.mtx --method minimum-degree",
+        "jetpy order matrix.mtx --session order.npz",
+        "jetpy order changed.mtx --update order.npz -o perm.txt",
     ),
 )
 @matrix_argument
@@ -111,6 +116,20 @@ COMPARED = ("fill", "operations", "height")
 )
 @seed_option
 @symmetrize_option
+@click.option(
+    "--session",
+    type=OUTPUT_FILE,
+    metavar="SESSION",
+    help="Write a session, which --update updates when the pattern of the matrix changes.",
+)
+@click.option(
+    "--update",
+    "updated",
+    type=INPUT_FILE,
+    metavar="SESSION",
+    help="Update the ordering of this session, with its options: only what has changed is ordered "
+    "again. New rows must be the last ones.",
+)
 @engine_options
 @click.option("--metis", is_flag=True, help="Compare with METIS's nested dissection.")
 @click.option(
@@ -123,7 +142,10 @@ COMPARED = ("fill", "operations", "height")
 @json_option
 @profile_option
 @quiet_option
+@click.pass_context
 def order_command(
+    ctx: click.Context,
+    /,
     matrix: Path,
     output: Path | None,
     base: int,
@@ -136,6 +158,8 @@ def order_command(
     together: Path | None,
     seed: int,
     symmetrize: bool,
+    session: Path | None,
+    updated: Path | None,
     metis: bool,
     plot: Path | None,
     json_file: Path | None,
@@ -154,19 +178,23 @@ def order_command(
         check_name(output, check_permutation_name)
     if plot is not None:
         _check_drawing(plot)
-    check_outputs([output, plot, trace_file], json_file, inputs=[matrix, last, together])
+    inputs = [matrix, last, together, None if updated == session else updated]
+    check_outputs([output, plot, trace_file, session], json_file, inputs=inputs)
+    if updated is not None:
+        _check_update(ctx)
     if keep_last_order and last is None:
         raise click.UsageError("--keep-last-order needs --last")
     divides = {"--tries": tries, "--leaf-size": leaf_size}
     given = [name for name, value in divides.items() if value is not None]
     method = method or ("nested-dissection" if given else "order")
     if method == "minimum-degree":
-        trees = {"--preset": preset, "--profile": trace_file}
+        trees = {"--preset": preset, "--profile": trace_file, "--session": session}
         given += [name for name, value in trees.items() if value is not None]
     if given and method != "nested-dissection":
         raise click.UsageError(f"{given[0]} cannot be combined with --method {method}")
 
     from jetpy.api.ordering import minimum_degree, nested_dissection, order
+    from jetpy.api.ordering_session import read_ordering
     from jetpy.device.backends import check_backend
     from jetpy.graph.checks import whole_number
     from jetpy.io.permutations import read_rows
@@ -191,7 +219,11 @@ def order_command(
         }
         bars.busy("Preparing")
         with standard_output_kept():
-            if method == "minimum-degree":
+            watched: dict[str, Any] = {"progress": bars.stage, "profile": trace_file is not None}
+            if updated is not None:
+                result = read_ordering(updated).updated(graph, **engine, **watched)
+                asked = {"method": result.method.replace("_", "-")}
+            elif method == "minimum-degree":
                 result = minimum_degree(graph, **constraints)
             else:
                 find = order
@@ -203,8 +235,7 @@ def order_command(
                     **constraints,
                     seed=seed,
                     **engine,
-                    progress=bars.stage,
-                    profile=trace_file is not None,
+                    **watched,
                 )
             if metis:
                 bars.busy("Comparing with METIS")
@@ -213,11 +244,23 @@ def order_command(
         figure = None if plot is None else result.plot(graph)
         if output is not None:
             result.save(output, base=base)
+        if session is not None:
+            result.save_session(session)
         if plot is not None and figure is not None:
             _write_drawing(plot, figure)
         if trace_file is not None and result.profile is not None:
             result.profile.write(trace_file)
     _conclude(graph, result, asked, read_seconds, other, json_file, quiet)
+
+
+def _check_update(ctx: click.Context) -> None:
+    """Refuse options with --update that the session has."""
+    kept = {"matrix", "updated", "symmetrize", *OF_SESSION, *ENGINE}
+    for name, option in options_given(ctx).items():
+        if name not in kept:
+            raise click.UsageError(
+                f"{option} cannot be combined with --update: the session has the options"
+            )
 
 
 def _by_metis(graph: Graph, seed: int) -> tuple[Symbolic, float] | None:

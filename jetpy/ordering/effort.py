@@ -130,6 +130,33 @@ def chosen_effort(
     return effort
 
 
+def used_options(
+    preset: str,
+    tries: int | None,
+    leaf_size: int | None,
+    imbalances: Sequence[float] | None,
+    largest_side: float | None,
+) -> dict[str, Any]:
+    """Return the arguments of `chosen_effort` that are not None, as Python's own numbers.
+
+    Raises
+    ------
+    OptionError
+        If a value is out of range.
+    """
+    effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
+    options: dict[str, Any] = {"preset": preset}
+    if tries is not None:
+        options["tries"] = effort.tries
+    if leaf_size is not None:
+        options["leaf_size"] = effort.leaf_weight
+    if imbalances is not None:
+        options["imbalances"] = list(effort.imbalances)
+    if largest_side is not None:
+        options["largest_side"] = effort.largest_side
+    return options
+
+
 def _checked_imbalances(values: Any) -> tuple[float, ...]:
     """Return imbalances as a tuple of floats in 0..1."""
     if not isinstance(values, Sequence) or not values:

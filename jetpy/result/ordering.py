@@ -61,6 +61,10 @@ class Origin(Protocol):
         """Return the updated ordering for another matrix."""
         ...
 
+    def save(self, path: str | os.PathLike[str], ordering: Ordering) -> None:
+        """Write an ordering that `jetpy.read_ordering` reads."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Ordering:
@@ -209,9 +213,7 @@ class Ordering:
         >>> again.update.changed, again.update.ordered < 1000
         (2, True)
         """
-        if self.origin is None:
-            raise OptionError(f"an ordering by {self.method} has no separator tree to update")
-        return self.origin.update(
+        return self._checked_origin.update(
             self,
             matrix,
             n,
@@ -322,6 +324,34 @@ class Ordering:
             separators = np.stack(columns, axis=1)[~tree.is_leaf]
         return draw_pattern(pattern, separators)
 
+    @property
+    def _checked_origin(self) -> Origin:
+        """The run that has found the ordering.
+
+        Raises
+        ------
+        OptionError
+            If the ordering has no tree.
+        """
+        if self.origin is None:
+            raise OptionError(f"an ordering by {self.method} has no separator tree to update")
+        return self.origin
+
+    def save_session(self, path: str | os.PathLike[str]) -> None:
+        """Write the ordering to a NumPy archive, from which `jetpy.read_ordering` can update it.
+
+        It has the order, the tree, the pattern of the matrix and the options. The file appears only
+        when it is complete. A further suffix (``.gz``, ``.bz2``, ``.xz``, ``.zst``) compresses it.
+
+        Raises
+        ------
+        OptionError
+            If the ordering has no tree.
+        JetpyError
+            If the file cannot be written.
+        """
+        self._checked_origin.save(path, self)
+
     def save(self, path: str | os.PathLike[str], *, base: int = 0) -> None:
         """Write `perm` as an array if the suffix is ``.npy``, otherwise as text.
 
@@ -350,6 +380,10 @@ def ordering_rows(graph: Graph, ordering: Ordering, run: str) -> Rows:
     ]
     for choice in ordering.choices:
         rows += [("choice", choice.what), ("reason", choice.reason)]
+    if ordering.update is not None:
+        changed, ordered, old_fill = ordering.update
+        rows.append(("update", f"{count(changed, 'changed row')}, {ordered:,} ordered again"))
+        rows.append(("fill before", f"{old_fill:,}"))
     rows += symbolic_rows(graph, ordering.symbolic)
     tree = ordering.tree
     if tree is not None:

@@ -64,6 +64,8 @@ def test_examples_of_the_help_can_be_parsed(name: str, run: Run, folder: Path) -
         "laptop",
         "gpu",
         "matrix.mtx",
+        "changed.mtx",
+        "order.npz",
         "perm.txt",
     ):
         (folder / file).touch()

@@ -18,6 +18,7 @@ import jetpy
 from jetpy.io import read_graph, write_graph
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import isolated
+from tests.ordering.changes import with_entries
 
 OF_METHODS = {
     "order": {"preset", "seed", "choices", "separators", "leaves", "depth"},
@@ -261,3 +262,40 @@ def test_nothing_is_written_if_the_matrix_cannot_be_drawn(run: Run, folder: Path
     result = run("order", "empty.graph", "-o", "perm.txt", "--plot", "a.png", code=1)
     assert "no rows" in result.stderr
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_session_is_updated(run: Run) -> None:
+    graph = jetpy.generators.grid(30, 20)
+    write_graph("old.graph", graph)
+    new = with_entries(graph, [(0, 21)])
+    write_graph("new.graph", new)
+    given = ("--preset", "fast", "--seed", 3, "--session", "order.npz")
+    run("order", "old.graph", *given, *ENGINE)
+    update = ("order", "new.graph", "--update", "order.npz", "-o", "new.perm", *ENGINE)
+    report = report_of(run, *update)
+    expected = jetpy.order(graph, preset="fast", seed=3).updated(new)
+    assert expected.update is not None
+    assert report["update"] == expected.update._asdict()
+    assert {"preset", "seed"} & set(report) == set()
+    assert report["method"] == "order"
+    assert np.loadtxt("new.perm", dtype=int).tolist() == expected.perm.tolist()
+    assert "2 changed rows" in words_of(run, *update, "--session", "order.npz")
+    again = report_of(run, "order", "new.graph", "--update", "order.npz", *ENGINE)
+    assert again["update"]["changed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--update", "mesh.part"), 1, "not an ordering"),
+        (("--update", "none.npz"), 2, "none.npz"),
+        (("--update", "mesh.part", "--seed", 0), 2, "--seed cannot be combined with --update"),
+        (("--update", "mesh.part", "--method", "order"), 2, "--method cannot be combined"),
+        (("--session", "s.npz", "--method", "minimum-degree"), 2, "--session cannot be combined"),
+        (("--session", "mesh.graph"), 2, "mesh.graph"),
+    ],
+)
+def test_wrong_sessions_are_refused(
+    run: Run, options: tuple[object, ...], code: int, message: str
+) -> None:
+    assert message in run("order", "mesh.graph", *options, code=code).stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,8 @@ CHOICES: Choices = {
     "rows together": ["none", "none", *TOGETHER],
     "entries changed": [0, 0, 0, 1, 10, 100],
     "rows added": [0, 1, 5],
-    "ordering processes": [0, 0, 1, 2, 3],
+    "ordering processes": [0, 2, 3],
+    "ordering session": [False, False, True],
 }
 
 
@@ -46,6 +49,7 @@ class Ordered:
     constraints: dict[str, Any] = field(default_factory=dict)
     changes: tuple[int, int] = 0, 0
     processes: int = 0
+    is_saved: bool = False
 
     def __str__(self) -> str:
         limits = "" if self.limits is None else f", {self.limits}"
@@ -53,6 +57,7 @@ class Ordered:
         return (
             f"ordering: {self.graph.name}, {self.method}, {self.order}, leaves {self.leaf_size}, "
             f"seed {self.seed}{limits}, changes {self.changes}, processes {self.processes}"
+            f"{', saved' * self.is_saved}"
         )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
@@ -94,6 +99,11 @@ class Ordered:
         rng, (count, rows) = np.random.default_rng(self.seed), self.changes
         graph = changed(rng, self.graph, count // 2, count - count // 2, rows)
         found, *others = (old.updated(graph, **engine) for engine in engines)
+        if self.is_saved:
+            with TemporaryDirectory() as folder:
+                old.save_session(Path(folder, "order.npz"))
+                read = jetpy.read_ordering(Path(folder, "order.npz"))
+            others.append(read.updated(graph, **engines[0]))
         for other in others:
             yield equal("engines agree when updated", other.perm, found.perm)
         yield from separated(graph, found)
@@ -179,5 +189,6 @@ def ordered(rng: Random) -> Ordered:
     is_distributed = order in PRESETS and method == "nested dissection"
     if is_distributed and limits is None and "together" not in constraints:
         processes = rng.pick("ordering processes", CHOICES["ordering processes"])
-    given_to = leaf_size, seed, limits, method, constraints, changes, processes
+    is_saved = order in PRESETS and rng.pick("ordering session", CHOICES["ordering session"])
+    given_to = leaf_size, seed, limits, method, constraints, changes, processes, is_saved
     return Ordered(graph, order, given, *given_to)

@@ -1,4 +1,4 @@
-"""Random changes of patterns."""
+"""Changes of patterns."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def changed(
     pairs = np.concatenate((np.stack((u[kept], v[kept])), ends), axis=1)
     half = sp.coo_array((np.ones(pairs.shape[1], np.int32), tuple(pairs)), shape=(n, n)).tocsr()
     return jetpy.as_graph(half + half.T, pattern=True)
+
+
+def with_entries(graph: jetpy.Graph, pairs: list[tuple[int, int]]) -> jetpy.Graph:
+    """Return the pattern with some more entries, and rows for them."""
+    u, v = np.array(pairs).T
+    n = max(graph.n, int(np.max(pairs)) + 1)
+    half = sp.coo_array((np.ones(len(u)), (u, v)), shape=(n, n))
+    rows = sp.csr_array(matrix_of(graph))
+    rows.resize((n, n))
+    return jetpy.as_graph(rows + half + half.T, pattern=True)

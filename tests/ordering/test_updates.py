@@ -17,22 +17,12 @@ import jetpy
 from jetpy import generators
 from jetpy.ordering import updates
 from tests.fuzz.orderings import eliminated
-from tests.ordering.changes import changed
+from tests.ordering.changes import changed, with_entries
 from tests.ordering.constraints import LAST, TOGETHER, any_constraints, breaches
 from tests.ordering.dissections import matrix_of
 from tests.ordering.test_minimum_degree import random_pattern
 from tests.ordering.test_nested_dissection import check, graph_of
 from tests.ordering.test_order import with_small_leaves
-
-
-def with_entries(graph: jetpy.Graph, pairs: list[tuple[int, int]]) -> jetpy.Graph:
-    """Return the pattern with some more entries, and rows for them."""
-    u, v = np.array(pairs).T
-    n = max(graph.n, int(np.max(pairs)) + 1)
-    half = sp.coo_array((np.ones(len(u)), (u, v)), shape=(n, n))
-    rows = sp.csr_array(matrix_of(graph))
-    rows.resize((n, n))
-    return jetpy.as_graph(rows + half + half.T, pattern=True)
 
 
 def triangulation(points: np.ndarray) -> jetpy.Graph:
