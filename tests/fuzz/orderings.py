@@ -189,6 +189,7 @@ def ordered(rng: Random) -> Ordered:
     is_distributed = order in PRESETS and method == "nested dissection"
     if is_distributed and limits is None and "together" not in constraints:
         processes = rng.pick("ordering processes", CHOICES["ordering processes"])
-    is_saved = order in PRESETS and rng.pick("ordering session", CHOICES["ordering session"])
+    is_saved = order in PRESETS and limits is None  # limits change presets, which files name
+    is_saved = is_saved and rng.pick("ordering session", CHOICES["ordering session"])
     given_to = leaf_size, seed, limits, method, constraints, changes, processes, is_saved
     return Ordered(graph, order, given, *given_to)
