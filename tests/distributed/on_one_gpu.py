@@ -27,7 +27,12 @@ GRAPHS = {
 }
 
 
-IN_PIECES = {"small.max_vertices": 0, "refine.flow_sweeps": 0, "branches": ()}
+IN_PIECES = {
+    "small.max_vertices": 0,
+    "initial.task_size": 0,
+    "refine.flow_sweeps": 0,
+    "branches": (),
+}
 """Options without which these levels are gathered."""
 
 

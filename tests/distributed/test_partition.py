@@ -101,7 +101,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "least and greatest weights": {"min_weights": 300, "max_weights": [900, 310, 310, 320]},
     "lower imbalance": {"lower_imbalance": 0.01},
     "methods": {"coarsening": "union-find"},
-    "options": {"options": {"refine.patience": 3, "initial.task_size": 0}},
+    "options": {"options": {"refine.patience": 3}},
+    "tasks of a level": {"options": {"initial.task_size": 3000}},
     "generations": {"generations": 3, "seed": 1},
     "V-cycles": {"preset": "ultra"},
     "fixed": {"fixed": FIXED},
@@ -110,7 +111,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "together": {"together": TOGETHER},
     "together and all others": {"together": TOGETHER, "fixed": FIXED, "home": HOME},
 }
-IN_PIECES = {"small.max_vertices": 0, "refine.flow_sweeps": 0, "branches": ()}
+IN_PIECES = {
+    "small.max_vertices": 0,
+    "initial.task_size": 0,
+    "refine.flow_sweeps": 0,
+    "branches": (),
+}
 """Options without which these levels are gathered."""
 
 

@@ -35,7 +35,8 @@ CHANGES = (
     *(("refine.weak_rounds", "none"), ("refine.weak_rounds", "0"), ("refine.overfill", "none")),
     *(("refine.strong_fill", "average"), ("refine.check_room", "false")),
     *(("refine.extra_patience", "false"), ("refine.patience", "1"), ("refine.flow_sweeps", "3")),
-    *(("refine.coarse_tolerance", "none"), ("branch_shrink", "0")),
+    *(("refine.coarse_tolerance", "none"), ("branch_shrink", "0"), ("cycles", "1")),
+    *(("initial.task_size", "0"), ("initial.task_size", "1000")),
 )
 """Changes of single options, as `--set` takes them."""
 TASKS = (
@@ -57,6 +58,7 @@ CHOICES: Choices = {
     "refinement": [None, *REFINEMENTS],
     "option": [None] * 12 + [f"{name}={value}" for name, value in CHANGES],
     "task": [None] * 22 + ["", *TASKS],
+    "level of tasks": [None, 0, 0, 1000],
     "generations": [None, 1, 2, 5],
     "objective": ["cut"] * 6 + ["volume"] * 2 + ["connected"],
     "vertex sizes": ["none"] * 4 + ["zero", "half zero", *WEIGHTS],
@@ -150,7 +152,9 @@ def any_options(rng: Random) -> dict[str, Any]:
     if not change:
         return methods
     name, _, value = change.partition("=")
-    return {**methods, "options": {name: read_value(Options, name, value)}}
+    size = None if task is not None else any_of(rng, "level of tasks")
+    sizes = {} if size is None else {"initial.task_size": size}
+    return {**methods, "options": {**sizes, name: read_value(Options, name, value)}}
 
 
 def any_objective(rng: Random) -> dict[str, Any]:

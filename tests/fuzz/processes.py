@@ -176,7 +176,9 @@ def spread(rng: Random) -> Spread:
         if chosen["targets of processes"] != "none":
             options["targets"] = rng.integers(1, 9, k).tolist()
         if chosen["levels of processes"] == "in pieces":
-            options["options"] = IN_PIECES
+            size = any_of(rng, "level of tasks")
+            sizes = {} if size is None else {"initial.task_size": size}
+            options["options"] = IN_PIECES | sizes
         options |= _places(rng, n, k, call, chosen)
     if call == "partition":
         options["generations"] = any_of(rng, "generations") if rng.random() < 0.2 else None

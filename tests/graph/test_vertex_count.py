@@ -67,7 +67,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
 }
 OTHERS = {
     *("from_edges", "dual_graph", "dual_graph_of_faces", "read_parts", "write_parts"),
-    *("preset", "read_hierarchy"),
+    *("preset", "read_hierarchy", "read_ordering"),
 }
 """Functions without a graph argument; `from_edges` has `nodes`."""
 

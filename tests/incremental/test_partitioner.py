@@ -208,12 +208,26 @@ def test_session_starts_with_the_best_of_its_tries() -> None:
     seeds = [seed, seed + 1, 0]
     cuts = [
         jetpy.partition(
-            graph, 8, imbalance=3.0, large_imbalance=True, seed=s, coarsening="two-hop", **ENGINE
+            graph,
+            8,
+            imbalance=3.0,
+            large_imbalance=True,
+            seed=s,
+            preset="fast",
+            coarsening="two-hop",
+            **ENGINE,
         ).cut
         for s in seeds
     ]
     live = jetpy.IncrementalPartitioner(
-        graph, 8, imbalance=3.0, large_imbalance=True, seed=seed, coarsening="two-hop", **ENGINE
+        graph,
+        8,
+        imbalance=3.0,
+        large_imbalance=True,
+        seed=seed,
+        preset="fast",
+        coarsening="two-hop",
+        **ENGINE,
     )
     assert len(set(cuts)) > 1
     assert live.cut == min(cuts)
@@ -224,6 +238,7 @@ def test_session_starts_with_the_best_of_its_tries() -> None:
         imbalance=3.0,
         large_imbalance=True,
         seed=seed,
+        preset="fast",
         coarsening="two-hop",
         options=one,
         **ENGINE,
