@@ -47,6 +47,7 @@ def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=MAX_SECONDS,
+        env={**os.environ, "TERM": "dumb"},  # Open MPI gives process 0 a terminal
     )
 
 
