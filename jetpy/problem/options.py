@@ -99,7 +99,8 @@ class InitialOptions(Checked):
     task_size : int
         Coarsening ends at the first coarse level with at most this number of vertices and directed
         edges together, and with at most 48 directed edges per vertex. The level is partitioned like
-        a small graph, once for each try, with the effort of `SmallOptions` but a single try inside.
+        a small graph, once for each try, with the effort of `SmallOptions`, but without V-cycles
+        and with a single try inside.
         Only with the method 'bisection', for at most 128 parts and the edge cut, without groups of
         parts and pinned vertices; 0: never.
     """

@@ -72,13 +72,13 @@ def default() -> Options:
     """Return options for small cuts at good speed.
 
     They differ from Jet's (`jet`) in all stages, which `differences` lists. Tasks partition a
-    coarse level like a small graph, twelve times; the best partition continues. Parts may exceed
+    coarse level like a small graph, ten times; the best partition continues. Parts may exceed
     their limits by 5 % in label propagation. Every second level is refined, with flows. If tasks
     cannot partition the coarsest level and coarsening is slow, a second hierarchy starts at a
     coarse level.
     """
     return Options(
-        initial=InitialOptions(max_tries=12, parts_tried=192, task_size=TASK_SIZE),
+        initial=InitialOptions(max_tries=10, parts_tried=160, task_size=TASK_SIZE),
         small=SmallOptions(
             max_vertices=MAX_SMALL,
             coarsest=60,

@@ -87,7 +87,7 @@ def test_the_best_try_within_its_limits_is_kept() -> None:
     own = refinement.problem
     _, start = partition_best([levels], problem)
     cuts = []
-    for seed in coarsest.seeds_of(problem, 12):
+    for seed in coarsest.seeds_of(problem, 10):
         one = replace(problem, seed=seed)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(coarsest, "seeds_of", lambda *_, seed=seed: [seed])
