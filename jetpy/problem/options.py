@@ -306,6 +306,7 @@ class Options(Checked):
         least once, and not more often than the first hierarchy's.
     cycles : int
         Number of V-cycles after the refinement of a level chosen by the next two options.
+        With several weights per vertex, three times as many on the finest level instead.
     cycle_limit : int or None
         V-cycles start at the finest level with at most this number of vertices and directed edges
         together.

@@ -79,6 +79,8 @@ def default() -> Options:
     """
     return Options(
         initial=InitialOptions(max_tries=10, parts_tried=160, task_size=TASK_SIZE),
+        cycles=1,
+        cycle_limit=0,  # V-cycles with several weights only
         small=SmallOptions(
             max_vertices=MAX_SMALL,
             coarsest=60,
@@ -268,7 +270,7 @@ def mapping_options(method: str, options: Options | Mapping[str, Any] | None = N
         return options
     own: dict[str, Any] = {"refine.patience": MAPPING_PATIENCE}
     if method != "hm-ultra":
-        own |= {"branches": ()}
+        own |= {"branches": (), "cycles": 0}
     if method == "im":
         own |= {"refine.patience": INTEGRATED_PATIENCE, "refine.coarse_tolerance": None}
         own |= {"cut_share": CUT_SHARE}

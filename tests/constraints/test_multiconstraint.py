@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -309,3 +310,19 @@ def test_bad_weights_are_refused(
     with pytest.raises(kind) as error:
         jetpy.partition(path(9), 3, vertex_weights=weights, **options, **ENGINE)
     assert message in str(error.value)
+
+
+def test_v_cycles_lower_the_cut_of_default() -> None:
+    graph = jetpy.generators.delaunay(3000, seed=7)
+    weights = np.stack([np.ones(graph.n, np.int64), 1 + np.arange(graph.n) % 5], axis=1)
+    graph = replace(graph, constraint_weights=weights.astype(np.int32))
+    cuts = [
+        sum(
+            jetpy.partition(
+                graph, 8, seed=seed, options={"cycles": cycles}, backend="cpu", threads=1
+            ).cut
+            for seed in range(3)
+        )
+        for cycles in (jetpy.preset("default").cycles, 0)
+    ]
+    assert cuts[0] < cuts[1]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -206,43 +207,14 @@ def test_session_starts_with_the_best_of_its_tries() -> None:
     """
     graph, seed = delaunay(3000), 2**31 - 2
     seeds = [seed, seed + 1, 0]
-    cuts = [
-        jetpy.partition(
-            graph,
-            8,
-            imbalance=3.0,
-            large_imbalance=True,
-            seed=s,
-            preset="fast",
-            coarsening="two-hop",
-            **ENGINE,
-        ).cut
-        for s in seeds
-    ]
-    live = jetpy.IncrementalPartitioner(
-        graph,
-        8,
-        imbalance=3.0,
-        large_imbalance=True,
-        seed=seed,
-        preset="fast",
-        coarsening="two-hop",
-        **ENGINE,
-    )
+    run: dict[str, Any] = {"imbalance": 3.0, "large_imbalance": True, **ENGINE}
+    run |= {"preset": "fast", "coarsening": "two-hop"}
+    cuts = [jetpy.partition(graph, 8, seed=s, **run).cut for s in seeds]
+    live = jetpy.IncrementalPartitioner(graph, 8, seed=seed, **run)
     assert len(set(cuts)) > 1
     assert live.cut == min(cuts)
     one = jetpy.IncrementalOptions(tries=1)
-    live = jetpy.IncrementalPartitioner(
-        graph,
-        8,
-        imbalance=3.0,
-        large_imbalance=True,
-        seed=seed,
-        preset="fast",
-        coarsening="two-hop",
-        options=one,
-        **ENGINE,
-    )
+    live = jetpy.IncrementalPartitioner(graph, 8, seed=seed, options=one, **run)
     assert live.cut == cuts[0]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import jetpy
 from jetpy.device.backends import get_backend
-from jetpy.device.device_graph import upload
+from jetpy.device.device_graph import download, upload
 from jetpy.graph.csr import Graph
 from jetpy.initial import coarsest
 from jetpy.initial.tasks import MAX_PARTS
@@ -95,17 +95,7 @@ def test_the_best_try_within_its_limits_is_kept() -> None:
     assert len(set(cuts)) > 3
     assert start.measures.cut == min(cuts)
     parts = level.backend.to_host(start.parts)
-    graph = jetpy.as_graph(
-        tuple(
-            level.backend.to_host(array)
-            for array in (
-                level.graph.indptr,
-                level.graph.indices,
-                level.graph.edge_weights,
-                level.graph.vertex_weights,
-            )
-        )
-    )
+    graph = download(level.backend, level.graph)
     assert edge_cut(graph, parts) == start.measures.cut
     weights = part_weights(graph, parts, problem.k)
     assert weights.tolist() == start.measures.part_weights.tolist()
