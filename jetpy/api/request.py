@@ -31,8 +31,8 @@ from jetpy.problem.problem import Problem, checked_imbalances, divided, make_pro
 from jetpy.problem.together import Groups, check_together
 
 if TYPE_CHECKING:
-    from jetpy.constraints.processes import Processes
     from jetpy.constraints.together import TogetherSolver
+    from jetpy.device.processes import Processes
     from jetpy.problem.multiconstraint import MultiConstraint
 
 
@@ -99,7 +99,7 @@ class Request:
         graph, problem, places = self.graph, self.problem, self._places
         if self.several is not None:
             from jetpy.constraints.multiconstraint import MultiConstraintSolver
-            from jetpy.constraints.processes import ALONE
+            from jetpy.device.processes import ALONE
 
             pinned, processes = None if places is None else places.fixed, self.processes or ALONE
             return MultiConstraintSolver(graph, problem, self.several, pinned, processes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.processes import Processes
+from jetpy.device.processes import Processes
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.subgraphs import subgraphs

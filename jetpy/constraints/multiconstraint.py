@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.bisection import Block, bisect_recursively
-from jetpy.constraints.processes import ALONE, Processes
 from jetpy.device.device_graph import DeviceGraph, carry_graph, download, upload
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.device.processes import Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.lazy import cached_property
 
 Counts = npt.NDArray[np.int64]
 
 
-class Communicator(ABC):
+class Communicator(Processes, ABC):
     """The processes of a run, each with a piece of the graph.
 
     Every method is collective: all processes call it, in the same order. Arrays have one dimension
@@ -23,10 +24,6 @@ class Communicator(ABC):
 
     Attributes
     ----------
-    rank : int
-        Rank of this process.
-    size : int
-        Number of processes.
     is_between_gpus : bool
         Whether all processes have a GPU, and `allreduce`, `allgather` and `alltoallv` run there in
         launch order, so that they can be captured among launches (`Backend.perform`).
@@ -34,8 +31,6 @@ class Communicator(ABC):
         Library that transfers the arrays.
     """
 
-    rank: int
-    size: int
     is_between_gpus: bool = False
     transport: str = "none"
 
@@ -63,16 +58,8 @@ class Communicator(ABC):
         return found
 
     @abstractmethod
-    def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
-
-    @abstractmethod
     def alltoall(self, sent: Counts) -> Counts:
         """Return the number of entries from each rank, given the number `sent` to each rank."""
-
-    @abstractmethod
-    def allgather_objects(self, value: Any) -> list[Any]:
-        """Return the small objects of all processes, in rank order."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -96,14 +83,8 @@ class Communicator(ABC):
 class SelfCommunicator(Communicator):
     """A single process."""
 
-    rank, size = 0, 1
-
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Do nothing: the sum over one process is its array."""
-
-    def gather(self, backend: Backend, array: Array) -> Array:
-        """Return `array`."""
-        return array
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Copy `array` to `found`."""
@@ -118,10 +99,6 @@ class SelfCommunicator(Communicator):
     def alltoall(self, sent: Counts) -> Counts:
         """Return `sent`."""
         return sent
-
-    def allgather_objects(self, value: Any) -> list[Any]:
-        """Return a list of `value` alone."""
-        return [value]
 
     def abort(self) -> None:
         """Do nothing."""

@@ -59,14 +59,12 @@ class Gathering:
 def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gathering:
     """Return which levels are gathered.
 
-    Each process computes branches and flows alone, so the options may raise the size. `small` is
-    None for the default.
+    Second hierarchies need whole levels, so the options may raise the size. `small` is None for the
+    default.
     """
     sizes: list[float] = [_default_size(comm) if small is None else small]
     if options.branches:
         sizes.append(options.portfolio_limit)
-    if options.refine.flow_sweeps:
-        sizes.append(options.refine.flow_size)
     is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
     if is_other:
         sizes.append(inf)

@@ -13,7 +13,7 @@ from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.contraction import contract_pieces
-from jetpy.distributed.gathering import Gathering, gather_graph, gather_rows
+from jetpy.distributed.gathering import Gathering, check_memory, gather_graph, gather_rows
 from jetpy.distributed.piece import Blocks, Piece, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
@@ -26,6 +26,7 @@ from jetpy.problem.options import CoarsenOptions
 from jetpy.problem.problem import Problem
 from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.finish import finish
+from jetpy.refinement.flows import Flows, are_due
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.multilevel.projection import inject
@@ -82,8 +83,24 @@ class PieceLevel(HierarchyLevel):
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
         """Refine the parts (int32) of owned vertices, and copy them to the ghosts."""
-        refinement = self.refinement(problem)
-        return refinement.refine(parts, finest=depth == 0, known=known)  # type: ignore[arg-type]
+        refinement, finest = self.refinement(problem), depth == 0
+        refined = refinement.refine(parts, finest=finest, known=known)  # type: ignore[arg-type]
+        own = refinement.problem
+        with_flows = own.options.refine.has_flows(depth)
+        if not with_flows or not are_due(self.graph, own, refined.measures, finest=finest):
+            return refined
+        return self._improved_by_flows(own, refined, finest=finest)
+
+    def _improved_by_flows(self, problem: Problem, refined: Refined, *, finest: bool) -> Refined:
+        """Gather the level, and improve its parts by flows that all processes share. Collective."""
+        comm, graph = self.graph.blocks.comm, self.graph
+        check_memory(comm, graph.global_n, graph.global_nnz // 2)
+        level = self.alone()
+        flows = Flows(level.backend, level.graph, problem, level.pinned, comm)
+        parts = level.taken(refined.parts)
+        parts, measures = flows.improve(parts, refined.measures, finest=finest)
+        own = level.given_out(replace(refined, parts=parts, measures=measures))
+        return replace(own, parts=self.with_ghosts(own.parts))
 
     def with_ghosts(self, parts: Array) -> Array:
         """Return the parts of owned vertices and ghosts, given those of owned vertices."""
@@ -213,9 +230,8 @@ def gathered_level(
     if labels is not None:
         labels = carry(labels, backend, suited)
     pinned = pinned_to(suited, whole.n, 0, whole.n, terminals)
-    return GatheredLevel(
-        suited, graph, coarse_of, watch, labels, pinned, owned=blocks, source=backend
-    )
+    place = suited, graph, coarse_of, watch, labels, pinned, blocks.comm
+    return GatheredLevel(*place, owned=blocks, source=backend)
 
 
 def finest_of(

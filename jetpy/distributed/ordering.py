@@ -15,6 +15,7 @@ from jetpy import choices
 from jetpy.coarsening.methods import is_dense
 from jetpy.device.device_graph import DeviceGraph, with_required_width
 from jetpy.device.long_rows import find_long_rows
+from jetpy.device.processes import shares
 from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
@@ -33,7 +34,7 @@ from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.constraints import checked_constraints, rows_of
 from jetpy.ordering.effort import Effort, chosen_effort
 from jetpy.ordering.nested_dissection import dissected
-from jetpy.ordering.processes import Processes, shares
+from jetpy.ordering.processes import Processes
 from jetpy.problem.options import CoarsenOptions
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result.separator_tree import SeparatorTree

@@ -224,7 +224,7 @@ def _evolve(
     pace = GenerationBudget(effort, lambda is_time: comm.totals(is_time)[0] == comm.size)
     if not isinstance(finest, GatheredLevel):
         return evolve_level(finest, problem, pace, progress, home)
-    whole = finest_level(finest.backend, finest.graph, None, finest.pinned)
+    whole = finest_level(finest.backend, finest.graph, None, finest.pinned, comm)
     if home is not None:
         home = finest.backend.to_host(finest.taken(finest.source.from_host(home)))
     best, generations = evolve_level(whole, problem, pace, progress, home)

@@ -13,7 +13,7 @@ from jetpy.device.device_graph import DeviceGraph, download
 from jetpy.engines.base import Array
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.roots import divide_roots, find_roots
-from jetpy.initial.tasks import Batch, Job, can_solve
+from jetpy.initial.tasks import Job, can_solve, run_together
 from jetpy.problem.options import SmallOptions
 from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem
 from jetpy.refinement.jet import Refined, Refinement
@@ -106,7 +106,7 @@ def best_of_tasks(refinement: Refinement, count: int) -> Refined | None:
     graph = download(backend, refinement.state.graph)
     job = replace(Job.of_problem(graph, problem), seeds=seeds_of(problem, count))
     effort = replace(problem.options.small, min_tries=1, max_tries=1, cycles=0)
-    found = Batch.of([job], backend.host).run(backend.host, effort)
+    found = run_together([job], backend.host, effort, refinement.processes)
     best = min(found, key=lambda one: (one.excess, one.cut))
     if not best.is_complete(fill=problem.fill):
         return None
@@ -197,7 +197,8 @@ def _by_bisection(
     def solve(partitions: int, pinned: IntArray | None) -> list[Parts]:
         parts, roots = find_roots(graph, groups, problem, pinned)
         seeds = seeds_of(problem, partitions)
-        return divide_roots(backend.host, graph, parts, roots, seeds, effort, pinned)
+        others = pinned, refinement.processes
+        return divide_roots(backend.host, graph, parts, roots, seeds, effort, *others)
 
     if pinned is None or problem.targets is not None:
         return solve(tries.partitions, pinned)

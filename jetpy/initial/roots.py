@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.metis import MAX_IMBALANCE, heaviest_vertices
 from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
-from jetpy.initial.tasks import Batch, Job
+from jetpy.initial.tasks import Job, run_together
 from jetpy.problem.options import SmallOptions
 from jetpy.problem.problem import Problem
 from jetpy.refinement.packing import pack
@@ -85,10 +86,12 @@ def divide_roots(
     seeds: Sequence[int],
     effort: SmallOptions,
     pinned: IntArray | None = None,
+    processes: Processes = ALONE,
 ) -> list[npt.NDArray[np.int32]]:
     """Return a partition (int32, shape (n,)) for each seed, in which each root is divided.
 
-    `parts` and `pinned` are those of `find_roots`. The back end is on the host.
+    `parts` and `pinned` are those of `find_roots`. The back end is on the host. All processes have
+    the same graph, and share the work.
     """
     if not roots or not seeds:
         return [parts] * len(seeds)
@@ -103,7 +106,7 @@ def divide_roots(
         Job(own, root.shares, root.limits, root.lower_limits, seeds, pinned)
         for own, root in zip(inside, roots, strict=True)
     ]
-    found = [one.parts for one in Batch.of(jobs, backend).run(backend, effort)]
+    found = [one.parts for one in run_together(jobs, backend, effort, processes)]
     partitions = [parts.copy() for _ in seeds]
     for number, root in enumerate(roots):
         own_parts = found[number * len(seeds) : (number + 1) * len(seeds)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from operator import itemgetter
 from types import SimpleNamespace
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.processes import Processes
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.sharing import SIZE_OF_VERTEX, gpu_tasks
@@ -307,6 +308,37 @@ class Running:
             Found(parts[v : v + n], cut, excess, empty, weights[p : p + k])
             for v, n, p, k, cut, excess, empty in rows[:, RESULT].tolist()
         ]
+
+
+def run_together(
+    jobs: Sequence[Job], host: Backend, effort: SmallOptions, processes: Processes
+) -> list[Found]:
+    """Run jobs on the host, each process some of them, and return what all find. Collective.
+
+    Processes have the same jobs. The order is that of `Batch.run`.
+    """
+    if processes.size == 1:
+        return Batch.of(jobs, host).run(host, effort)
+    tasks = [(job, seed) for job in jobs for seed in job.seeds]
+    sizes = np.array([_sizes(job) for job, _ in tasks], np.int64).reshape(-1, 3)
+    own = tasks[processes.share(sizes[:, :2].sum(axis=1))]
+    chosen = [replace(job, seeds=[s for one, s in own if one is job]) for job in jobs]
+    chosen = [job for job in chosen if job.seeds]
+    found = Batch.of(chosen, host).run(host, effort) if chosen else []
+    numbers = np.array([(one.cut, one.excess, one.empty) for one in found], np.int64)
+
+    def of_all(arrays: Sequence[npt.NDArray[Any]], kind: type) -> npt.NDArray[Any]:
+        joined = np.concatenate([np.zeros(0, kind), *arrays])
+        return host.to_host(processes.gather(host, host.from_host(joined)))
+
+    ends = sizes.cumsum(axis=0)[:-1]
+    parts = np.split(of_all([one.parts for one in found], np.int32), ends[:, 0])
+    weights = np.split(of_all([one.part_weights for one in found], np.int64), ends[:, 2])
+    rows = of_all([numbers.ravel()], np.int64).reshape(-1, 3).tolist()
+    return [
+        Found(own, cut, excess, empty, held)
+        for own, (cut, excess, empty), held in zip(parts, rows, weights, strict=True)
+    ]
 
 
 def run_shared(

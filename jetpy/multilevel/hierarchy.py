@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.initial.coarsest import are_for_tasks
@@ -54,7 +55,9 @@ class LastRefinement:
             or last.state.room < level.graph.n
         ):
             own = level.own_problem(problem)
-            last = level.refinement_type(level.backend, level.graph, own, level.pinned, self.room)
+            last = level.refinement_type(
+                level.backend, level.graph, own, level.pinned, self.room, level.processes
+            )
         elif last.state.graph is not level.graph:
             last.move(level.graph, level.own_problem(problem), level.pinned)
         self._problem, self._refinement = problem, last
@@ -73,6 +76,7 @@ class HierarchyLevel:
     level); it is on the finer level's back end. `watch` timed its coarsening. Only vertices of the
     same block are contracted; `blocks` is int32, shape (n,), or None for a single block. `pinned`
     (int32, shape (n,), or None) are the parts of vertices that never move, -1 for free vertices.
+    `processes` all have the level as a whole.
     """
 
     backend: Backend
@@ -81,6 +85,7 @@ class HierarchyLevel:
     watch: Stopwatch
     blocks: Array | None = None
     pinned: Array | None = None
+    processes: Processes = ALONE
     last: LastRefinement = field(default_factory=LastRefinement)
     small: LastRefinement = field(default_factory=LastRefinement)
     refinement_type: ClassVar[type[Refinement]] = Refinement
@@ -176,14 +181,17 @@ class HierarchyLevel:
     def with_narrow_kernels(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest level of a 32-bit graph (`narrow_graph`)."""
         graph = narrow_graph(self.backend, self.graph, problem)
-        return finest_level(self.backend.with_width(Width.NARROW), graph, self.blocks, self.pinned)
+        own = self.blocks, self.pinned, self.processes
+        return finest_level(self.backend.with_width(Width.NARROW), graph, *own)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph, on a back end chosen by its size."""
         suited = self.backend.for_size(coarse.size)
         graph = carry_graph(coarse, self.backend, suited)
         small = self.small if suited is self.backend else LastRefinement()
-        level = HierarchyLevel(suited, graph, coarse_of, watch, small=small)
+        level = HierarchyLevel(
+            suited, graph, coarse_of, watch, processes=self.processes, small=small
+        )
         if self.blocks is not None:
             level = replace(level, blocks=inject(self, level, self.blocks))
         if self.pinned is not None:
@@ -196,9 +204,11 @@ def finest_level(
     graph: DeviceGraph,
     blocks: Array | None = None,
     pinned: Array | None = None,
+    processes: Processes = ALONE,
 ) -> HierarchyLevel:
     """Return a graph as the finest level of a hierarchy; see `HierarchyLevel`."""
-    return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0), blocks, pinned)
+    watch = Stopwatch(backend, "coarsen", 0)
+    return HierarchyLevel(backend, graph, None, watch, blocks, pinned, processes)
 
 
 def coarsest_size(options: CoarsenOptions, n: int, k: int) -> int:

@@ -51,7 +51,7 @@ class Nodes:
         """
         if processes.size > 1:
             is_own = np.resize(self.members(own), len(sides))  # repeated for each candidate
-            processes.exchange(host, sides, np.flatnonzero(is_own))
+            processes.publish(host, sides, np.flatnonzero(is_own))
 
 
 @dataclass(frozen=True, eq=False)

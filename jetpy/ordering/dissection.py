@@ -72,7 +72,7 @@ class Dissection:
         self.count = first + int(counts.sum())
         places = np.flatnonzero(self.node_of >= first)
         self.node_of[places] += before
-        processes.exchange(host, self.node_of, places)
+        processes.publish(host, self.node_of, places)
 
     def finished(self) -> tuple[Vertices, SeparatorTree]:
         """Return the node of each vertex and the tree, with its nodes in postorder."""

@@ -312,7 +312,7 @@ class LargeNodes:
             band_sides=carry(levels.sides, host, backend),
             sides=sides,
         )
-        processes.exchange(backend, sides, band.selection.slots)
+        processes.publish(backend, sides, band.selection.slots)
         after = rows[:, WEIGHTS].reshape(side_weights.shape)
         if not is_finest:
             after[:, ::2, SEPARATOR] = 0  # a cut, because these candidates are bisections

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from jetpy.coarsening.methods import coarsening_of
+from jetpy.device import processes
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 
-Costs = npt.NDArray[np.int64]
 
-
-class Processes:
-    """A single process; `jetpy.distributed.ordering` has several.
-
-    All processes call every method in the same order, with equal arguments unless a method says
-    otherwise.
-
-    Attributes
-    ----------
-    rank, size : int
-        Rank of this process, and number of processes.
-    """
-
-    rank, size = 0, 1
-
-    def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
-        return array
+class Processes(processes.Processes):
+    """A single process; `jetpy.distributed.ordering` has several."""
 
     def coarsen(
         self,
@@ -42,43 +23,10 @@ class Processes:
     ) -> tuple[DeviceGraph, Array]:
         """Return the coarse graph, and the coarse vertex of each vertex (int32, shape (n,)).
 
-        Only vertices with the same label (int32, shape (n,)) are contracted.
+        Only vertices with the same label (int32, shape (n,)) are contracted. Collective.
         """
         coarsen = coarsening_of(graph, options)
         return coarsen(backend, graph, options, heaviest, salt, labels)
 
-    def share(self, costs: Costs) -> slice:
-        """Return the tasks of this process, given the cost of each task.
-
-        The tasks of a process are consecutive, and all processes have about equal costs.
-        """
-        starts = shares(costs, self.size)
-        return slice(int(starts[self.rank]), int(starts[self.rank + 1]))
-
-    def exchange(self, backend: Backend, values: Array, places: Array) -> None:
-        """Copy the entries of `values` at the `places` of each process to all others, in place.
-
-        The places of two processes are disjoint.
-        """
-        if self.size > 1:
-            all_values = self.gather(backend, values[places])
-            values[self.gather(backend, places)] = all_values
-
 
 ALONE = Processes()
-
-
-def shares(costs: Costs, size: int) -> Costs:
-    """Return the first task of each process, and the number of tasks: int64, shape (size + 1,).
-
-    A task belongs to the process in whose share of the total cost its middle lies.
-
-    >>> shares(np.array([1, 1, 1, 1, 4]), 2).tolist()
-    [0, 4, 5]
-    >>> shares(np.array([7]), 3).tolist()
-    [0, 0, 1, 1]
-    """
-    ends = np.cumsum(costs, dtype=np.int64)
-    total = int(ends[-1]) if len(costs) else 0
-    firsts = [-(-2 * total * rank // size) for rank in range(size)]
-    return np.append(np.searchsorted(2 * ends - costs, firsts), len(costs))

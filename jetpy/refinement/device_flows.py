@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
-from jetpy.refinement.host_flows import Trees
+from jetpy.refinement.host_flows import Trees, with_others
 from jetpy.workloads.flows import flow_cuts, parallel_networks
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.parallel_networks import NO_PAIR, Turn
@@ -73,9 +74,15 @@ class DeviceFlows:
     """
 
     def __init__(
-        self, backend: Backend, graph: DeviceGraph, k: int, max_hops: int, places: Array
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        k: int,
+        max_hops: int,
+        places: Array,
+        processes: Processes = ALONE,
     ) -> None:
-        self.backend, self.graph = backend, graph
+        self.backend, self.graph, self._processes = backend, graph, processes
         self._k, self._max_hops, self._places = k, max_hops, places
         self._rows = backend.dual_view(k // 2 * Pair.COUNT)
         self._integers = DownloadBuffer(backend, np.int32)
@@ -115,7 +122,8 @@ class DeviceFlows:
             parts=self._parts,
             turn=turn,
         )
-        return host.to_host(regions.rows).reshape(rows.shape)
+        rows = host.to_host(regions.rows).reshape(rows.shape)
+        return with_others(self._processes, backend, rows, regions, new_parts, self._parts)
 
     def _upload_rows(self, rows: npt.NDArray[np.int64]) -> None:
         self._rows.host[: rows.size] = rows.ravel()

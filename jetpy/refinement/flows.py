@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.lazy import cached_property
 from jetpy.problem.problem import EDGE_CUT, Problem
@@ -90,8 +91,21 @@ def builds_on_device(backend: Backend, graph: DeviceGraph) -> bool:
     return backend.copies and graph.size > HOST_SIZE
 
 
+def are_due(graph: DeviceGraph, problem: Problem, measures: Measures, *, finest: bool) -> bool:
+    """Return whether flows should run on a level, given the measures of a partition."""
+    share = MAX_CUT if finest else MAX_CUT_COARSE
+    return (
+        problem.metric is EDGE_CUT
+        and graph.global_size <= problem.options.refine.flow_size
+        and 0 < 2 * measures.cut <= share * graph.edge_weight
+    )
+
+
 class Flows:
-    """Flow refinement of one level, for any number of partitions."""
+    """Flow refinement of one level, for any number of partitions.
+
+    `processes` all have the level as a whole: each improves some pairs of a turn.
+    """
 
     def __init__(
         self,
@@ -99,8 +113,9 @@ class Flows:
         graph: DeviceGraph,
         problem: Problem,
         pinned: Array | None = None,
+        processes: Processes = ALONE,
     ) -> None:
-        self.problem = problem
+        self.problem, self._processes = problem, processes
         self._source, self._device, self._pinned = backend, graph, pinned
         self.backend = backend if builds_on_device(backend, graph) else backend.host
 
@@ -111,17 +126,7 @@ class Flows:
         graph = carry_graph(self._device, self._source, backend)
         hops = self.problem.options.refine.flow_hops
         method = DeviceFlows if builds_on_device(backend, self._device) else HostFlows
-        return method(backend, graph, k, hops, self._places())
-
-    def are_due(self, measures: Measures, *, finest: bool) -> bool:
-        """Return whether flows should run on this level, given the measures of a partition."""
-        options, graph = self.problem.options.refine, self._device
-        share = MAX_CUT if finest else MAX_CUT_COARSE
-        return (
-            self.problem.metric is EDGE_CUT
-            and graph.size <= options.flow_size
-            and 0 < 2 * measures.cut <= share * graph.edge_weight
-        )
+        return method(backend, graph, k, hops, self._places(), self._processes)
 
     def improve(
         self, parts: Array, measures: Measures, *, finest: bool = True
@@ -166,8 +171,9 @@ class Flows:
             wanted &= cut.edges <= most
         chosen = np.flatnonzero(wanted)
         for turn in turns(cut.parts[chosen], cut.weights[chosen]):
-            rows = pair_rows(cut.parts[chosen[turn]], weights, self.problem)
-            rows = self.method.improve(rows, chosen[turn])
+            pairs = chosen[turn]
+            own = pairs[self._processes.share(cut.edges[pairs])]
+            rows = self.method.improve(pair_rows(cut.parts[own], weights, self.problem), own)
             first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
             weights[first] -= rows[:, Pair.WEIGHT]
             weights[second] += rows[:, Pair.WEIGHT]

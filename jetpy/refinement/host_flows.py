@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
+from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows import flow_cuts, flow_networks, regions
 from jetpy.workloads.flows.flow_networks import TERMINALS
-from jetpy.workloads.flows.regions import Pair, Pairs
+from jetpy.workloads.flows.regions import Pair, Pairs, Regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +67,20 @@ class HostFlows:
         Maximum distance of a region from the cut.
     places : int32, shape (n,)
         `OUTSIDE`, or `KEPT_OUTSIDE` for vertices that are in no region.
+    processes : Processes
+        Those that share the pairs of a turn; all have the level as a whole.
     """
 
     def __init__(
-        self, backend: Backend, graph: DeviceGraph, k: int, max_hops: int, places: Array
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        k: int,
+        max_hops: int,
+        places: Array,
+        processes: Processes = ALONE,
     ) -> None:
-        self.backend, self.graph = backend, graph
+        self.backend, self.graph, self._processes = backend, graph, processes
         self._k, self._max_hops, self._places = k, max_hops, places
         self._order, self._hops, self._new_parts = (backend.empty(graph.n) for _ in range(3))
         self._trees = Trees.with_room(backend, 0, 0)
@@ -90,19 +100,19 @@ class HostFlows:
     def improve(
         self, rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Improve pairs that have no part in common, all in parallel.
+        """Improve pairs that have no part in common, all in parallel. Collective.
 
         Parameters
         ----------
         rows : int64, shape (count, Pair.COUNT)
-            Their limits.
+            Their limits, those of the pairs of this process only.
         chosen : int64, shape (count,)
             Their indices among the pairs of the sweep.
 
         Returns
         -------
-        int64, shape (count, Pair.COUNT)
-            The updated rows.
+        int64, shape (pairs, Pair.COUNT)
+            The updated rows, those of all processes.
         """
         both = self._sizes[rows[:, Pair.PARTS : Pair.PARTS + 2]].sum(axis=1)
         rows[:, Pair.EDGES] = self._starts[chosen]
@@ -118,6 +128,7 @@ class HostFlows:
             self._places,
         )
         rows = self.improve_pairs(pairs, self._parts)
+        rows = with_others(self._processes, backend, rows, pairs, self._new_parts, self._parts)
         first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
         self._sizes[first] -= rows[:, Pair.VERTICES]
         self._sizes[second] += rows[:, Pair.VERTICES]
@@ -165,3 +176,30 @@ class HostFlows:
             arcs=trees,
         )
         return pairs, trees
+
+
+def moved_vertices(rows: npt.NDArray[np.int64], regions: Regions, new_parts: Array) -> Array:
+    """Return the vertices of the regions of some pairs that have new parts."""
+    first, size = rows[:, Pair.FIRST], rows[:, Pair.SIZE]
+    places = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
+    return regions.order[places[new_parts[places] != NO_PART]]
+
+
+def with_others(
+    processes: Processes,
+    backend: Backend,
+    rows: npt.NDArray[np.int64],
+    regions: Regions,
+    new_parts: Array,
+    parts: Array,
+) -> npt.NDArray[np.int64]:
+    """Return the rows of the pairs of all processes, and exchange the parts of moved vertices.
+
+    `rows`, `regions` and `new_parts` are those of the pairs of this process, on the host.
+    """
+    if processes.size == 1:
+        return rows
+    host, moved = backend.host, moved_vertices(rows, regions, new_parts)
+    everywhere = host.to_host(processes.gather(host, rows.ravel()))
+    processes.publish(backend, parts, backend.from_host(moved))
+    return everywhere.reshape(-1, Pair.COUNT)

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import INT32_MAX
 from jetpy.problem.problem import Problem
 from jetpy.refinement.captured_launches import CapturedLaunches
-from jetpy.refinement.flows import Flows
+from jetpy.refinement.flows import Flows, are_due
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.rebalance import Rebalancing
@@ -41,7 +42,7 @@ class Refinement:
 
     `pinned` (int32, shape (n,), or None) has the parts of vertices that never move, -1 for others;
     the given partitions must agree with it. Levels have at most as many vertices as the first
-    level, or `room` if that is more.
+    level, or `room` if that is more. `processes` all have the level as a whole, and share flows.
 
     The back end proceeds from one iteration to the next without the host
     (`jetpy.workloads.refinement.iterations`). It requests the host only if the launches have to
@@ -57,12 +58,14 @@ class Refinement:
         problem: Problem,
         pinned: Array | None = None,
         room: int = 0,
+        processes: Processes = ALONE,
     ) -> None:
         self.backend, self.problem, self.pinned = backend, problem, pinned
+        self.processes = processes
         self.state: RefinementState = self.state_type(backend, graph, problem, pinned, room)
         self.refiner = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
-        self._flows = Flows(backend, graph, problem, pinned)
+        self._flows = Flows(backend, graph, problem, pinned, processes)
         self._best_weights = backend.dual_view(problem.k)
         self._captured = {tasks: CapturedLaunches(self.state) for tasks in Tasks}
 
@@ -78,7 +81,7 @@ class Refinement:
         others = {id(before): graph, id(table): self.state.table}
         for captured in self._captured.values():
             captured.move(others)
-        self._flows = Flows(self.backend, graph, problem, pinned)
+        self._flows = Flows(self.backend, graph, problem, pinned, self.processes)
 
     def refine(
         self, parts: Array, *, finest: bool, known: Measures | None = None, flows: bool = False
@@ -99,7 +102,7 @@ class Refinement:
             parts, measures = self.best()
         assert measures is not None
         assert cut_before is not None
-        if flows and self._flows.are_due(measures, finest=finest):
+        if flows and are_due(self.state.graph, self.problem, measures, finest=finest):
             parts, measures = self._flows.improve(parts, measures, finest=finest)
         iterations = int(self.state.dual.control.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)

@@ -10,7 +10,7 @@ import pytest
 import jetpy
 from jetpy.constraints.bisection import Block, bisect_recursively
 from jetpy.constraints.multiconstraint import partition_several
-from jetpy.constraints.processes import ALONE, Processes
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.multiconstraint import in_one, pose_several

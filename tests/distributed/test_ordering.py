@@ -17,13 +17,14 @@ import jetpy.distributed
 from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import DeviceGraph, download, upload
+from jetpy.device.processes import shares
 from jetpy.distributed import levels, ordering
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.ordering import SeveralProcesses
 from jetpy.errors import GraphError, OptionError
 from jetpy.ordering import dissection, large_nodes
 from jetpy.ordering.large_nodes import OPTIONS
-from jetpy.ordering.processes import ALONE, Processes, shares
+from jetpy.ordering.processes import ALONE, Processes
 from tests.distributed.test_pieces import evenly
 from tests.distributed.threads import run_on_threads
 from tests.graphs import edge_dict, random_graph

@@ -30,6 +30,7 @@ from jetpy.refinement.flows import (
     TRIAL_ARCS,
     Flows,
     Yield,
+    are_due,
     most_edges,
     pair_rows,
     turns,
@@ -373,16 +374,20 @@ def test_flows_run_only_on_levels_with_few_cut_edges() -> None:
     """They do not run if no edge is cut, too many are, or the level is too large."""
     graph = GRAPHS["grid"]
     backend = get_backend("cpu", 1)
-    flows, _ = flows_on(backend, graph, 2)
-    weights = np.array([600, 600])
-    assert flows.are_due(Measures(40, weights), finest=False)
-    assert not flows.are_due(Measures(0, weights), finest=True)
-    several = Measures(graph.total_edge_weight // 13, weights)
-    assert flows.are_due(several, finest=True)
-    assert not flows.are_due(several, finest=False)
-    assert not flows.are_due(Measures(graph.total_edge_weight // 2, weights), finest=True)
-    small, _ = flows_on(backend, graph, 2, flow_size=graph.n)
-    assert not small.are_due(Measures(40, weights), finest=True)
+    level, weights = upload(backend, graph), np.array([600, 600])
+    _, problem = flows_on(backend, graph, 2)
+    _, for_small = flows_on(backend, graph, 2, flow_size=graph.n)
+
+    def are_due_for(cut: int, *, finest: bool, problem: Problem = problem) -> bool:
+        return are_due(level, problem, Measures(cut, weights), finest=finest)
+
+    assert are_due_for(40, finest=False)
+    assert not are_due_for(0, finest=True)
+    several = graph.total_edge_weight // 13
+    assert are_due_for(several, finest=True)
+    assert not are_due_for(several, finest=False)
+    assert not are_due_for(graph.total_edge_weight // 2, finest=True)
+    assert not are_due_for(40, finest=True, problem=for_small)
 
 
 @pytest.mark.parametrize("k", [2, 7])
