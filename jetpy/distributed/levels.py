@@ -94,7 +94,8 @@ class PieceLevel(HierarchyLevel):
     def _improved_by_flows(self, problem: Problem, refined: Refined, *, finest: bool) -> Refined:
         """Gather the level, and improve its parts by flows that all processes share. Collective."""
         comm, graph = self.graph.blocks.comm, self.graph
-        check_memory(comm, graph.global_n, graph.global_nnz // 2)
+        if not self.backend.copies:
+            check_memory(comm, graph.global_n, graph.global_nnz // 2)
         level = self.alone()
         flows = Flows(level.backend, level.graph, problem, level.pinned, comm)
         parts = level.taken(refined.parts)

@@ -54,11 +54,9 @@ def evenly(n: int, size: int) -> npt.NDArray[Any]:
     return np.array([n * rank // size for rank in range(size + 1)])
 
 
-def without_serial_methods(name: str) -> Options:
-    """Return a preset without flows, portfolios and V-cycles, which each process runs by itself."""
-    options = preset(name)
-    refine = replace(options.refine, flow_sweeps=0)
-    return replace(options, branches=(), cycles=0, refine=refine)
+def without_branches(name: str) -> Options:
+    """Return a preset without second hierarchies, which need whole levels."""
+    return replace(preset(name), branches=())
 
 
 def weighted(graph: Graph, seed: int = 0) -> Graph:
@@ -93,7 +91,7 @@ def graph_of(name: str) -> Graph:
 def problem_by_name(name: str, problem: str, k: int) -> Problem:
     options, imbalance = PROBLEMS[problem]
     made = make_problem(
-        graph_of(name).total_vertex_weight, k, imbalance, 5, without_serial_methods(options)
+        graph_of(name).total_vertex_weight, k, imbalance, 5, without_branches(options)
     )
     return replace(made, fill=True)
 
