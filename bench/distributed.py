@@ -406,8 +406,7 @@ EXPERIMENT = Experiment(
         "small": Option(
             None,
             "gather levels of at most N vertices and directed edges; with a small N, small graphs "
-            "are also partitioned in pieces (default also gathers all levels on which it runs "
-            "flows)",
+            "are also partitioned in pieces",
             type=int,
             metavar="N",
         ),

@@ -79,7 +79,6 @@ TABLES: Mapping[str, Table] = {
 """Tables by name."""
 
 OTHER_NUMBERS: Mapping[str, str] = {
-    "| case | largest gathered level, vertices and directed edges together |": "limits",
     "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
     "| step | collective calls | bytes |": "a model",
     "| | oldest version |": "versions",

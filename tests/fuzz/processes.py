@@ -42,7 +42,6 @@ PLACES = "fixed", "home", "together"
 """Options that each process passes for its own vertices."""
 IN_PIECES: dict[str, Any] = {
     "small.max_vertices": 0,
-    "refine.flow_sweeps": 0,
     "branches": (),
 }
 """Options without which small graphs have no level in pieces."""
