@@ -12,9 +12,10 @@ from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.block import UploadedRows
+from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import Gathering, check_memory, gather_graph, gather_rows
-from jetpy.distributed.piece import Blocks, Piece, narrow_piece
+from jetpy.distributed.piece import Blocks, Piece, cut_out, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.engines.base import Array, Backend
@@ -28,13 +29,51 @@ from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.finish import finish
 from jetpy.refinement.flows import Flows, are_due
 from jetpy.refinement.jet import Refined, Refinement
+from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.multilevel.projection import inject
 
 
 @dataclass(frozen=True, eq=False)
-class GatheredLevel(HierarchyLevel):
-    """A level that every process has as a whole.
+class WholeLevel(HierarchyLevel):
+    """A level that every process has as a whole; the processes refine large ones in pieces.
+
+    Attributes
+    ----------
+    gathering : Gathering
+        Which levels are large: those that are gathered only because they are dense.
+    terminals : int32, shape (terminals,), or None
+        As for a `PieceLevel`.
+    """
+
+    gathering: Gathering = field(kw_only=True)
+    terminals: IntArray | None = field(default=None, kw_only=True)
+
+    def refine(
+        self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
+    ) -> Refined:
+        """Refine the parts of all vertices. Collective."""
+        if self.graph.size <= self.gathering.size:
+            return super().refine(problem, parts, depth, known)
+        comm = self.processes
+        assert isinstance(comm, Communicator)
+        piece = cut_out(self.backend, comm, self.graph)
+        shared = self.gathering, self.terminals
+        level = piece_level(self.backend, piece, None, self.watch, *shared)
+        own = level.with_ghosts(parts[piece.blocks.first : piece.blocks.end])
+        refined = level.refine(self.own_problem(problem), own, depth, known)
+        return replace(refined, parts=comm.gather(self.backend, refined.parts[: piece.n_owned]))
+
+    def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
+        """Return the level of the next coarser graph."""
+        level = super().next_level(coarse, coarse_of, watch)
+        more: dict[str, Any] = {"gathering": self.gathering, "terminals": self.terminals}
+        return WholeLevel(**vars(level), **more)
+
+
+@dataclass(frozen=True, eq=False)
+class GatheredLevel(WholeLevel):
+    """The first level of a hierarchy that every process has as a whole.
 
     Attributes
     ----------
@@ -46,6 +85,13 @@ class GatheredLevel(HierarchyLevel):
 
     owned: Blocks = field(kw_only=True)
     source: Backend = field(kw_only=True)
+
+    @property
+    def whole(self) -> WholeLevel:
+        """The level with the parts of all vertices on every process."""
+        place = self.backend, self.graph, self.coarse_of, self.watch, self.blocks, self.pinned
+        more: dict[str, Any] = {"gathering": self.gathering, "terminals": self.terminals}
+        return WholeLevel(*place, self.processes, **more)
 
     def taken(self, parts: Array) -> Array:
         """Return the parts of all vertices, given those of owned vertices."""
@@ -189,7 +235,7 @@ class PieceLevel(HierarchyLevel):
         whole, blocks = gather_graph(backend, piece), self.blocks
         if blocks is not None:
             blocks = piece.blocks.comm.gather(backend, blocks)
-        own = self.watch, self.terminals, blocks
+        own = self.watch, self.gathering, self.terminals, blocks
         return gathered_level(backend, whole, piece.blocks, coarse_of, *own)
 
 
@@ -218,13 +264,14 @@ def gathered_level(
     blocks: Blocks,
     coarse_of: Array | None,
     watch: Stopwatch,
+    gathering: Gathering,
     terminals: IntArray | None,
     labels: Array | None = None,
 ) -> GatheredLevel:
     """Return a gathered graph as a level, on a back end chosen by its size.
 
-    `labels` are the blocks of coarsening (`HierarchyLevel.blocks`), `terminals` those of a
-    `PieceLevel`.
+    `labels` are the blocks of coarsening (`HierarchyLevel.blocks`), `gathering` and `terminals`
+    those of a `PieceLevel`.
     """
     suited = backend.for_size(whole.size)
     graph = carry_graph(whole, backend, suited)
@@ -232,7 +279,8 @@ def gathered_level(
         labels = carry(labels, backend, suited)
     pinned = pinned_to(suited, whole.n, 0, whole.n, terminals)
     place = suited, graph, coarse_of, watch, labels, pinned, blocks.comm
-    return GatheredLevel(*place, owned=blocks, source=backend)
+    more: dict[str, Any] = {"gathering": gathering, "terminals": terminals}
+    return GatheredLevel(*place, **more, owned=blocks, source=backend)
 
 
 def finest_of(
@@ -245,7 +293,8 @@ def finest_of(
     backend = rows.backend
     watch = Stopwatch(backend, "coarsen", 0)
     if gathering.includes(rows):
-        return gathered_level(backend, gather_rows(rows), rows.blocks, None, watch, terminals)
+        whole, shared = gather_rows(rows), (gathering, terminals)
+        return gathered_level(backend, whole, rows.blocks, None, watch, *shared)
     return piece_level(backend, rows.as_piece(), None, watch, gathering, terminals)
 
 

@@ -14,15 +14,13 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.coarsening.methods import is_dense
 from jetpy.device.device_graph import DeviceGraph, with_required_width
-from jetpy.device.long_rows import find_long_rows
-from jetpy.device.processes import shares
 from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.faults import agreed, check_agreement, ending_all, run_collectively
 from jetpy.distributed.gathering import SMALL, gather_graph
 from jetpy.distributed.levels import coarsen_piece
-from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
+from jetpy.distributed.piece import Piece, cut_out
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
@@ -239,30 +237,12 @@ class SeveralProcesses(Processes):
         """
         if graph.size <= SMALL or is_dense(graph, options) or options.method != "two-hop":
             return super().coarsen(backend, graph, options, heaviest, salt, labels)
-        piece = graph.piece if isinstance(graph, GatheredGraph) else self._piece(backend, graph)
+        piece = (
+            graph.piece if isinstance(graph, GatheredGraph) else cut_out(backend, self._comm, graph)
+        )
         own_labels = backend.xp.concatenate(
             (labels[piece.blocks.first : piece.blocks.end], labels[piece.halo.ghosts])
         )
         coarse, coarse_of = coarsen_piece(backend, piece, options, heaviest, salt, own_labels)
         ids = self._comm.gather(backend, coarse.halo.ids_of(coarse_of))
         return GatheredGraph(**vars(gather_graph(backend, coarse)), piece=coarse), ids
-
-    def _piece(self, backend: Backend, graph: DeviceGraph) -> Piece:
-        """Return the piece of this process; all pieces have about equal numbers of entries."""
-        offsets = backend.to_host(graph.indptr)
-        blocks = Blocks(self._comm, shares(np.diff(offsets).astype(np.int64) + 1, self.size))
-        first, end = blocks.first, blocks.end
-        entries = slice(int(offsets[first]), int(offsets[end]))
-        indices, ghosts = localize(backend, blocks, graph.indices[entries])
-        indptr = graph.indptr[first : end + 1] - graph.indptr[first]
-        return make_piece(
-            backend,
-            blocks,
-            ghosts,
-            indptr,
-            indices,
-            graph.edge_weights[entries],
-            graph.vertex_weights[first:end],
-            (graph.nnz, graph.edge_weight),
-            find_long_rows(backend, indptr, len(indices)),
-        )

@@ -12,6 +12,7 @@ import numpy as np
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.halo import ALIGNED_BITS, Halo
 from jetpy.device.long_rows import LongRows, find_long_rows
+from jetpy.device.processes import shares
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
 from jetpy.distributed.lists import add_to_all, counts_between, joined, picked, sorted_set
 from jetpy.engines.base import Array, Backend
@@ -528,3 +529,27 @@ def _with_ghosts(
     if long_rows.count == find_long_rows(backend, indptr[n_owned:], more).count == 0:
         return long_rows
     return find_long_rows(backend, indptr, int(indptr[-1]))
+
+
+def cut_out(backend: Backend, comm: Communicator, graph: DeviceGraph) -> Piece:
+    """Return the piece of this process of a graph that every process has as a whole. Collective.
+
+    All pieces have about equal numbers of entries.
+    """
+    offsets = backend.to_host(graph.indptr)
+    blocks = Blocks(comm, shares(np.diff(offsets).astype(np.int64) + 1, comm.size)).aligned()
+    first, end = blocks.first, blocks.end
+    entries = slice(int(offsets[first]), int(offsets[end]))
+    indices, ghosts = localize(backend, blocks, graph.indices[entries])
+    indptr = graph.indptr[first : end + 1] - graph.indptr[first]
+    return make_piece(
+        backend,
+        blocks,
+        ghosts,
+        indptr,
+        indices,
+        graph.edge_weights[entries],
+        graph.vertex_weights[first:end],
+        (graph.nnz, graph.edge_weight),
+        find_long_rows(backend, indptr, len(indices)),
+    )

@@ -23,7 +23,7 @@ from jetpy.errors import GraphError
 from jetpy.evaluation.levels import Level
 from jetpy.multilevel.driver import improve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_level
-from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
+from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.outcome import Solution, trivial_partition
 from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.options import ONCE, Effort
@@ -217,17 +217,15 @@ def _evolve(
 ) -> tuple[Solution, int]:
     """Return the best of a population, and the number of generations. Collective.
 
-    `home` are the home parts of owned vertices. If the finest level is gathered, every process
-    computes the population.
+    `home` are the home parts of owned vertices.
     """
     comm = blocks.comm
     pace = GenerationBudget(effort, lambda is_time: comm.totals(is_time)[0] == comm.size)
     if not isinstance(finest, GatheredLevel):
         return evolve_level(finest, problem, pace, progress, home)
-    whole = finest_level(finest.backend, finest.graph, None, finest.pinned, comm)
     if home is not None:
         home = finest.backend.to_host(finest.taken(finest.source.from_host(home)))
-    best, generations = evolve_level(whole, problem, pace, progress, home)
+    best, generations = evolve_level(finest.whole, problem, pace, progress, home)
     return replace(best, refined=finest.given_out(best.refined)), generations
 
 

@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy.distributed
-from jetpy.device.backends import get_backend
-from jetpy.device.device_graph import upload
+from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.device.processes import ALONE, Processes, shares
+from jetpy.distributed import levels
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.levels import PieceLevel
+from jetpy.distributed.piece import Piece
+from jetpy.engines.base import Backend
+from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import OutOfMemoryError
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import cube, delaunay, rmat
@@ -30,6 +33,7 @@ from tests.refinement.test_flows import GRAPHS, flows_on, in_stripes, measures_o
 from tests.strategies import weighted_graphs
 from tests.tasks.test_partitions import problem_of
 
+HOST = CpuBackend(1)
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 IN_PIECES = {"branches": (), "small.max_vertices": 0}
 """Options that let small graphs be partitioned in pieces."""
@@ -48,7 +52,7 @@ def improved(
     graph: Graph, parts: np.ndarray, k: int, pinned: np.ndarray | None, processes: Processes
 ) -> tuple[list[int], Measures]:
     """Return the parts after flows, and their measures."""
-    backend = get_backend("cpu", 1)
+    backend = CpuBackend(1)
     _, problem = flows_on(backend, graph, k)
     kept = None if pinned is None else backend.from_host(pinned)
     flows = Flows(backend, upload(backend, graph), problem, kept, processes)
@@ -99,16 +103,16 @@ def as_rows(found: list[Found]) -> list[Any]:
 @pytest.mark.parametrize("seeds", [[[7]], [[1, 2, 3], [4]], [[], [5, 6]]])
 def test_tasks_of_several_processes_equal_those_of_one(size: int, seeds: list[list[int]]) -> None:
     """Also if there are more processes than tasks, and jobs without any."""
-    backend, effort = get_backend("cpu", 1), SmallOptions()
+    effort = SmallOptions()
     graphs = [delaunay(300, 3), rmat(7, 4)]
     jobs = []
     for graph, own in zip(graphs, seeds, strict=False):
         problem = problem_of(graph, 5)
         jobs.append(Job(graph, problem.shares, problem.limits, problem.lower_limits, own))
-    expected = as_rows(Batch.of(jobs, backend).run(backend, effort))
+    expected = as_rows(Batch.of(jobs, HOST).run(HOST, effort))
 
     def run(comm: Communicator) -> Any:
-        return as_rows(run_together(jobs, backend, effort, comm))
+        return as_rows(run_together(jobs, CpuBackend(1), effort, comm))
 
     assert run_on_threads(size, run) == [expected] * size
 
@@ -137,6 +141,32 @@ def test_levels_with_flows_stay_in_pieces(
     found = run_on_threads(size, run)
     assert np.concatenate([one.parts for one in found]).tolist() == alone.parts.tolist()
     assert max(levels) == graph.n
+
+
+@pytest.mark.parametrize("preset", ["fast", "default", "ultra"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_dense_levels_are_refined_in_pieces(
+    size: int, preset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, pieces = rmat(12, 32), []
+    options: dict[str, Any] = {"preset": preset, "options": IN_PIECES, **ENGINE}
+    alone = jetpy.partition(graph, 4, **options)
+    cut_out = levels.cut_out
+
+    def watched(backend: Backend, comm: Communicator, whole: DeviceGraph) -> Piece:
+        pieces.append(whole.n)
+        return cut_out(backend, comm, whole)
+
+    monkeypatch.setattr(levels, "cut_out", watched)
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(graph, evenly(graph.n, comm.size), comm.rank)
+        own = block.indptr, block.indices, None, None
+        return jetpy.distributed.partition(comm, own, 4, small=20_000, **options)
+
+    found = run_on_threads(size, run)
+    assert np.concatenate([one.parts for one in found]).tolist() == alone.parts.tolist()
+    assert pieces
 
 
 def test_flows_beyond_the_memory_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
