@@ -155,6 +155,18 @@ SELF_EXPLANATORY = {
     "old.msh: the MSH version is 3.0; jetpy reads 2, 4.0 and 4.1; save it as MSH 4.1: "
     "gmsh FILE -save -save_all -format msh41 -o new.msh",
     "mesh.xdmf: files of this format need h5py: pip install h5py",
+    "perm.txt: line 1: row 3 is not in 0..2; if the file counts from 1, pass base=1 (--base 1)",
+    "mesh.off: files with this suffix cannot store the part of each cell; "
+    "use .vtu, .vtk, .msh, .xdmf or .med",
+    "nowhere/mesh.part: cannot be written: No such file or directory",
+    "n is 4, but the graph has 3 vertices; leave n out",
+    "an edge ends at 'Cy', which is not in nodes",
+    "there is no part 2; parts are numbered 0..1",
+    "graphs[1]: k is 0; k must be in 1..16777215",
+    "unknown preset 'best'; choose one of default, fast, ultra, max, jet, jet-ultra, "
+    "gkway, gkway-journal, igkway",
+    "k is missing; give the number of parts, or max_weights without it",
+    "connected cannot be combined with an objective other than cut",
 }
 """Messages that name the remedy, so that the page has nothing to add."""
 
