@@ -1,8 +1,4 @@
-"""Cuts of jetpy and other partitioners under many conditions.
-
-The program skips cases that the result files already contain. Without --graphs and --generated, it
-only prints the tables.
-"""
+"""Cuts of jetpy and other partitioners under many conditions."""
 
 from __future__ import annotations
 

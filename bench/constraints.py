@@ -2,9 +2,6 @@
 
 The program calls METIS with several weights per vertex through the C function in pymetis's
 extension module.
-
-It skips cases that the result file already contains. Without --graphs and --generated, it only
-prints the tables.
 """
 
 from __future__ import annotations

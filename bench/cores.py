@@ -1,8 +1,4 @@
-"""Times and cuts of partitioners on several numbers of CPU threads.
-
-The program skips cases that the result file already contains. Without --graphs and --generated, it
-only prints the tables.
-"""
+"""Times and cuts of partitioners on several numbers of CPU threads."""
 
 from __future__ import annotations
 

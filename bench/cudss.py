@@ -3,8 +3,6 @@
 The matrix is a Poisson problem on a cubic grid. Each case has a new process, which orders, plans,
 and factorizes and solves twice, after a small problem. nvmath-python calls cuDSS. The environment
 variable CUDSS_THREADING_LIB is the path of cuDSS's threading library.
-
-The program skips cases that the result file already contains.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 jetpy runs its preset max with the time limit. The other partitioners run one seed after the other
 until the limit.
-
-The program skips cases that the result file already contains. Without --graphs and --generated, it
-only prints the table.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 The executable reads a METIS file and a file of settings. It writes two files: the parts of its best
 run, and a JSON list with the cut and the seconds of each run.
-
-The program skips cases that the result file already contains. Without --generated, it only prints
-the tables.
 """
 
 from __future__ import annotations

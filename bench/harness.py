@@ -108,6 +108,8 @@ OF_GRAPHS = {
 }
 """The options that select graphs."""
 OF_RESULTS = {"results": Option(RESULTS, "folder of the result files", metavar="DIR", type=Path)}
+SKIPS = "The program skips cases that the result files already contain."
+ONLY_TABLES = "Without --graphs and --generated, it only prints the tables."
 MARKDOWN = {"markdown": Option(False, "print tables as Markdown")}
 
 
@@ -228,7 +230,8 @@ class Experiment:
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the parser of the command line."""
-        return parser(self.name, self.doc, self.options, graphs=self.has_graphs, results=True)
+        doc = f"{self.doc} {SKIPS} {ONLY_TABLES if self.has_graphs else ''}"
+        return parser(self.name, doc, self.options, graphs=self.has_graphs, results=True)
 
     def path(self, folder: Path, record: Record) -> Path:
         """Return the file of a record in a folder of results."""

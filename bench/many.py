@@ -2,8 +2,6 @@
 
 Each round measures every variant on each batch of graphs in turn. For each batch, the program takes
 the shortest wall and processor time of all rounds. The tables have the sums over the batches.
-
-The program skips cases that the result file already contains.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 `jetpy.symbolic` computes the fill and the operations of all orders. Each tool and matrix has a new
 process, which runs METIS and the tool in turn. The seconds of a run are the shortest of all rounds.
-
-The program skips cases that the result files already contain. Without --graphs and --generated, it
-only prints the tables.
 """
 
 from __future__ import annotations

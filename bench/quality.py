@@ -1,7 +1,6 @@
 """Cuts of jetpy, and with --reference their ratios to those of other partitioners.
 
-The program appends one JSON line per graph and k to the result file of the preset. It skips cases
-that the file already contains.
+The program appends one JSON line per graph and k to the result file of the preset.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 Vertices in a ball are heavier. The ball crosses a cube in some steps. In each, a tool repartitions
 from its own parts of the step before; all start with the same parts of the cube without weights.
 The cost of a step is the cut plus the vertex weight that moves, divided by `--ratio`.
-
-The program skips cases that the result file already contains. Without graphs, it only prints the
-table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Times and cuts of jetpy and other tools on small graphs, by turns with METIS on one thread.
-
-The program skips cases that the result file already contains. Without --graphs and --generated, it
-only prints the tables.
-"""
+"""Times and cuts of jetpy and other tools on small graphs, by turns with METIS on one thread."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Times of concurrent calls of `jetpy.partition` from several Python threads.
 
-Each round measures every case once. The table has medians. The program skips sizes that the result
-file already contains.
+Each round measures every case once. The table has medians.
 """
 
 from __future__ import annotations

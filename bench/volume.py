@@ -3,9 +3,6 @@
 jetpy and METIS minimise the volume (METIS with objtype=vol) and, for comparison, the cut.
 Mt-KaHyPar partitions the hypergraph whose nets are the closed neighbourhoods of the vertices. Its
 connectivity metric, the sum over the nets of the number of parts of a net minus 1, is the volume.
-
-The program skips cases that the result file already contains. Without --graphs and --generated, it
-only prints the tables.
 """
 
 from __future__ import annotations
