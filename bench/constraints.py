@@ -1,7 +1,9 @@
-"""Cuts of jetpy, METIS and Mt-KaHyPar under constraints.
+"""Cuts and communication volumes of jetpy, METIS and Mt-KaHyPar under constraints.
 
-The program calls METIS with several weights per vertex through the C function in pymetis's
-extension module.
+METIS gets several weights per vertex through the C function in pymetis's extension module. To
+minimise the volume, Mt-KaHyPar partitions the hypergraph whose nets are the closed neighbourhoods
+of the vertices. Its connectivity metric, the sum over the nets of the number of parts of a net
+minus 1, is the volume.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from bench.instances import Instance
 from bench.records import Record
 from bench.tools import default_mtkahypar
 from jetpy.problem.limits import limits_of
-from jetpy.problem.metrics import edge_cut
+from jetpy.problem.metrics import communication_volume, edge_cut
 from jetpy.problem.targets import checked_targets, ideals
 from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import IMBALANCE
@@ -46,7 +48,7 @@ Solve = Callable[[int], npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A graph with constraints.
+    """A graph with constraints and an objective.
 
     Attributes
     ----------
@@ -56,12 +58,16 @@ class Task:
         Part of each fixed vertex, or `NO_PART`, shape (n,).
     weights
         Several weights per vertex, shape (n, c). With c = 0, the graph's vertex weights apply.
+    minimised, counted
+        What the tools minimise, and what the tables compare: cut or volume.
     """
 
     graph: jetpy.Graph
     targets: Array
     fixed: Array
     weights: Array
+    minimised: str = "cut"
+    counted: str = "cut"
 
     @property
     def k(self) -> int:
@@ -111,6 +117,10 @@ def _several_weights(kind: str, k: int, graph: jetpy.Graph, rng: Random) -> Task
     return replace(_task(graph, np.ones(k)), weights=weights)
 
 
+def _volume(minimised: str, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    return replace(_task(graph, np.ones(k)), minimised=minimised, counted="volume")
+
+
 CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
     "targets 2:1:1:1": partial(_with_targets, [2, 1, 1, 1]),
     "targets 10 of 17": partial(_with_targets, [10, 1, 1, 1, 1, 1, 1, 1]),
@@ -122,7 +132,13 @@ CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
         for kind in ("random", "degree", "region", "three")
         for k in (4, 16, 64)
     },
+    **{
+        f"volume, minimised {minimised}, k = {k}": partial(_volume, minimised, k)
+        for minimised in ("volume", "cut")
+        for k in (8, 64)
+    },
 }
+COUNTS = {"cut": edge_cut, "volume": communication_volume}
 
 
 def _jetpy(task: Task) -> Solve:
@@ -130,6 +146,7 @@ def _jetpy(task: Task) -> Solve:
         constraints: dict[str, Any] = {"targets": task.targets, "fixed": task.fixed}
         if task.weights.shape[1]:
             constraints = {"targets": task.targets, "vertex_weights": task.weights}
+        constraints["objective"] = task.minimised
         engine: dict[str, Any] = {"backend": "cpu", "threads": 1}
         return jetpy.partition(task.graph, task.k, seed=seed, **constraints, **engine).parts
 
@@ -149,6 +166,7 @@ def _pymetis(task: Task) -> Solve:
 
     def solve(seed: int) -> npt.ArrayLike:
         settings = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
+        settings.objtype = int(getattr(pymetis.ObjType, task.minimised[:3].upper()))
         found = pymetis.part_graph(task.k, adjacency, options=settings, recursive=False, **options)
         return np.asarray(found.vertex_part)
 
@@ -191,6 +209,8 @@ def _mtkahypar(task: Task) -> Solve:
     import mtkahypar
 
     library, context = default_mtkahypar(1)
+    if task.minimised == "volume":
+        return _mtkahypar_on_neighbourhoods(task, library, context)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.graph"
         jetpy.write_graph(file, task.graph)
@@ -204,6 +224,23 @@ def _mtkahypar(task: Task) -> Solve:
     def solve(seed: int) -> npt.ArrayLike:
         mtkahypar.set_seed(seed)
         return np.asarray(graph.partition(context).get_partition())
+
+    return solve
+
+
+def _mtkahypar_on_neighbourhoods(task: Task, library: Any, context: Any) -> Solve:
+    import mtkahypar
+
+    graph, n = task.graph, task.graph.n
+    context.set_partitioning_parameters(task.k, IMBALANCE, mtkahypar.Objective.KM1)
+    rows = np.split(graph.indices, graph.indptr[1:-1])
+    nets = [[v, *row.tolist()] for v, row in enumerate(rows)]
+    weights = graph.vertex_weights.tolist()
+    hypergraph = library.create_hypergraph(context, n, n, nets, weights, [1] * n)
+
+    def solve(seed: int) -> npt.ArrayLike:
+        mtkahypar.set_seed(seed)
+        return np.asarray(hypergraph.partition(context).get_partition())
 
     return solve
 
@@ -248,7 +285,7 @@ def solved(tool: str, task: Task, seeds: Sequence[int]) -> Record:
             raise SystemExit(f"{tool} moved a fixed vertex")
         weights = np.zeros_like(task.limits)
         np.add.at(weights, parts, task.all_weights)
-        cuts.append(edge_cut(task.graph, parts))
+        cuts.append(COUNTS[task.counted](task.graph, parts))
         balanced.append(bool((weights <= task.limits).all()))
     found = {"cuts": cuts, "balanced": balanced, "seconds": seconds}
     return {"k": task.k, **found, "median_cut": median(cuts)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,3 +44,14 @@ def test_tasks_are_the_same_in_each_process(tmp_path: Path) -> None:
     [found], [again] = (list(measure(str(tmp_path), [case], {})) for _ in range(2))
     assert found["k"] == 4
     assert (found["cuts"], found["balanced"]) == (again["cuts"], again["balanced"])
+
+
+def test_volumes_count_if_they_are_compared(tmp_path: Path) -> None:
+    grid = jetpy.generators.grid(30, 30)
+    save_arrays(tmp_path, grid)
+    for name in ("volume, minimised volume, k = 8", "volume, minimised cut, k = 8"):
+        case = {"graph": "grid", "condition": name, "tool": "jetpy/cpu/default/1", "seeds": [0]}
+        [found] = measure(str(tmp_path), [case], {})
+        objective: Any = name.split()[2][:-1]
+        result = jetpy.partition(grid, 8, objective=objective, backend="cpu", threads=1)
+        assert found["cuts"] == [result.communication_volume]
