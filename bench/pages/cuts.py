@@ -1,13 +1,12 @@
-"""Tables of cuts: `bench.quality`, `bench.conditions` and `bench.components`."""
+"""Tables of cuts: `bench.quality`, `bench.conditions` and components of Jet."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from bench.comparisons import cut, ratios, results
-from bench.components import PAPER, VARIANTS
-from bench.components import ratios as component_ratios
 from bench.pages.table import Cells
+from bench.papers.jet.components import BASELINE, PAPER, VARIANTS
 from bench.quality import with_reference
 from bench.records import read_records
 from bench.tables import mean_text, ratio_text
@@ -84,11 +83,15 @@ def by_condition(ours: Path, others: Path) -> Cells:
 
 
 def of_components(path: Path) -> Cells:
-    """Return Table 3 of the paper on Jet, and the same ratios for jetpy."""
-    records = read_records(path)
-    names = [name for name in VARIANTS if any(component_ratios(records, name, "cut"))][1:]
-    rows = [
-        ["paper", *(ratio_text(PAPER.get(name)).replace("-", "") for name in names)],
-        ["jetpy", *(mean_text(component_ratios(records, name, "cut")) for name in names)],
-    ]
-    return Cells(["", *names], rows)
+    """Return Table 3 of the paper on Jet, and the same ratios of jetpy's cuts: baseline / variant.
+
+    The file has a record for each variant, graph, k and seed.
+    """
+    cuts: dict[str, dict[tuple[str, int, int], int]] = {}
+    for r in read_records(path):
+        cuts.setdefault(r["variant"], {})[r["graph"], r["k"], r["seed"]] = r["cut"]
+    baseline = cuts.pop(BASELINE)
+    names = [name for name in VARIANTS if name in cuts]
+    means = (mean_text(baseline[case] / cut for case, cut in cuts[n].items()) for n in names)
+    papers = (ratio_text(PAPER.get(name)).replace("-", "") for name in names)
+    return Cells(["", *names], [["paper", *papers], ["jetpy", *means]])

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Any
 
-from bench.components import BASELINE, VARIANTS
 from bench.instances import Instance
 from bench.papers.classes import all_row, class_rows
 from bench.papers.experiment import Cell, Values, experiment
 from bench.papers.jet.partitioners import Measure, configurations, mean
 from bench.papers.setting import Run, Setting, median_cut, median_seconds
 
+NO_NEGATIVE_GAINS = {"refine.finest_ratios": (0,), "refine.coarse_ratios": (0,)}
+BASELINE = "label propagation"
+VARIANTS: dict[str, Mapping[str, Any]] = {
+    BASELINE: {"refine.afterburner": False, "refine.locks": False, **NO_NEGATIVE_GAINS},
+    "locks": {"refine.afterburner": False, **NO_NEGATIVE_GAINS},
+    "weak afterburner": {"refine.locks": False, **NO_NEGATIVE_GAINS},
+    "full afterburner": {"refine.locks": False},
+    "Jetlp": {},
+    "weak rebalancing": {"refine.weak_rounds": None},
+    "strong rebalancing": {"refine.weak_rounds": 0},
+    "phi = 0.99": {"refine.tolerance": 0.99},
+    "phi = 0.9999": {"refine.tolerance": 0.9999},
+}
+"""Options of the preset jet that each variant changes."""
+PAPER = {
+    "locks": 1.000,
+    "weak afterburner": 1.009,
+    "full afterburner": 1.030,
+    "Jetlp": 1.052,
+    "phi = 0.99": 1.052 / 1.011,
+    "phi = 0.9999": 1.052 * 1.005,
+}
+"""Cut of the baseline divided by that of each variant in the paper (Table 3 and section 7.1.4)."""
 COLUMNS = {
     "Baseline + Locks": "locks",
     "Baseline + Weak Afterburner": "weak afterburner",
     "Baseline + Full Afterburner": "full afterburner",
     "Full Jetlp": "Jetlp",
+    "Only weak rebalancing": "weak rebalancing",
+    "Only strong rebalancing": "strong rebalancing",
 }
-"""Columns of Table 3 and the variants of `bench.components`."""
+"""Columns and their variants: those of Table 3, and two of jetpy's own."""
 PHIS = {"0.99": "phi = 0.99", "0.999": "Jetlp", "0.9999": "phi = 0.9999"}
-"""Values of phi and the variants of `bench.components`; 0.999 is the paper's default."""
+"""Values of phi and their variants; 0.999 is the paper's default."""
 DEFAULT_PHI = "0.999"
 
 
