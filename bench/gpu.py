@@ -7,12 +7,8 @@ run, and a JSON list with the cut and the seconds of each run.
 from __future__ import annotations
 
 import argparse
-import csv
-import importlib
 import os
-import platform
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,15 +16,13 @@ from time import perf_counter
 from typing import Any
 
 import jetpy
-from bench.child import Unavailable
 from bench.gpu_cases import HALVES, REAL, SETS, Case, select_cases
 from bench.harness import Experiment, Option, among
 from bench.instances import Instance, present
 from bench.records import Record
 from bench.tables import extreme_text, mean_text, note, ratio_text, show
-from jetpy.device.backends import BACKENDS, ON_GPU, check_backend, lease
+from jetpy.device.backends import BACKENDS, lease
 from jetpy.device.device_graph import upload
-from jetpy.engines.threads import available_threads
 from jetpy.study.arrays import load_arrays
 from jetpy.study.programs import run_jet
 
@@ -38,25 +32,8 @@ TIMEOUT = 300
 RATIOS = {"t": "time", "d": "time without upload", "c": "cut"}
 PEER = "peer"
 """Name of the executable among the tools; jetpy's are a back end and a preset."""
-
-
-def metis_file(instance: Instance, folder: Path) -> Path:
-    """Return the METIS file of a graph; write it if it does not exist."""
-    file = folder / f"{instance.name}.graph"
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        jetpy.write_graph(file, instance.load())
-    return file
-
-
-def prepare(instances: Sequence[Instance], folder: Path) -> None:
-    """Write the missing METIS files in parallel, and generate the graphs for them."""
-    missing = [i for i in instances if not (folder / f"{i.name}.graph").exists()]
-    with ProcessPoolExecutor(available_threads()) as pool:
-        writers = {pool.submit(metis_file, i, folder): i.name for i in missing}
-        for writer in as_completed(writers):
-            error = writer.exception()
-            note(f"{writers[writer]}: {error!r}" if error else f"wrote {writer.result()}")
+METIS_FILE = "graph.graph"
+FIELDS = ("backend", "presets", "seeds", "repeat", "rounds")
 
 
 def chosen(options: argparse.Namespace) -> list[Case]:
@@ -65,76 +42,40 @@ def chosen(options: argparse.Namespace) -> list[Case]:
     return found if options.graphs else [case for case in found if case.group != REAL]
 
 
-def prepared(options: argparse.Namespace) -> list[Instance]:
-    """Return the graphs of the cases, whose METIS files are in the folder `--generated`.
+def graphs(options: argparse.Namespace) -> list[Instance]:
+    """Return the graphs of the cases.
 
     Raises
     ------
     SystemExit
-        If the executable is missing, or with `--only-generate` when all files are written.
+        If the executable is missing.
     """
-    if options.peer is None or not (options.only_generate or os.access(options.peer, os.X_OK)):
+    if options.peer is None or not os.access(options.peer, os.X_OK):
         raise SystemExit(f"{options.peer} is not an executable file (--peer)")
-    if options.generated is None:
-        raise SystemExit("--generated is needed")
     if not options.graphs and REAL in {case.group for case in select_cases(options.set)}:
         note("the real graphs are left out: give --graphs DIR")
     names = list(dict.fromkeys(case.graph for case in chosen(options)))
-    found = sorted(present(options, names), key=lambda instance: names.index(instance.name))
-    prepare(found, options.generated)
-    if options.only_generate:
-        raise SystemExit(0)
-    return found
+    return sorted(present(options, names), key=lambda instance: names.index(instance.name))
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
     """Yield each case of a graph."""
-    fields = ("backends", "presets", "seeds", "repeat", "rounds")
-    fixed = {name: getattr(options, name) for name in fields}
+    fixed = {name: getattr(options, name) for name in FIELDS}
     for case in chosen(options):
         if case.graph == instance.name:
             yield {"group": case.group, "half": case.half, "k": case.k, **fixed}
 
 
-def available(backends: Iterable[str], threads: int | None) -> Iterator[str]:
-    """Yield the back ends that are available.
-
-    Raises
-    ------
-    Unavailable
-        If there is none.
-    """
-    found = 0
-    for backend in backends:
-        try:
-            check_backend(backend, threads)
-        except jetpy.BackendError as error:
-            note(f"{backend} is left out: {error}")
-        else:
-            found += 1
-            yield backend
-    if not found:
-        raise Unavailable("none of the back ends is available")
-
-
-def device_name(backends: Sequence[str]) -> str:
-    """Return the name of the GPU if one of the back ends runs on it, else that of the CPU."""
-    if set(backends) & set(ON_GPU):
-        cuda = importlib.import_module("cupy").cuda
-        return str(cuda.runtime.getDeviceProperties(0)["name"].decode())
-    return platform.processor() or platform.machine()
-
-
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
     """Run jetpy and the executable in turn, and yield all runs of each case by tool.
 
-    Each back end and preset has a run to warm up, and so has each process of the executable.
+    Each preset has a run to warm up, and so has each process of the executable.
     """
-    graph, threads = load_arrays(Path(folder)), settings["threads"]
+    graph, file, threads = load_arrays(Path(folder)), Path(folder, METIS_FILE), settings["threads"]
+    if not file.exists():
+        jetpy.write_graph(file, graph)
     for case in cases:
-        backends = list(available(case["backends"], threads))
-        file = Path(settings["generated"], f"{case['graph']}.graph")
-        tools = {f"{backend} {p}": (backend, p) for backend in backends for p in case["presets"]}
+        tools = {f"{case['backend']} {p}": (case["backend"], p) for p in case["presets"]}
         for how in tools.values():
             run_jetpy(graph, case["k"], case["seeds"][0], *how, threads)
         runs: dict[str, list[Record]] = {tool: [] for tool in (*tools, PEER)}
@@ -147,7 +88,7 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
             program = Path(settings["peer"]).resolve()
             for run in run_peer(program, graph, file, case["k"], len(seeds) + 1)[1:]:
                 runs[PEER].append({"seed": -1, "round": number, **run})
-        yield {"device": device_name(backends), "runs": runs}
+        yield {"runs": runs}
 
 
 def run_jetpy(
@@ -194,30 +135,12 @@ def run_peer(program: Path, graph: jetpy.Graph, file: Path, k: int, times: int) 
     return [{"seconds": run.seconds, "upload": 0.0, "cut": run.cut} for run in runs]
 
 
-def records_of_runs(path: Path) -> list[Record]:
-    """Return the records of a CSV file with a line for each run, which older versions wrote."""
-    kinds = {"seed": int, "round": int, "seconds": float, "upload": float, "cut": int}
-    found: dict[tuple[str, ...], Record] = {}
-    with open(path, newline="", encoding="utf-8") as stream:
-        for row in csv.DictReader(stream):
-            case = {name: row[name] for name in ("device", "group", "half", "graph")}
-            record = found.setdefault(
-                (row["started"], *case.values(), row["k"]),
-                {**case, "k": int(row["k"]), "runs": {}},
-            )
-            tool = f"{row['tool']} {row['preset']}".strip()
-            run = {name: kind(row[name]) for name, kind in kinds.items()}
-            record["runs"].setdefault(tool, []).append(run)
-    return list(found.values())
-
-
 @dataclass(frozen=True)
 class Result:
     """The runs of a tool in a case, and those of the executable in turn with them."""
 
     case: Case
     tool: str
-    device: str
     runs: Sequence[Record]
     peer: Sequence[Record]
 
@@ -245,7 +168,7 @@ def results_of(records: Iterable[Record]) -> list[Result]:
         runs = record["runs"]
         for tool in runs:
             if tool != PEER:
-                found[case, tool] = Result(case, tool, record["device"], runs[tool], runs[PEER])
+                found[case, tool] = Result(case, tool, runs[tool], runs[PEER])
     return list(found.values())
 
 
@@ -293,9 +216,8 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     explained = ", ".join(f"{name} ({letter})" for letter, name in RATIOS.items())
     for tool in dict.fromkeys(result.tool for result in results):
         own = [result for result in results if result.tool == tool]
-        devices = ", ".join(dict.fromkeys(result.device for result in own))
         show(
-            f"{tool} on {devices}: median seconds; {explained} divided by the peer's",
+            f"{tool}: median seconds; {explained} divided by the peer's",
             ["group", "graph", "k", "half", "seconds", "peer s", *RATIOS],
             case_rows(own),
             left=2,
@@ -321,10 +243,9 @@ EXPERIMENT = Experiment(
     doc=__doc__,
     options={
         "peer": Option(None, "executable of the C++ Jet", type=Path, metavar="PROGRAM"),
-        "only_generate": Option(False, "stop after generating the graphs"),
         "set": among(SETS, ["ten"], "sets of cases"),
         "half": Option(None, "only this half of the cases", choices=HALVES),
-        "backends": among(BACKENDS, ON_GPU),
+        "backend": Option("cuda", choices=BACKENDS),
         "presets": ("default",),
         "seeds": (0,),
         "repeat": Option(5, "runs with each seed in a round"),
@@ -334,8 +255,8 @@ EXPERIMENT = Experiment(
     cases=cases,
     measure=measure,
     show=summarise,
-    key=("graph", "k", "backends", "presets", "seeds", "repeat", "rounds"),
-    select=prepared,
+    key=("graph", "k", *FIELDS),
+    select=graphs,
 )
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "components": Table(cuts.of_components, ["2026-11-epyc/components.jsonl"]),
     "cores": Table(times.by_cores, CORES, left=2),
-    "gpu": Table(times.on_gpu, ["2026-11-h100/gpu-peer.csv"]),
+    "gpu": Table(times.on_gpu, ["2026-11-h100/gpu.jsonl"]),
     "study-jet": Table(study.over_program, ["2026-11-h100-study/performance.csv"]),
     "study-jet-real": Table(study.over_program, ["2026-11-h100-real/performance.csv"]),
     "study-bandwidth": Table(study.by_bandwidth, ["2026-11-h100-study/kernels.csv"]),

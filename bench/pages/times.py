@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench import small, threads
 from bench.comparisons import cut, ratios, seconds
-from bench.gpu import groups_of, records_of_runs, results_of
+from bench.gpu import groups_of, results_of
 from bench.pages.table import Cells
 from bench.records import read_records
 from bench.speedups import METIS, Runs, by_threads
@@ -73,7 +73,7 @@ def of_concurrent_calls(*paths: Path) -> Cells:
 def on_gpu(path: Path) -> Cells:
     """Return a row per group and half of the cases: time and cut over the C++ Jet's, worst time."""
     rows = []
-    for group, members in groups_of(results_of(records_of_runs(path))).items():
+    for group, members in groups_of(results_of(read_records(path))).items():
         cases = len({result.case for result in members})
         row = [GROUPS.get(group, group), str(cases)]
         for preset in reversed(PRESETS):
