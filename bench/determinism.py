@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 import jetpy
+from bench.alterations import CONDITIONS
 from bench.child import apart, failures_noted
 from bench.harness import Option, among, parser
 from bench.instances import Instance, selected
@@ -38,7 +38,6 @@ RUNS = (
     "kokkos-cuda",
     "cuda",
 )
-MAX_WEIGHT = 9
 ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)
 """Run the kernels of the bucket list on the back end instead of the host."""
 
@@ -52,21 +51,8 @@ def digest(parts: Parts) -> str:
     return checksum_of_parts(parts)[:12]
 
 
-def random_weights(graph: jetpy.Graph) -> jetpy.Graph:
-    """Give vertices and edges pseudo-random weights in 1..9, which are the same in every run.
-
-    The weight of an edge is computed from random keys of its endpoints, so that both directions
-    have the same weight.
-    """
-    rng = np.random.default_rng(0)
-    weights = rng.integers(1, MAX_WEIGHT + 1, graph.n, np.int32)
-    key = rng.integers(0, 1 << 30, graph.n, np.int32)
-    edge_keys = np.repeat(key, graph.degrees) ^ key[graph.indices]
-    return replace(graph, vertex_weights=weights, edge_weights=1 + edge_keys % np.int32(MAX_WEIGHT))
-
-
-WEIGHTS = {"unit": lambda graph: graph, "random": random_weights}
-"""Functions that assign the weights; unit keeps the weights of the graph."""
+WEIGHTS = {"unit": CONDITIONS["plain"], "random": CONDITIONS["both"]}
+"""Conditions that assign the weights; unit keeps the weights of the graph."""
 
 
 def partition(k: int, preset: str, graph: jetpy.Graph, engine: Engine) -> Parts:
@@ -143,7 +129,7 @@ def hashes(folder: str, backend: str, threads: int, settings: Engine) -> Iterato
     for path in sorted(Path(folder).iterdir()):
         loaded = load_arrays(path)
         for weights in options.weights:
-            graph = WEIGHTS[weights](loaded)
+            graph = WEIGHTS[weights].apply(loaded, path.name)
             for case, solve in cases(options, weights).items():
                 yield {"case": (path.name, weights, *case), "hash": digest(solve(graph, engine))}
 

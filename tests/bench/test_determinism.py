@@ -35,7 +35,7 @@ CASES = [
 
 def hashes(weights: str, threads: int) -> dict[tuple[str, str], str]:
     engine = {"backend": "cpu", "threads": threads, "seed": 1}
-    graph = WEIGHTS[weights](GRID)
+    graph = WEIGHTS[weights].apply(GRID, "g")
     return {case: digest(solve(graph, engine)) for case, solve in cases(OPTIONS, weights).items()}
 
 
