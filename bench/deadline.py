@@ -10,7 +10,7 @@ import argparse
 import csv
 import signal
 from collections.abc import Iterator, Sequence
-from itertools import count, product
+from itertools import count
 from math import ceil
 from pathlib import Path
 from statistics import geometric_mean
@@ -19,7 +19,6 @@ from subprocess import CalledProcessError
 import jetpy
 from bench.child import apart
 from bench.harness import Experiment, Option, among
-from bench.instances import Instance
 from bench.records import Record
 from bench.tables import show
 from bench.tools import STRONGEST
@@ -32,6 +31,8 @@ TOOLS = (JETPY, *STRONGEST)
 
 GRACE = 2
 """Seconds after the time limit until the process of another partitioner is killed."""
+SETTINGS = ("imbalance", "seconds", "threads")
+"""Options that records must share to be compared."""
 
 
 def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
@@ -47,7 +48,7 @@ def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
         threads=job.threads,
     )
     best = result.cut if result.feasible else None
-    return {"cut": best, "runs": result.generations, "seconds": result.seconds["total"]}
+    return {"cut": best, "runs": result.generations, "spent": result.seconds["total"]}
 
 
 def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Record]:
@@ -63,22 +64,22 @@ def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Recor
         found = judge(job, parts, k)
         if found.feasible and (best is None or found.cut < best):
             best = found.cut
-        yield {"cut": best, "runs": seed + 1, "seconds": spent}
+        yield {"cut": best, "runs": seed + 1, "spent": spent}
 
 
 def solve(folder: str, case: Record) -> Iterator[Record]:
     """Yield the best results of a case so far."""
     job = Job(load_arrays(Path(folder)), Path(folder), "max", case["threads"], case["imbalance"])
     if case["tool"] == JETPY:
-        yield best_of_jetpy(job, case["k"], case["allowed"])
+        yield best_of_jetpy(job, case["k"], case["seconds"])
     else:
-        yield from best_of_seeds(case["tool"], job, case["k"], case["allowed"])
+        yield from best_of_seeds(case["tool"], job, case["k"], case["seconds"])
 
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
     """Solve each case in a process until it ends, or until its alarm kills it."""
     for case in cases:
-        last: Record = {"cut": None, "runs": 0, "seconds": None}
+        last: Record = {"cut": None, "runs": 0, "spent": None}
         try:
             for answer in apart(solve, folder, case, threads=case["threads"]):
                 last = answer
@@ -86,21 +87,6 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
             if error.returncode != -signal.SIGALRM:
                 raise
         yield last
-
-
-def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield each number of parts and tool."""
-    for k, tool in product(options.ks, options.tools):
-        yield {"k": k, "tool": tool, **settings_of(options)}
-
-
-def settings_of(options: argparse.Namespace) -> Record:
-    """Return the settings that records must share to be compared."""
-    return {
-        "imbalance": options.imbalance,
-        "allowed": options.seconds,
-        "threads": options.threads,
-    }
 
 
 def best_known(path: Path | None, imbalance: float) -> dict[tuple[str, int], int]:
@@ -114,7 +100,7 @@ def best_known(path: Path | None, imbalance: float) -> dict[tuple[str, int], int
 
 def summarise(records: list[Record], options: argparse.Namespace) -> None:
     """Print the cuts of each case, and jetpy's cut divided by the best of the other cuts."""
-    settings = settings_of(options)
+    settings = {name: getattr(options, name) for name in SETTINGS}
     known = best_known(options.best_known, options.imbalance)
     cuts: dict[tuple[str, int], dict[str, Record]] = {}
     for record in records:
@@ -157,10 +143,10 @@ EXPERIMENT = Experiment(
             metavar="CSV",
         ),
     },
-    cases=cases,
     measure=measure,
     show=summarise,
-    key=("graph", "k", "tool", "imbalance", "allowed", "threads"),
+    vary={"k": "ks", "tool": "tools"},
+    same=SETTINGS,
 )
 
 if __name__ == "__main__":
