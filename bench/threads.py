@@ -14,7 +14,6 @@ from typing import Any
 
 import jetpy
 from bench.harness import Experiment, Option, no_graphs
-from bench.instances import Instance
 from bench.records import Record
 from bench.tables import show
 from jetpy.engines.threads import available_threads
@@ -30,11 +29,6 @@ BASES = {
 FIELDS = ("vertices", "k", "backend", "rounds")
 
 
-def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield the sizes, and the number of processors."""
-    yield {**{name: getattr(options, name) for name in FIELDS}, "processors": available_threads()}
-
-
 def seconds_of_calls(
     graph: jetpy.Graph, k: int, engine: dict[str, Any], count: int, callers: int
 ) -> float:
@@ -47,6 +41,7 @@ def seconds_of_calls(
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
     """Yield the median seconds of 1 to 4 calls with one thread each, and 16 with all threads."""
+    processors = available_threads()
     for case in cases:
         graph, k = jetpy.generators.delaunay(case["vertices"]), case["k"]
         engine = {"backend": case["backend"]}
@@ -54,7 +49,7 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
         jetpy.partition(graph, k, **engine)  # type: ignore[arg-type]
         calls: dict[str, tuple[dict[str, Any], int, int]] = {
             "1 call": (single, 1, 1),
-            **{f"{n} calls at once": (single, n, n) for n in (2, 4) if n <= case["processors"]},
+            **{f"{n} calls at once": (single, n, n) for n in (2, 4) if n <= processors},
             "16 calls in a row": (engine, 16, 1),
             "16 calls at once": (engine, 16, 16),
         }
@@ -62,7 +57,8 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
         for _ in range(case["rounds"]):
             for name, how in calls.items():
                 seconds[name].append(seconds_of_calls(graph, k, *how))
-        yield {"seconds": {name: round(median(times), 6) for name, times in seconds.items()}}
+        medians = {name: round(median(times), 6) for name, times in seconds.items()}
+        yield {"processors": processors, "seconds": medians}
 
 
 def ratios(record: Record) -> dict[str, str]:
@@ -94,10 +90,9 @@ EXPERIMENT = Experiment(
         "backend": "cpu",
         "rounds": 5,
     },
-    cases=cases,
     measure=measure,
     show=summarise,
-    key=(*FIELDS, "processors"),
+    same=FIELDS,
     select=no_graphs,
     has_graphs=False,
     needs_arrays=False,
