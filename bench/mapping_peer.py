@@ -1,17 +1,17 @@
 """Alternating runs of jetpy's process mapping and the program GPU-HeiProMap of GPU-HeiPa.
 
 GPU-HeiProMap reads a METIS file, prints the milliseconds of the solution, and writes the PE of each
-task. jetpy runs the method, and method im also with rebalancing by cut, as in the paper on GPU-IM.
+task.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jetpy
 from bench.harness import Experiment, Option
@@ -23,10 +23,9 @@ from jetpy.study.programs import run_heipa
 IMBALANCE = 0.03
 NAMES = {"im": "IM", "hm": "HM", "hm-ultra": "HM-ultra"}
 """Names of the methods in GPU-HeiProMap."""
-PEER = "GPU-HeiProMap"
+OWN, PEER = "jetpy", "GPU-HeiProMap"
 TIMEOUT = 300
 """Maximum seconds of the program."""
-BY_CUT: Mapping[str, Any] = {"refine.rebalance_by": "cut"}
 
 
 class Run(NamedTuple):
@@ -67,7 +66,6 @@ def run_jetpy(
     machine: tuple[str, str],
     backend: str,
     seed: int,
-    options: Mapping[str, Any],
 ) -> Run:
     """Map a graph once; the time includes the upload."""
     found = jetpy.map_processes(
@@ -77,7 +75,6 @@ def run_jetpy(
         imbalance=IMBALANCE,
         seed=seed,
         backend=backend,
-        options=options,
     )
     return Run(found.partition.seconds["total"], found.cost)
 
@@ -98,11 +95,9 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     jetpy.write_graph(file, graph)
     for case in cases:
         method, machine = case["method"], (case["hierarchy"], case["distance"])
-        variants = variants_of(method)
-        runs: dict[str, list[Run]] = {name: [] for name in (*variants, PEER)}
+        runs: dict[str, list[Run]] = {OWN: [], PEER: []}
         for turn in range(settings["repeat"] + 1):
-            for name, changes in variants.items():
-                runs[name].append(run_jetpy(graph, method, machine, case["backend"], turn, changes))
+            runs[OWN].append(run_jetpy(graph, method, machine, case["backend"], turn))
             runs[PEER].append(run_peer(Path(settings["program"]), file, graph, method, machine))
         warm = {name: found[1:] for name, found in runs.items()}
         yield {
@@ -113,16 +108,11 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
         }
 
 
-def variants_of(method: str) -> dict[str, Mapping[str, Any]]:
-    """Return changes of jetpy's options by name of the variant."""
-    return {"jetpy": {}, "jetpy by cut": BY_CUT} if method == "im" else {"jetpy": {}}
-
-
-def means(records: Iterable[Record], name: str = "jetpy") -> tuple[float, float]:
+def means(records: Iterable[Record]) -> tuple[float, float]:
     """Return geometric means of cost and time over those of the program."""
     found = list(records)
     cost, seconds = (
-        geometric_mean(record[quantity][name] / record[quantity][PEER] for record in found)
+        geometric_mean(record[quantity][OWN] / record[quantity][PEER] for record in found)
         for quantity in ("costs", "seconds")
     )
     return cost, seconds
@@ -130,21 +120,18 @@ def means(records: Iterable[Record], name: str = "jetpy") -> tuple[float, float]
 
 def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     """Print a row for each case of the method, and geometric means."""
-    kinds = variants_of(options.method)
     found = [record for record in records if record["method"] == options.method]
     rows = [
         [
             *(record["graph"], record["hierarchy"]),
             *(f"{record['seconds'][PEER]:.4f}", f"{record['costs'][PEER]:.0f}"),
-            *(f"{ratio:.3f}" for kind in kinds for ratio in means([record], kind)),
+            *(f"{ratio:.3f}" for ratio in means([record])),
         ]
         for record in found
     ]
     if rows:
-        last = [f"{mean:.3f}" for kind in kinds for mean in means(found, kind)]
-        rows.append(["geometric mean", "", "", "", *last])
-    headers = ["graph", "hierarchy", "peer's s", "peer's cost"]
-    headers += [f"{kind}: {quantity}" for kind in kinds for quantity in ("cost", "time")]
+        rows.append(["geometric mean", "", "", "", *(f"{mean:.3f}" for mean in means(found))])
+    headers = ["graph", "hierarchy", "peer's s", "peer's cost", "cost", "time"]
     show("jetpy / GPU-HeiProMap", headers, rows, left=2, markdown=options.markdown)
 
 
