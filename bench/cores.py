@@ -28,18 +28,8 @@ THREADS = tuple(threads for threads in (1, 2, 4, 8, 16) if threads <= available_
 
 
 def chosen(options: argparse.Namespace) -> list[Instance]:
-    """Return the graphs of `--groups` and `--only`, and name those that the folders lack.
-
-    Raises
-    ------
-    SystemExit
-        If the groups do not contain a graph of `--only`.
-    """
-    names = [graph for group in options.groups for graph in GROUPS[group]]
-    if unknown := set(options.only or ()) - set(names):
-        raise SystemExit(f"--groups {' '.join(options.groups)} lacks {', '.join(sorted(unknown))}")
-    names = [name for name in names if not options.only or name in options.only]
-    return present(options, names)
+    """Return the graphs of `--groups`, and name those that the folders lack."""
+    return present(options, [graph for group in options.groups for graph in GROUPS[group]])
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:

@@ -38,7 +38,7 @@ FIELDS = ("backend", "presets", "seeds", "repeat", "rounds")
 
 def chosen(options: argparse.Namespace) -> list[Case]:
     """Return the cases that the options select; without `--graphs`, no real graphs."""
-    found = select_cases(options.set, options.half, options.only)
+    found = select_cases(options.set, options.half)
     return found if options.graphs else [case for case in found if case.group != REAL]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 REAL = "real"
@@ -48,35 +48,11 @@ class Case(NamedTuple):
         return f"{self.graph}/{self.k}"
 
 
-def select_cases(
-    sets: Sequence[str], half: str | None = None, only: Collection[str] | None = None
-) -> list[Case]:
-    """Return the cases of these sets, all cases of a graph together.
-
-    Parameters
-    ----------
-    sets : sequence of str
-        Keys of `SETS`.
-    half : str, optional
-        Select the cases of one half.
-    only : collection of str, optional
-        Select the cases of these graphs.
-
-    Raises
-    ------
-    SystemExit
-        If the sets do not contain a graph of `only`.
-    """
+def select_cases(sets: Sequence[str], half: str | None = None) -> list[Case]:
+    """Return the cases of these keys of `SETS`, or of one half, all cases of a graph together."""
     groups = [group for name in dict.fromkeys(sets) for group in SETS[name].items()]
-    unknown = set(only or ()) - {graph for _, graphs in groups for graph in graphs}
-    if unknown:
-        raise SystemExit(f"--set {' '.join(sets)} lacks {', '.join(sorted(unknown))}")
-    return [
-        case
-        for name, graphs in groups
-        for case in _halved(name, graphs)
-        if half in (None, case.half) and (not only or case.graph in only)
-    ]
+    cases = (case for name, graphs in groups for case in _halved(name, graphs))
+    return [case for case in cases if half in (None, case.half)]
 
 
 def _halved(group: str, graphs: Mapping[str, tuple[int, ...]]) -> Iterator[Case]:

@@ -167,13 +167,21 @@ def selected(options: argparse.Namespace, recipes: Recipes | None = None) -> lis
 def present(
     options: argparse.Namespace, names: Sequence[str], recipes: Recipes | None = None
 ) -> list[Instance]:
-    """Return the graphs with these names as `selected` does, and name those that are missing."""
+    """Return the graphs with these names that `--only` selects, and note those that are missing.
+
+    Raises
+    ------
+    SystemExit
+        If `--only` has another name.
+    """
+    if unknown := set(options.only or ()) - set(names):
+        raise SystemExit(f"--only: {', '.join(sorted(unknown))} is not among the chosen graphs")
     found = {instance.name for instance in listed(options, recipes)}
+    names = [name for name in names if not options.only or name in options.only]
     if lacking := [name for name in names if name not in found]:
         note(f"the folders lack {', '.join(lacking)}")
-    names = [name for name in names if name in found]
-    only = argparse.Namespace(**{**vars(options), "only": names})
-    return selected(only, recipes) if names else []
+    only = [name for name in names if name in found]
+    return selected(argparse.Namespace(**{**vars(options), "only": only}), recipes) if only else []
 
 
 def _short_class(cls: str) -> str:

@@ -40,20 +40,10 @@ Results = Mapping[str, Mapping[Case, Record]]
 """The last record of each tool by case."""
 
 
-def chosen(options: argparse.Namespace) -> Iterator[Instance]:
-    """Yield the graphs of the chosen halves, and name those that the folders lack.
-
-    Raises
-    ------
-    SystemExit
-        If the halves do not contain a graph of `--only`.
-    """
-    known = {name for half in options.halves for name in classes_of(half)}
-    if unknown := set(options.only or ()) - known:
-        raise SystemExit(f"the halves have no graph {', '.join(sorted(unknown))}")
-    for half in options.halves:
-        names = [name for name in classes_of(half) if not options.only or name in options.only]
-        yield from present(options, names, {"generated": GENERATED[half]})
+def chosen(options: argparse.Namespace) -> list[Instance]:
+    """Return the graphs of the chosen halves, and name those that the folders lack."""
+    names = [name for half in options.halves for name in classes_of(half)]
+    return present(options, names, GENERATED)
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
@@ -154,17 +144,8 @@ def by_turns(job: Job, tools: Mapping[str, Solve], k: int, seeds: int) -> dict[s
 
 
 def results(records: Iterable[Record]) -> Results:
-    """Return the last record of each tool and case.
-
-    Older files have a record for each case, with the results of all tools.
-    """
-    found = []
-    for record in records:
-        others = dict(record.get("tools", {}))
-        metis = others.pop(METIS, None)
-        found += [{**record, "tool": t, METIS: metis, **own} for t, own in others.items()]
-        found += [] if others else [record]
-    return by_tool(found, "graph", "k")
+    """Return the last record of each tool and case."""
+    return by_tool(records, "graph", "k")
 
 
 def time_ratio(record: Record) -> float:

@@ -60,15 +60,6 @@ def test_last_results_count_in_the_order_of_halves_and_graphs() -> None:
     ]
 
 
-def test_records_of_several_tools_are_read() -> None:
-    tools = {"metis": RECORDS[1]["metis"], FAST: result(2.0, 90.0, 1)}
-    old = {name: RECORDS[1][name] for name in ("graph", "half", "class", "n", "k", "seeds")}
-    [(case, own)] = small.results([{**old, "tools": tools}])[FAST].items()
-    assert case == ("del4k", 8)
-    assert {**own, "m": 2000} == {**RECORDS[1], "tools": tools}
-    assert small.mean_rows([own]) == small.mean_rows([RECORDS[1]])
-
-
 def test_means_have_a_row_per_group() -> None:
     rows = {row[0]: row[1:] for row in small.mean_rows(FOUND[FAST].values())}
     assert list(rows) == ["all", *(f"k = {k}" for k in KS), *CLASSES]
@@ -131,5 +122,5 @@ def test_run_measures_what_is_missing(
     assert all(0 < line["metis"]["cut"] <= 104 for line in lines)
     assert "| A | tiny | mesh | 60 | 2 |" in capsys.readouterr().out
     unknown = [*words.replace("tiny", "uk").split(), *folders, "--halves", "A"]
-    with pytest.raises(SystemExit, match="the halves have no graph uk"):
+    with pytest.raises(SystemExit, match="--only: uk is not among"):
         small.EXPERIMENT.main(unknown)
