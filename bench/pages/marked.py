@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.pages.table import ROOT
 from bench.pages.tables import TABLES
 
 MARKED = re.compile(r"^<!-- table: (\S+) -->\n((?s:.*?))^<!-- end -->$", re.M)
-TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
-NUMBER = re.compile(r"[<>~≈]?\d[\d.,]*( |$)")
 WIDTH = 100
 
 
@@ -53,16 +51,3 @@ def updated(text: str, of: Callable[[str], str] = generated) -> str:
         return f"<!-- table: {match[1]} -->\n\n{content}\n\n<!-- end -->"
 
     return MARKED.sub(replacement, text)
-
-
-def measured_tables(text: str) -> Iterator[str]:
-    """Yield the headers of the tables of a page that are not marked and contain mostly numbers.
-
-    The first column and empty cells do not count.
-    """
-    for match in TABLE.finditer(MARKED.sub("", text)):
-        header, _, *rows = match[0].splitlines()
-        cells = [cell.strip() for row in rows for cell in row.strip().strip("|").split("|")[1:]]
-        cells = [cell for cell in cells if cell]
-        if 2 * sum(bool(NUMBER.match(cell)) for cell in cells) > len(cells):
-            yield header

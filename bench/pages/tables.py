@@ -1,4 +1,4 @@
-"""The tables of the documentation by name, and the tables that have to be measured again."""
+"""The tables of the documentation by name."""
 
 from __future__ import annotations
 
@@ -77,12 +77,3 @@ TABLES: Mapping[str, Table] = {
     "mapping.fig2": Table(papers.of_experiment, ["2026-11-papers-epyc/mapping.fig2.csv"], left=2),
 }
 """Tables by name."""
-
-OTHER_NUMBERS: Mapping[str, str] = {
-    "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
-    "| step | collective calls | bytes |": "a model",
-    "| | oldest version |": "versions",
-    "| preset | tries | up to 2,000 vertices | growings | passes | levels refined | flows "
-    "| flow band | weight of a leaf, at most | choice by subtree |": "options",
-}
-"""Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""

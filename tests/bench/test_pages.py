@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from bench.pages import __main__ as program
 from bench.pages import orderings, other, papers, study, times
 from bench.pages.claims import SENTENCES
-from bench.pages.marked import measured_tables, names, pages, updated
+from bench.pages.marked import MARKED, names, pages, updated
 from bench.pages.sentences import Sentence
 from bench.pages.table import ROOT, STUDIES
-from bench.pages.tables import OTHER_NUMBERS, TABLES
+from bench.pages.tables import TABLES
 from bench.papers.experiment import Result, write_results
 from bench.provenance import FILE, UNKNOWN, measurements_of
 from bench.records import append_record
@@ -23,6 +24,30 @@ from jetpy.study.results import read_results
 
 PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
 MARKED_PAGES = [name for name, text in PAGES.items() if names(text)]
+
+TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
+NUMBER = re.compile(r"[<>~≈]?\d[\d.,]*( |$)")
+OTHER_NUMBERS = {
+    "| runs compared | equal |": "counts of equal partitions, by bench.determinism",
+    "| step | collective calls | bytes |": "a model",
+    "| | oldest version |": "versions",
+    "| preset | tries | up to 2,000 vertices | growings | passes | levels refined | flows "
+    "| flow band | weight of a leaf, at most | choice by subtree |": "options",
+}
+"""Headers of tables with numbers that are neither times nor cuts, and what the numbers are."""
+
+
+def measured_tables(text: str) -> Iterator[str]:
+    """Yield the headers of the tables of a page that are not marked and contain mostly numbers.
+
+    The first column and empty cells do not count.
+    """
+    for match in TABLE.finditer(MARKED.sub("", text)):
+        header, _, *rows = match[0].splitlines()
+        cells = [cell.strip() for row in rows for cell in row.strip().strip("|").split("|")[1:]]
+        cells = [cell for cell in cells if cell]
+        if 2 * sum(bool(NUMBER.match(cell)) for cell in cells) > len(cells):
+            yield header
 
 
 @pytest.mark.parametrize("page", MARKED_PAGES)
