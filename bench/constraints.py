@@ -1,9 +1,8 @@
 """Cuts and communication volumes of jetpy, METIS and Mt-KaHyPar under constraints.
 
-METIS gets several weights per vertex through the C function in pymetis's extension module. To
-minimise the volume, Mt-KaHyPar partitions the hypergraph whose nets are the closed neighbourhoods
-of the vertices. Its connectivity metric, the sum over the nets of the number of parts of a net
-minus 1, is the volume.
+METIS runs through the C function in pymetis's extension module. To minimise the volume, Mt-KaHyPar
+partitions the hypergraph whose nets are the closed neighbourhoods of the vertices. Its connectivity
+metric, the sum over the nets of the number of parts of a net minus 1, is the volume.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import jetpy
 from bench.conditions import summarise
 from bench.harness import SEEDS, Experiment, among
 from bench.instances import Instance
+from bench.libraries import pointer
 from bench.records import Record
 from bench.tools import default_mtkahypar
 from jetpy.problem.limits import limits_of
@@ -37,8 +37,8 @@ from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import IMBALANCE
 
 NO_PART = -1
-METIS_OPTIONS, METIS_SEED = 40, 8
-"""METIS_NOPTIONS and METIS_OPTION_SEED."""
+METIS_OPTIONS, METIS_OBJTYPE, METIS_SEED = 40, 1, 8
+"""METIS_NOPTIONS, METIS_OPTION_OBJTYPE and METIS_OPTION_SEED."""
 
 Array = npt.NDArray[Any]
 Random = np.random.Generator
@@ -100,7 +100,7 @@ def _with_targets(targets: list[int], graph: jetpy.Graph, rng: Random) -> Task:
 
 def _fixed_by_metis(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
     """Fix random vertices in the parts that METIS chooses."""
-    parts = np.asarray(_pymetis(_task(graph, np.ones(k)))(0))
+    parts = np.asarray(_metis(_task(graph, np.ones(k)))(0))
     return _task(graph, np.ones(k), np.where(rng.random(graph.n) < share, parts, NO_PART))
 
 
@@ -153,50 +153,34 @@ def _jetpy(task: Task) -> Solve:
     return solve
 
 
-def _pymetis(task: Task) -> Solve:
-    import pymetis
-
-    if task.weights.shape[1]:
-        return _metis_with_several_weights(task)
-    graph = task.graph
-    adjacency = pymetis.CSRAdjacency(graph.indptr, graph.indices)
-    options = {"vweights": graph.vertex_weights, "eweights": graph.edge_weights}
-    if (task.targets != task.targets[0]).any():
-        options["tpwgts"] = (task.targets / task.targets.sum()).tolist()
-
-    def solve(seed: int) -> npt.ArrayLike:
-        settings = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
-        settings.objtype = int(getattr(pymetis.ObjType, task.minimised[:3].upper()))
-        found = pymetis.part_graph(task.k, adjacency, options=settings, recursive=False, **options)
-        return np.asarray(found.vertex_part)
-
-    return solve
-
-
-def _metis_with_several_weights(task: Task) -> Solve:
+def _metis(task: Task) -> Solve:
     """Prepare METIS's C function, because pymetis.part_graph accepts only one weight per vertex."""
     import pymetis
     from pymetis import _internal
 
     library, integer = ctypes.CDLL(_internal.__file__), pymetis.zero_copy_dtype()
-    graph, ncon = task.graph, task.weights.shape[1]
+    graph, ncon = task.graph, task.all_weights.shape[1]
+    weights = task.all_weights.ravel()
     arrays = [
         np.ascontiguousarray(array, integer)
-        for array in (graph.indptr, graph.indices, task.weights.ravel(), graph.edge_weights)
+        for array in (graph.indptr, graph.indices, weights, graph.edge_weights)
     ]
+    tpwgts = np.repeat(task.targets / task.targets.sum(), ncon).astype(np.float32)
     ubvec = np.full(ncon, 1 + IMBALANCE, np.float32)
 
     def solve(seed: int) -> npt.ArrayLike:
         options, parts = np.zeros(METIS_OPTIONS, integer), np.zeros(graph.n, integer)
         scalars = [np.array([value], integer) for value in (graph.n, ncon, task.k, 0)]
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*scalars, *arrays)]
-        nvtxs, ncon_pointer, nparts, cut, xadj, adjncy, vwgt, adjwgt = pointers
-        rest = [ctypes.c_void_p(array.ctypes.data) for array in (ubvec, options, parts)]
-        library.METIS_SetDefaultOptions(rest[1])
+        nvtxs, ncon_pointer, nparts, cut, xadj, adjncy, vwgt, adjwgt = map(
+            pointer, (*scalars, *arrays)
+        )
+        library.METIS_SetDefaultOptions(pointer(options))
         options[METIS_SEED] = seed
+        options[METIS_OBJTYPE] = task.minimised == "volume"
         graph_arguments = (nvtxs, ncon_pointer, xadj, adjncy, vwgt, None, adjwgt)
+        rest = (tpwgts, ubvec, options)
         status = library.METIS_PartGraphKway(
-            *graph_arguments, nparts, None, *rest[:2], cut, rest[2]
+            *graph_arguments, nparts, *map(pointer, rest), cut, pointer(parts)
         )
         if status != 1:
             raise SystemExit(f"METIS returns {status}")
@@ -245,7 +229,7 @@ def _mtkahypar_on_neighbourhoods(task: Task, library: Any, context: Any) -> Solv
     return solve
 
 
-TOOLS = {"jetpy/cpu/default/1": _jetpy, "pymetis": _pymetis, "mtkahypar": _mtkahypar}
+TOOLS = {"jetpy/cpu/default/1": _jetpy, "pymetis": _metis, "mtkahypar": _mtkahypar}
 
 
 def supports(tool: str, condition: str) -> bool:
