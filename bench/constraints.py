@@ -160,28 +160,22 @@ def _metis(task: Task) -> Solve:
 
     library, integer = ctypes.CDLL(_internal.__file__), pymetis.zero_copy_dtype()
     graph, ncon = task.graph, task.all_weights.shape[1]
-    weights = task.all_weights.ravel()
-    arrays = [
+    indptr, indices, weights, edge_weights = (
         np.ascontiguousarray(array, integer)
-        for array in (graph.indptr, graph.indices, weights, graph.edge_weights)
-    ]
-    tpwgts = np.repeat(task.targets / task.targets.sum(), ncon).astype(np.float32)
+        for array in (graph.indptr, graph.indices, task.all_weights.ravel(), graph.edge_weights)
+    )
+    shares = np.repeat(task.targets / task.targets.sum(), ncon).astype(np.float32)
     ubvec = np.full(ncon, 1 + IMBALANCE, np.float32)
 
     def solve(seed: int) -> npt.ArrayLike:
         options, parts = np.zeros(METIS_OPTIONS, integer), np.zeros(graph.n, integer)
-        scalars = [np.array([value], integer) for value in (graph.n, ncon, task.k, 0)]
-        nvtxs, ncon_pointer, nparts, cut, xadj, adjncy, vwgt, adjwgt = map(
-            pointer, (*scalars, *arrays)
-        )
         library.METIS_SetDefaultOptions(pointer(options))
         options[METIS_SEED] = seed
         options[METIS_OBJTYPE] = task.minimised == "volume"
-        graph_arguments = (nvtxs, ncon_pointer, xadj, adjncy, vwgt, None, adjwgt)
-        rest = (tpwgts, ubvec, options)
-        status = library.METIS_PartGraphKway(
-            *graph_arguments, nparts, *map(pointer, rest), cut, pointer(parts)
-        )
+        n, c, k, cut = (np.array([value], integer) for value in (graph.n, ncon, task.k, 0))
+        before_sizes = map(pointer, (n, c, indptr, indices, weights))
+        after_sizes = map(pointer, (edge_weights, k, shares, ubvec, options, cut, parts))
+        status = library.METIS_PartGraphKway(*before_sizes, None, *after_sizes)
         if status != 1:
             raise SystemExit(f"METIS returns {status}")
         return parts

@@ -7,7 +7,6 @@ levels are therefore given one by one, coarsest first. `refine` starts the proce
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -17,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.child import apart, only
-from jetpy import write_graph
-from jetpy.graph.levels import GraphLevel
+from jetpy import Hierarchy, read_hierarchy, write_graph
 
 CONTEXT = {
     "preset-type": "default",
@@ -32,8 +30,8 @@ CONTEXT = {
 }
 """Options of Mt-KaHyPar: no coarsening below 10,000,000 k vertices, and the refinement of the
 paper's version (label propagation, then k-way FM). Newer versions have unconstrained FM instead."""
-PARTS = "parts.npy"
-"""File with the given partition of the last level, and later with the refined one of the first."""
+HIERARCHY, PARTS = "levels.npz", "parts.npy"
+"""Files with the levels, and with the given partition, later with the refined one."""
 
 
 class Refined(NamedTuple):
@@ -44,28 +42,17 @@ class Refined(NamedTuple):
 
 
 def refine(
-    levels: Sequence[GraphLevel],
+    hierarchy: Hierarchy,
+    depth: int,
     parts: npt.NDArray[np.int32],
     k: int,
     *,
-    imbalance: float,
     seed: int,
     threads: int,
 ) -> Refined:
-    """Refine a partition of the last level on this level and every finer one.
+    """Refine a balanced partition of the level `depth` on this level and every finer one.
 
     Mt-KaHyPar runs in a new process, so that a crash ends only this refinement.
-
-    Parameters
-    ----------
-    levels : sequence of GraphLevel
-        Finest first; the last one has the partition.
-    parts : int32, shape (n of the last level,)
-        A balanced partition, 0-based.
-    k : int
-    imbalance : float
-    seed : int
-    threads : int
 
     Raises
     ------
@@ -76,28 +63,16 @@ def refine(
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        for depth, level in enumerate(levels):
-            write_graph(_level_file(folder, depth), level.graph)
-            if depth < len(levels) - 1:
-                np.save(_map_file(folder, depth), level.coarse_of)
+        hierarchy.save(folder / HIERARCHY)
         np.save(folder / PARTS, parts)
-        answer = only(apart(refined, folder, len(levels), k, imbalance, seed, threads))
+        answer = only(apart(refined, folder, depth, k, hierarchy.imbalance, seed, threads))
         return Refined(np.load(folder / PARTS), answer["seconds"])
 
 
-def _level_file(folder: Path, depth: int) -> Path:
-    return folder / f"level{depth}.graph"
-
-
-def _map_file(folder: Path, depth: int) -> Path:
-    """Return the file with the coarse vertex of each vertex of a level."""
-    return folder / f"map{depth}.npy"
-
-
 def refined(
-    folder: str, levels: int, k: int, imbalance: float, seed: int, threads: int
+    folder: str, depth: int, k: int, imbalance: float, seed: int, threads: int
 ) -> dict[str, float]:
-    """Refine the partition in the file `PARTS` on all levels; return the seconds.
+    """Refine the partition in the file `PARTS` from the level `depth` on; return the seconds.
 
     They include what Mt-KaHyPar does to set up each V-cycle, but not the conversion of graphs and
     parts. A first run on the coarsest level, which loads its code and starts its threads, does not
@@ -106,6 +81,7 @@ def refined(
     import mtkahypar
 
     own = Path(folder)
+    levels = read_hierarchy(own / HIERARCHY).levels
     library = mtkahypar.initialize(threads, False)
     config = own / "context.ini"
     config.write_text("".join(f"{name}={value}\n" for name, value in CONTEXT.items()))
@@ -114,8 +90,10 @@ def refined(
     context.set_partitioning_parameters(k, imbalance, mtkahypar.Objective.CUT)
     mtkahypar.set_seed(seed)
 
-    def improved(depth: int, parts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], float]:
-        graph = library.graph_from_file(str(_level_file(own, depth)), context)
+    def improved(level: int, parts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], float]:
+        file = own / "level.graph"
+        write_graph(file, levels[level].graph)
+        graph = library.graph_from_file(str(file), context)
         partitioned = graph.create_partitioned_hypergraph(context, k, parts.tolist())
         start = perf_counter()
         partitioned.improve_partition(context, 1)
@@ -123,11 +101,11 @@ def refined(
         return np.array(partitioned.get_partition(), np.int32), elapsed
 
     parts, seconds = np.load(own / PARTS), 0.0
-    improved(levels - 1, parts)
-    for depth in reversed(range(levels)):
-        parts, elapsed = improved(depth, parts)
+    improved(depth, parts)
+    for level in reversed(range(depth + 1)):
+        parts, elapsed = improved(level, parts)
         seconds += elapsed
-        if depth:
-            parts = parts[np.load(_map_file(own, depth - 1))]
+        if level:
+            parts = parts[levels[level - 1].coarse_of]
     np.save(own / PARTS, parts)
     return {"seconds": seconds}

@@ -84,9 +84,7 @@ def test_kway_fm_refines_all_levels_in_balance() -> None:
     hierarchy = jetpy.coarsen(graph, 64, preset="jet", backend="cpu", threads=1)
     depth, start = balanced_start(hierarchy, 1)
     assert depth > 0
-    found = kway_fm.refine(
-        hierarchy.levels[: depth + 1], start, 64, imbalance=0.03, seed=0, threads=1
-    )
+    found = kway_fm.refine(hierarchy, depth, start, 64, seed=0, threads=1)
     assert found.parts.shape == (graph.n,)
     assert np.unique(found.parts).size == 64
     assert edge_cut(graph, found.parts) < edge_cut(graph, hierarchy.project(start, depth))

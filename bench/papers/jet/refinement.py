@@ -111,8 +111,7 @@ def _compare(setting: Setting, instance: Instance, seed: int) -> Ratios:
         graph, K, imbalance=IMBALANCE, preset=PRESET, seed=seed, backend=BACKEND, threads=threads
     )
     depth, start = balanced_start(hierarchy, threads)
-    levels = hierarchy.levels[: depth + 1]
-    theirs = kway_fm.refine(levels, start, K, imbalance=IMBALANCE, seed=seed, threads=threads)
+    theirs = kway_fm.refine(hierarchy, depth, start, K, seed=seed, threads=threads)
     ours = hierarchy.refine(start, level=depth, backend=BACKEND, threads=threads)
     cut = edge_cut(graph, theirs.parts)
     return Ratios(cut / ours.cut, theirs.seconds / ours.seconds["refine"])
