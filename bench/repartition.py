@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy.distributed
-from bench.distributed import block_of, instances
+from bench.distributed import block_of
 from bench.distributed_tools import Job
-from bench.harness import LIBRARIES, Experiment, Option, among
+from bench.harness import LIBRARIES, Experiment, Option, among, no_graphs
 from bench.libraries import pointer
 from bench.records import Record, by_tool, is_jetpy
 from bench.tables import ratio_text, show
@@ -38,7 +38,7 @@ Repartition = Callable[[Job, Parts, int, int], Parts]
 HEAVY, RADIUS = 5, 0.25
 """Weight of vertices in the ball, and its radius as a share of the side of the cube."""
 PARMETIS = "parmetis"
-HEADERS = ["graph", "k", "ratio", "processes", "tool", "cut", "moved", "imbalance", "s"]
+HEADERS = ["side", "k", "ratio", "processes", "tool", "cut", "moved", "imbalance", "s"]
 
 
 def _jetpy(preset: Any, job: Job, parts: Parts, k: int, ratio: int) -> Parts:
@@ -113,9 +113,9 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     from mpi4py import MPI
 
     comm, libraries = MPI.COMM_WORLD, tuple(map(Path, settings["libraries"]))
-    for spec, warming in (("cube:16", True), (cases[0]["graph"], False)):
-        job = Job(comm, block_of(comm, spec, weights=False), libraries, is_social=False)
-        side = int(spec.split(":")[1])
+    for side, warming in ((16, True), (cases[0]["side"], False)):
+        block = block_of(comm, f"cube:{side}", weights=False)
+        job = Job(comm, block, libraries, is_social=False)
         for case in cases[:1] if warming else cases:
             goal = TOOLS[case["tool"]], case["k"], case["ratio"]
             rows = list(steps_of(job, side, *goal, 1 if warming else case["steps"]))
@@ -132,7 +132,7 @@ def cost_of(record: Record) -> float:
 
 def mean_rows(records: Sequence[Record]) -> list[list[str]]:
     """Return a row per preset of jetpy: means of cost and time divided by ParMETIS's."""
-    found = by_tool(records, "graph", "k", "ratio", "processes", "steps")
+    found = by_tool(records, "side", "k", "ratio", "processes", "steps")
     theirs, rows = found.get(PARMETIS, {}), []
     for tool, own in found.items():
         common = [case for case in own if case in theirs]
@@ -149,7 +149,7 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     """Print the sums of all steps of each case, and the means."""
     rows = [
         [
-            *(record["graph"], str(record["k"]), str(record["ratio"])),
+            *(str(record[name]) for name in ("side", "k", "ratio")),
             *(str(record["processes"]), record["tool"]),
             *(f"{sum(record[name]):,}" for name in ("cuts", "moved")),
             f"{max(record['imbalances']):.4f}",
@@ -162,24 +162,11 @@ def summarise(records: Sequence[Record], options: argparse.Namespace) -> None:
     show("Means", headers, mean_rows(records), markdown=options.markdown)
 
 
-def cube(text: str) -> str:
-    """Return the text if it names a cube.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        If it does not.
-    """
-    if text.split(":")[0] != "cube":
-        raise argparse.ArgumentTypeError(f"{text} is not cube:SIDE")
-    return text
-
-
 EXPERIMENT = Experiment(
     name="repartition",
     doc=__doc__,
     options={
-        "graph": Option((), "cube:SIDE", type=cube, is_positional=True),
+        "sides": Option((), "sides of cubes", type=int, is_positional=True),
         "libraries": LIBRARIES,
         "tools": among(TOOLS),
         "processes": Option((2,), "numbers of processes"),
@@ -189,10 +176,16 @@ EXPERIMENT = Experiment(
     },
     measure=measure,
     show=summarise,
-    vary={"processes": "processes", "tool": "tools", "k": "ks", "ratio": "ratios"},
+    vary={
+        "side": "sides",
+        "processes": "processes",
+        "tool": "tools",
+        "k": "ks",
+        "ratio": "ratios",
+    },
     same=["steps"],
     together=["k", "ratio"],
-    select=instances,
+    select=no_graphs,
     has_graphs=False,
     needs_arrays=False,
 )

@@ -14,7 +14,7 @@ from jetpy.distributed.block import as_block
 
 
 def record(tool: str, cuts: list[int], moved: list[int], **about: Any) -> Record:
-    case = {"graph": "cube:9", "k": 8, "ratio": 10, "processes": 2, "steps": 2}
+    case = {"side": 9, "k": 8, "ratio": 10, "processes": 2, "steps": 2}
     return {**case, "tool": tool, "cuts": cuts, "moved": moved, "seconds": [1.0, 3.0], **about}
 
 
@@ -22,7 +22,7 @@ def test_means_compare_cost_and_time_with_parmetis() -> None:
     records = [
         record("parmetis", [60, 40], [0, 1000], seconds=[1.0, 1.0]),
         record("jetpy/fast", [50, 40], [50, 50]),
-        record("jetpy/fast", [9], [9], graph="cube:10"),
+        record("jetpy/fast", [9], [9], side=10),
     ]
     assert cost_of(records[0]) == 200
     assert mean_rows(records) == [["jetpy/fast", "1", "0.500", "2.000"]]
