@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,10 +23,8 @@ import numpy.typing as npt
 
 import jetpy
 from bench.child import Unavailable
-from bench.harness import LIBRARIES, Option, among
 from bench.libraries import load_libraries, pointer
 from jetpy.choices import OrderingPreset
-from jetpy.study.arrays import load_arrays
 
 Permutation = npt.NDArray[Any]
 Order = Callable[[int], tuple[Permutation, float]]
@@ -149,19 +147,3 @@ TOOLS = {
 """The tools by name. METIS treats the seeds 0 and 1 as the same."""
 DEFAULT = [tool for tool in TOOLS if tool != MT_METIS]
 """The tools that are in packages."""
-
-
-OPTIONS = {
-    "tools": among(TOOLS, DEFAULT),
-    "threads": Option(1, "threads of jetpy and mt-METIS"),
-    "backend": "cpu",
-    "libraries": LIBRARIES,
-}
-"""The options that select tools, and how they run."""
-
-
-def job_of(folder: str, settings: Mapping[str, Any]) -> Job:
-    """Return the job of a process of the harness."""
-    libraries = tuple(map(Path, settings["libraries"]))
-    graph = load_arrays(Path(folder))
-    return Job(graph, settings["threads"], settings["backend"], libraries)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import geometric_mean
 
 import jetpy
-from bench.harness import Experiment, Option, by_jetpy
+from bench.harness import LIBRARIES, Experiment, Option, among, by_jetpy
 from bench.instances import Instance, selected
 from bench.matrices import HALVES, RECIPES, half_of
-from bench.ordering_tools import AMD, BASELINE, MT_METIS, OPTIONS, TOOLS, Job, job_of
+from bench.ordering_tools import AMD, BASELINE, DEFAULT, MT_METIS, TOOLS, Job
 from bench.records import Record, by_tool, is_jetpy
 from bench.tables import extreme_text, mean_text, show
+from jetpy.study.arrays import load_arrays
 
 MEASURES = ("fill", "operations", "height", "critical_path")
 MANY = 100_000
@@ -53,8 +55,10 @@ def measured(tool: str, job: Job, rounds: int) -> Record:
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
     """Order a matrix with each tool, and METIS in turn."""
+    libraries = tuple(map(Path, settings["libraries"]))
+    job = Job(load_arrays(Path(folder)), settings["threads"], settings["backend"], libraries)
     for case in cases:
-        yield measured(case["tool"], job_of(folder, settings), settings["rounds"])
+        yield measured(case["tool"], job, settings["rounds"])
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
@@ -80,12 +84,10 @@ def engine_of(tool: str, threads: int, backend: str) -> Record:
 def by_matrix(records: Iterable[Record], threads: int, backend: str = "cpu") -> Results:
     """Return the last record of each tool and matrix, in the order of `TOOLS`.
 
-    `threads` and `backend` are those of jetpy; mt-METIS has the same number, other tools
-    one. Records without a back end are older than the option.
+    `threads` and `backend` are those of jetpy; mt-METIS has the same number, other tools one.
     """
-    own: Iterator[Record] = ({"backend": "cpu", **record} for record in records)
     found = by_tool(
-        (r for r in own if engine_of(r["tool"], threads, backend).items() <= r.items()),
+        (r for r in records if engine_of(r["tool"], threads, backend).items() <= r.items()),
         "graph",
     )
     return {
@@ -174,7 +176,10 @@ EXPERIMENT = Experiment(
             "A: options may be chosen on these matrices; B: report these",
             choices=(*HALVES, "all"),
         ),
-        **OPTIONS,
+        "tools": among(TOOLS, DEFAULT),
+        "threads": Option(1, "threads of jetpy and mt-METIS"),
+        "backend": "cpu",
+        "libraries": LIBRARIES,
         "rounds": Option(1, "runs of each order"),
     },
     cases=cases,

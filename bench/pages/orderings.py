@@ -41,7 +41,7 @@ def results(paths: Sequence[Path]) -> tuple[Results, int]:
     records: list[Record] = [record for path in paths for record in read_records(path)]
     own = [record for record in records if is_jetpy(record["tool"])]
     threads = max(record["threads"] for record in own)
-    (backend,) = {record.get("backend", "cpu") for record in own}
+    (backend,) = {record["backend"] for record in own}
     return by_matrix((r for r in records if r["half"] == "B"), threads, backend), threads
 
 

@@ -35,6 +35,7 @@ def record(graph: str, tool: str, fill: list[int], **about: object) -> Record:
         "n": 10,
         "tool": tool,
         "threads": 1,
+        "backend": "cpu",
         "fill": fill,
         "operations": squares,
         "height": fill,

@@ -227,6 +227,7 @@ def test_orderings_of_half_b_have_a_row_per_tool(tmp_path: Path) -> None:
         *((f"jetpy/{preset}", 2, [2]) for preset in ("fast", "default", "best")),
     ):
         record = {"graph": "a", "half": "B", "n": 10, "tool": tool, "threads": threads}
+        record["backend"] = "cpu"
         record |= dict.fromkeys(("fill", "operations", "height", "critical_path"), fill)
         record |= {"seconds": [3.0], "metis_seconds": [2.0]}
         append_record(tmp_path / f"{'jetpy' if threads > 1 else 'other'}.jsonl", record)
