@@ -15,7 +15,7 @@ from bench.pages.times import KAMINPAR
 from bench.records import Record, is_jetpy, read_records
 from bench.speedups import METIS, Runs, by_threads, in_group
 
-PERFORMANCE, CHOOSING = "docs/performance.md", "docs/choosing.md"
+PERFORMANCE = "docs/performance.md"
 XEON, EPYC = CORES
 
 
@@ -149,18 +149,6 @@ def totals_of_messages() -> Iterator[str]:
         yield f"{record['sent_bytes'] / 1e6:.0f}"
 
 
-def over_mtkahypar_by_imbalance() -> list[str]:
-    """Return `default`'s cuts over Mt-KaHyPar's at three imbalances, and the number of graphs."""
-    places = ("imbalance 0.1 %", 4), ("unit weights", 4), ("imbalance 10 %", 4)
-    return [*cells("conditions", *places), cell("conditions", "imbalance 10 %", 1)]
-
-
-def cut_of_the_mesh() -> list[str]:
-    """Return the cut of `default` on the mesh of 100,000 vertices."""
-    headers, [row] = table("presets-on-a-mesh")
-    return [row[headers.index("`default`")]]
-
-
 def operations_of_orderings() -> list[str]:
     """Return jetpy's threads, the matrices of half B, and operations over METIS and AMD."""
     return over_the_better([STUDIES / file for file in ORDERINGS])
@@ -219,17 +207,6 @@ SENTENCES: Sequence[Sentence] = (
         "`default` and `best` need {}, {} and {} times the operations of the better of METIS and "
         "AMD.",
         operations_of_orderings,
-    ),
-    Sentence(
-        CHOOSING,
-        "Mt-KaHyPar's default: {} times as much at 0.1 %, {} times at 3 % and {} times at 10 % "
-        "({} graphs).",
-        over_mtkahypar_by_imbalance,
-    ),
-    Sentence(
-        CHOOSING,
-        "the mesh above has a cut of {} with and without `--connected`",
-        cut_of_the_mesh,
     ),
     Sentence(
         "docs/scaling.md",
