@@ -9,44 +9,30 @@ import argparse
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any
 
-import jetpy
 from bench import comparisons, conditions
 from bench.comparisons import Results
 from bench.harness import SEEDS, Experiment, Option
 from bench.instances import KS, Instance
 from bench.records import Record
-from jetpy.study.arrays import load_arrays
 
 TOOLS = ("jet-sandia", "pymetis", "kaminpar", "mtkahypar")
 FILES = ("peers_cpu_real.csv", "peers_cpu_generated.csv")
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
-    """Yield each preset and number of parts."""
+    """Yield each preset and number of parts, for the unchanged graph."""
     for preset in options.presets:
-        for k in options.ks or KS[instance.kind]:
-            fixed = {"threads": options.threads, "seeds": options.seeds}
-            yield {"preset": preset, "k": k, **fixed}
-
-
-def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
-    """Partition a graph with each seed and yield a summary of the runs."""
-    graph = load_arrays(Path(folder))
-    for case in cases:
-        how: dict[str, Any] = {name: case[name] for name in ("preset", "threads")}
-        how["backend"] = settings["backend"]
-        runs = [jetpy.partition(graph, case["k"], seed=seed, **how) for seed in case["seeds"]]
-        yield {
-            "backend": runs[0].backend,
-            "cuts": [run.cut for run in runs],
-            "median_cut": median(run.cut for run in runs),
-            "max_imbalance": round(max(run.imbalance for run in runs), 5),
-            "feasible": sum(run.feasible for run in runs),
-            "median_seconds": round(median(run.seconds["total"] for run in runs), 4),
+        own = {
+            "conditions": ["plain"],
+            "tools": [f"jetpy/{options.backend}"],
+            "presets": [preset],
+            "threads": [options.threads],
+            "ks": options.ks or KS[instance.kind],
+            "seeds": options.seeds,
         }
+        for case in conditions.cases(argparse.Namespace(**own), instance):
+            yield {"preset": preset, **case}
 
 
 def with_reference(records: Iterable[Record], folder: Path) -> Results:
@@ -100,7 +86,7 @@ EXPERIMENT = Experiment(
         "ks": Option(None, f"by default {KS}", type=int, is_several=True),
         "seeds": SEEDS,
         "threads": 2,
-        "backend": "auto",
+        "backend": "cpu",
         "reference": Option(
             None,
             f"folder of the other partitioners' results: {' and '.join(FILES)}",
@@ -109,7 +95,7 @@ EXPERIMENT = Experiment(
         ),
     },
     cases=cases,
-    measure=measure,
+    measure=conditions.measure,
     show=summarise,
     key=("preset", "graph", "k", "seeds"),
     together=["k"],
