@@ -1,7 +1,6 @@
 """Times of `jetpy.partition_many`, and of loops of `jetpy.partition` and METIS, on small graphs.
 
-Each round measures every variant on each batch of graphs in turn. For each batch, the program takes
-the shortest wall and processor time of all rounds. The tables have the sums over the batches.
+Each round measures every variant in turn. The shortest wall and processor time of all rounds count.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from operator import sub
 from statistics import geometric_mean
@@ -22,7 +20,7 @@ import jetpy
 from bench.harness import Experiment, Option, no_graphs
 from bench.instances import Instance
 from bench.records import Record
-from bench.tables import note, show
+from bench.tables import show
 from jetpy.device.backends import BACKENDS, check_backend
 from jetpy.engines.threads import available_threads
 
@@ -33,7 +31,7 @@ Variant = Callable[[], list[int]]
 METIS, LOOP = "loop of pymetis.part_graph", "loop of partition"
 MANY = "partition_many, threads="
 WIDE = ", 64-bit arrays"
-FIELDS = ("graphs", "vertices", "k", "backend", "rounds", "batch")
+FIELDS = ("graphs", "vertices", "k", "backend", "rounds")
 
 
 class Time(NamedTuple):
@@ -91,51 +89,37 @@ def variants(arrays: Sequence[Arrays], case: Record) -> dict[str, Variant]:
     return found
 
 
-@dataclass
-class Measured:
-    """The shortest times of the batches, and the cuts of all graphs, by variant."""
+def measured(variants: Mapping[str, Variant], rounds: int) -> Record:
+    """Return the seconds of each variant, and the mean of jetpy's cuts divided by METIS's.
 
-    times: dict[str, list[Time]] = field(default_factory=dict)
-    cuts: dict[str, list[int]] = field(default_factory=dict)
-
-    def add(self, variants: Mapping[str, Variant], rounds: int) -> None:
-        """Run each variant on a batch.
-
-        Raises
-        ------
-        SystemExit
-            If two variants of jetpy find different cuts.
-        """
-        elapsed: dict[str, list[Time]] = {name: [] for name in variants}
-        cuts: dict[str, list[int]] = {}
-        for _ in range(rounds):
-            for name, variant in variants.items():
-                before = now()
-                cuts[name] = variant()
-                elapsed[name].append(Time(*map(sub, now(), before)))
-        for name in variants:
-            shortest = Time(*map(min, zip(*elapsed[name], strict=True)))
-            self.times.setdefault(name, []).append(shortest)
-            self.cuts.setdefault(name, []).extend(cuts[name])
-            if name != METIS and self.cuts[name] != self.cuts[LOOP]:
+    Raises
+    ------
+    SystemExit
+        If two variants of jetpy find different cuts.
+    """
+    elapsed: dict[str, list[Time]] = {name: [] for name in variants}
+    cuts: dict[str, list[int]] = {}
+    for _ in range(rounds):
+        for name, variant in variants.items():
+            before = now()
+            cuts[name] = variant()
+            elapsed[name].append(Time(*map(sub, now(), before)))
+            if name != METIS and cuts[name] != cuts[LOOP]:
                 raise SystemExit(f"{name} finds other cuts than {LOOP}")
-
-    def summary(self) -> Record:
-        """Return the seconds of each variant, and the mean of jetpy's cuts divided by METIS's."""
-        pairs = zip(self.cuts[LOOP], self.cuts[METIS], strict=True)
-        quality = geometric_mean((ours + 1) / (theirs + 1) for ours, theirs in pairs)
-        sums = {name: Time(*map(sum, zip(*own, strict=True))) for name, own in self.times.items()}
-        return {
-            "seconds": {name: round(own.wall, 6) for name, own in sums.items()},
-            "cpu_seconds": {name: round(own.processor, 6) for name, own in sums.items()},
-            "cut_ratio": round(quality, 6),
-        }
+    pairs = zip(cuts[LOOP], cuts[METIS], strict=True)
+    quality = geometric_mean((ours + 1) / (theirs + 1) for ours, theirs in pairs)
+    shortest = {name: Time(*map(min, zip(*own, strict=True))) for name, own in elapsed.items()}
+    return {
+        "seconds": {name: round(own.wall, 6) for name, own in shortest.items()},
+        "cpu_seconds": {name: round(own.processor, 6) for name, own in shortest.items()},
+        "cut_ratio": round(quality, 6),
+    }
 
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
-    """Measure all variants with a preset, in batches of Delaunay graphs."""
+    """Measure all variants with a preset."""
     for case in cases:
-        k, preset, batch = case["k"], case["preset"], case["batch"]
+        k, preset = case["k"], case["preset"]
         generated = (
             jetpy.generators.delaunay(case["vertices"], seed=i) for i in range(case["graphs"])
         )
@@ -143,11 +127,7 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
         loop(arrays[:2], k, preset)  # loads or compiles the kernels
         if case["backend"]:
             many(arrays[:2], k, preset, None, case["backend"])
-        found = Measured()
-        for start in range(0, len(arrays), batch):
-            found.add(variants(arrays[start : start + batch], case), case["rounds"])
-            note(f"{preset}: {min(start + batch, len(arrays))} graphs")
-        yield found.summary()
+        yield measured(variants(arrays, case), case["rounds"])
 
 
 def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
@@ -205,7 +185,6 @@ EXPERIMENT = Experiment(
         "threads": (1, 2),
         "backend": Option(None, "also run partition_many on this back end", BACKENDS),
         "rounds": 3,
-        "batch": Option(100, "number of graphs per batch"),
     },
     cases=cases,
     measure=measure,

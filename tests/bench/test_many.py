@@ -18,7 +18,7 @@ def test_each_variant_has_a_row(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(many, "available_threads", lambda: 3)
-    words = "--graphs 5 --batch 2 --vertices 60 -k 3 --presets fast --threads 2 --rounds 2"
+    words = "--graphs 5 --vertices 60 -k 3 --presets fast --threads 2 --rounds 2"
     own = ["--backend", backend] if backend else []
     many.EXPERIMENT.main([*words.split(), *own, "--results", str(tmp_path), "--markdown"])
     table = capsys.readouterr().out
@@ -47,4 +47,4 @@ def test_different_cuts_are_an_error() -> None:
     graph = jetpy.generators.grid(4, 4)
     todo = {many.LOOP: lambda: many.loop([graph], 2, "fast"), "wrong": lambda: [0]}
     with pytest.raises(SystemExit, match="wrong finds other cuts than loop of partition"):
-        many.Measured().add(todo, 1)
+        many.measured(todo, 1)
