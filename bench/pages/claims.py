@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from statistics import geometric_mean
 
-from bench.comparisons import ratios, seconds
+from bench.comparisons import Case, ratios, seconds
 from bench.pages.orderings import over_the_better
 from bench.pages.sentences import Sentence
 from bench.pages.table import STUDIES, Cells
@@ -78,31 +78,32 @@ def runs_on(path: str) -> Runs:
     return by_threads(read_records(STUDIES / path))
 
 
+def times_over(path: str, preset: str, threads: int, peer: str) -> dict[Case, float]:
+    """Return the times of a preset divided by those of KaMinPar, or of METIS on one thread."""
+    found = runs_on(path)
+    theirs = found[peer][1 if peer == METIS else threads]
+    return ratios(found[f"jetpy/cpu/{preset}"][threads], theirs, seconds)
+
+
 def over_kaminpar_on_16_threads() -> list[str]:
     """Return the mean and the worst time of `default` divided by KaMinPar's on 16 threads."""
-    found = runs_on(XEON)
-    times = ratios(found["jetpy/cpu/default"][16], found[KAMINPAR][16], seconds).values()
+    times = times_over(XEON, "default", 16, KAMINPAR).values()
     return [f"{geometric_mean(times):.2f}", f"{max(times):.1f}"]
 
 
 def over_metis_on_large_graphs() -> list[str]:
     """Return the cases of at least 250,000 vertices, and `default`'s time over METIS's there."""
-    found = runs_on(EPYC)
-    ours = {
-        case: record
-        for case, record in found["jetpy/cpu/default"][2].items()
-        if record["n"] >= 250_000
-    }
-    times = ratios(ours, found[METIS][1], seconds).values()
-    return [str(len(ours)), f"{geometric_mean(times):.2f}"]
+    cases = runs_on(EPYC)[METIS][1]
+    every = times_over(EPYC, "default", 2, METIS)
+    times = [time for case, time in every.items() if cases[case]["n"] >= 250_000]
+    return [str(len(times)), f"{geometric_mean(times):.2f}"]
 
 
 def on_graphs_used_for_tuning() -> Iterator[str]:
     """Yield `fast`'s and `default`'s times divided by KaMinPar's on 16 threads, known graphs."""
-    found = runs_on(XEON)
     for preset in ("fast", "default"):
-        times = ratios(found[f"jetpy/cpu/{preset}"][16], found[KAMINPAR][16], seconds)
-        yield f"{geometric_mean(in_group(times, 'known').values()):.2f}"
+        times = in_group(times_over(XEON, preset, 16, KAMINPAR), "known")
+        yield f"{geometric_mean(times.values()):.2f}"
 
 
 def speedups_to_16_threads() -> Iterator[str]:
