@@ -17,7 +17,6 @@ K = 16
 """Number of parts, unless the condition sets it."""
 
 Random = np.random.Generator
-Ints = npt.NDArray[np.int64]
 
 
 def _unchanged(graph: Graph, rng: Random) -> Graph:
@@ -35,8 +34,16 @@ def _heavy(graph: Graph, rng: Random) -> Graph:
 
 
 def _edge(graph: Graph, rng: Random) -> Graph:
-    u, v, _ = _edges(graph)
-    return _assembled(graph, u, v, rng.integers(1, 98, len(u)), graph.vertex_weights)
+    """Assign a weight to each undirected edge."""
+    u, v = graph.sources(0, graph.n), graph.indices
+    is_first = u < v
+    weights = rng.integers(1, 98, int(is_first.sum()))
+    ends = u[is_first], v[is_first]
+    half = sp.coo_array((weights, ends), shape=(graph.n, graph.n)).tocsr()
+    matrix = half + half.T.tocsr()
+    matrix.sort_indices()
+    arrays = (matrix.indptr, matrix.indices, matrix.data, graph.vertex_weights)
+    return as_graph(arrays, name=graph.name)
 
 
 def _both(graph: Graph, rng: Random) -> Graph:
@@ -78,23 +85,4 @@ CONDITIONS = {
 
 def _weighted(graph: Graph, vertex_weights: npt.NDArray[np.generic]) -> Graph:
     arrays = (graph.indptr, graph.indices, graph.edge_weights, vertex_weights.astype(np.int32))
-    return as_graph(arrays, name=graph.name)
-
-
-def _edges(graph: Graph) -> tuple[Ints, Ints, Ints]:
-    """Return the endpoints and weights of the undirected edges."""
-    u, v = graph.sources(0, graph.n).astype(np.int64), graph.indices.astype(np.int64)
-    is_first = u < v
-    return u[is_first], v[is_first], graph.edge_weights[is_first].astype(np.int64)
-
-
-def _assembled(
-    graph: Graph, u: Ints, v: Ints, weights: Ints, vertex_weights: npt.NDArray[np.generic]
-) -> Graph:
-    """Return a graph with the name of `graph`. Remove loops and merge parallel edges."""
-    n, no_loop = len(vertex_weights), u != v
-    half = sp.coo_array((weights[no_loop], (u[no_loop], v[no_loop])), shape=(n, n)).tocsr()
-    matrix = half + half.T.tocsr()
-    matrix.sort_indices()
-    arrays = (matrix.indptr, matrix.indices, matrix.data, vertex_weights.astype(np.int32))
     return as_graph(arrays, name=graph.name)

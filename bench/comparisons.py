@@ -31,14 +31,9 @@ def seconds(record: Record) -> float | None:
 
 def median_of_feasible(record: Record, field: str) -> float | None:
     """Return the median of a field over the feasible runs, or None if no run is feasible."""
-    values = _feasible(record, field)
+    pairs = zip(record[field], record["balanced"], strict=True)
+    values = [value for value, feasible in pairs if feasible]
     return median(values) if values else None
-
-
-def _feasible(record: Record, field: str) -> list[float]:
-    return [
-        value for value, feasible in zip(record[field], record["balanced"], strict=True) if feasible
-    ]
 
 
 def ratios(
