@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jetpy
 from bench.harness import Experiment, Option
@@ -60,27 +60,10 @@ def run_peer(
     return Run(seconds, int(found.cost))
 
 
-def run_jetpy(
-    graph: jetpy.Graph,
-    method: str,
-    machine: tuple[str, str],
-    backend: str,
-    seed: int,
-) -> Run:
-    """Map a graph once; the time includes the upload."""
-    found = jetpy.map_processes(
-        graph,
-        *machine,
-        method=method,
-        imbalance=IMBALANCE,
-        seed=seed,
-        backend=backend,
-    )
-    return Run(found.partition.seconds["total"], found.cost)
-
-
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
-    """Run all tools in turn on a graph; yield medians of seconds and mean costs by hierarchy.
+    """Run both in turn on a graph; yield medians of seconds and mean costs by hierarchy.
+
+    jetpy's seconds include the upload.
 
     Raises
     ------
@@ -95,9 +78,11 @@ def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[
     jetpy.write_graph(file, graph)
     for case in cases:
         method, machine = case["method"], (case["hierarchy"], case["distance"])
+        how: dict[str, Any] = {"method": method, "backend": case["backend"]}
         runs: dict[str, list[Run]] = {OWN: [], PEER: []}
         for turn in range(settings["repeat"] + 1):
-            runs[OWN].append(run_jetpy(graph, method, machine, case["backend"], turn))
+            own = jetpy.map_processes(graph, *machine, imbalance=IMBALANCE, seed=turn, **how)
+            runs[OWN].append(Run(own.partition.seconds["total"], own.cost))
             runs[PEER].append(run_peer(Path(settings["program"]), file, graph, method, machine))
         warm = {name: found[1:] for name, found in runs.items()}
         yield {
