@@ -60,9 +60,6 @@ class Option:
         Whether an option of several values may have none.
     is_positional : bool
         Whether its values need no flag.
-    is_several : bool
-        Whether it takes several values although the default is no tuple.
-    is_required : bool
     """
 
     default: Any = None
@@ -72,8 +69,6 @@ class Option:
     metavar: str | None = None
     may_be_empty: bool = False
     is_positional: bool = False
-    is_several: bool = False
-    is_required: bool = False
 
     def add(self, parser: argparse.ArgumentParser, name: str) -> None:
         """Add the option to a parser."""
@@ -83,10 +78,8 @@ class Option:
         if self.default is False:
             parser.add_argument(flag, action="store_true", **words)
             return
-        if self.is_required:
-            words["required"] = True
         example = self.default
-        if self.is_several or isinstance(self.default, tuple | list):
+        if isinstance(self.default, tuple | list):
             words["nargs"] = "*" if self.may_be_empty or self.default == () else "+"
             example = next(iter(self.default or ("",)))
         words["type"] = self.type or (str if example is None else type(example))
@@ -102,7 +95,7 @@ OF_GRAPHS = {
         metavar="DIR",
     ),
     "generated": Option(None, "cache of generated graphs", type=Path, metavar="DIR"),
-    "only": Option(None, "use only these graphs", metavar="NAME", is_several=True),
+    "only": Option((), "use only these graphs", metavar="NAME"),
     "min_n": Option(0, "leave out graphs with fewer vertices", metavar="N"),
     "max_n": Option(None, "leave out graphs with more vertices", type=int, metavar="N"),
 }

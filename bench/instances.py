@@ -174,7 +174,7 @@ def present(
     SystemExit
         If `--only` has another name.
     """
-    if unknown := set(options.only or ()) - set(names):
+    if unknown := set(options.only) - set(names):
         raise SystemExit(f"--only: {', '.join(sorted(unknown))} is not among the chosen graphs")
     found = {instance.name for instance in listed(options, recipes)}
     names = [name for name in names if not options.only or name in options.only]

@@ -83,7 +83,7 @@ EXPERIMENT = Experiment(
     doc=__doc__,
     options={
         "presets": ("default",),
-        "ks": Option(None, f"by default {KS}", type=int, is_several=True),
+        "ks": Option((), f"by default {KS}", type=int),
         "seeds": SEEDS,
         "threads": 2,
         "backend": "cpu",

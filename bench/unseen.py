@@ -50,9 +50,9 @@ class Entry:
     sha256: str
 
 
-def read_list(path: Path = LIST) -> list[Entry]:
-    """Return the graphs of a list."""
-    with open(path, newline="", encoding="utf-8") as stream:
+def read_list() -> list[Entry]:
+    """Return the graphs of the list."""
+    with open(LIST, newline="", encoding="utf-8") as stream:
         return [
             Entry(row.pop("name"), row.pop("class"), int(row.pop("n")), int(row.pop("m")), **row)
             for row in csv.DictReader(stream)
@@ -132,25 +132,23 @@ OPTIONS = {
         None,
         "folder that contains a clone of each repository, named OWNER+NAME",
         type=Path,
-        metavar="DIR",
-        is_required=True,
+        is_positional=True,
     ),
-    "o": Option(None, "folder for the graphs", type=Path, metavar="DIR", is_required=True),
-    "list": Option(LIST, "by default bench/unseen.csv", metavar="CSV", type=Path),
+    "graphs": Option(None, "folder for the graphs", type=Path, is_positional=True),
 }
 
 
 def main() -> None:
     """Write the graphs and their manifest."""
     options = parser("unseen", __doc__, OPTIONS).parse_args()
-    options.o.mkdir(parents=True, exist_ok=True)
-    entries = read_list(options.list)
-    written = list(make_missing(entries, options.clones, options.o))
-    with open(options.o / "MANIFEST.csv", "w", newline="", encoding="utf-8") as stream:
+    options.graphs.mkdir(parents=True, exist_ok=True)
+    entries = read_list()
+    written = list(make_missing(entries, options.clones, options.graphs))
+    with open(options.graphs / "MANIFEST.csv", "w", newline="", encoding="utf-8") as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(["name", "n", "m", "class"])
         rows.writerows([entry.name, entry.n, entry.m, entry.cls] for entry in written)
-    note(f"{options.o} contains {len(written)} of {len(entries)} graphs")
+    note(f"{options.graphs} contains {len(written)} of {len(entries)} graphs")
     if len(written) < len(entries):
         raise SystemExit(1)
 
