@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from statistics import fmean
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,27 +83,14 @@ def sessions(setting: Setting, name: str, k: int, modifiers: int = MODIFIERS) ->
 
 def _session(setting: Setting, instance: Instance, k: int, modifiers: int, seed: int) -> Session:
     graph = setting.graph(instance)
-    whole = partial(
-        jetpy.partition,
-        k=k,
-        preset=PRESET,
-        seed=seed,
-        backend=setting.backend,
-        threads=setting.threads,
-    )
+    how: dict[str, Any] = {"backend": setting.backend, "threads": setting.threads}
+    how |= {"k": k, "preset": PRESET, "seed": seed}
+    whole = partial(jetpy.partition, **how)
     first = whole(graph)
     start = Full(0.0, first.seconds["total"], first.cut)
     found = [Iteration(*start, start)]
-    live = jetpy.IncrementalPartitioner(
-        graph,
-        k,
-        preset=PRESET,
-        seed=seed,
-        backend=setting.backend,
-        threads=setting.threads,
-        parts=first.parts,
-        options={"on_host": False},
-    )
+    on_device = {"on_host": False}
+    live = jetpy.IncrementalPartitioner(graph, parts=first.parts, options=on_device, **how)
     rng = np.random.default_rng(seed)
     for number in range(2, ITERATIONS + 1):
         ids, first_new = live.vertices, len(live.partition)

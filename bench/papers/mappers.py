@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import jetpy
@@ -30,15 +29,11 @@ def by_partition(job: Job, backend: Any) -> MapOnto:
     return map_onto
 
 
-def _other(prepare: Callable[[Job], MapOnto], job: Job, backend: str) -> MapOnto:
-    return prepare(job)
-
-
 PEERS: dict[str, Prepare] = {
-    "KaHIP multisection, strong": partial(_other, partial(mappers.prepare_kahip, "strong")),
-    "KaHIP multisection, fast": partial(_other, partial(mappers.prepare_kahip, "fast")),
-    "Mt-KaHyPar": partial(_other, mappers.prepare_mtkahypar),
-    "Scotch": partial(_other, mappers.prepare_scotch),
+    "KaHIP multisection, strong": lambda job, backend: mappers.prepare_kahip("strong", job),
+    "KaHIP multisection, fast": lambda job, backend: mappers.prepare_kahip("fast", job),
+    "Mt-KaHyPar": lambda job, backend: mappers.prepare_mtkahypar(job),
+    "Scotch": lambda job, backend: mappers.prepare_scotch(job),
 }
 """Other tools by name. Each module is imported only when its method is prepared."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean, geometric_mean
@@ -205,27 +206,31 @@ def jet(setting: Setting) -> Values:
     found = all_mapped(setting, (IM, JET, JET_ULTRA), cases(setting))
     values: dict[Cell, float | str] = {}
     for column, own in by_size(found[IM]).items():
-        rows: dict[str, list[float]] = {
-            f"{JET}'s cost above {IM}'s, mean %": [
-                found[JET][c].cost / found[IM][c].cost for c in own
-            ],
-            f"{JET_ULTRA}'s cost above {IM}'s, mean %": [
-                found[JET_ULTRA][c].cost / found[IM][c].cost for c in own
-            ],
-            f"{IM}'s cut above {JET}'s, mean %": [
-                found[IM][c].cut / found[JET][c].cut for c in own
-            ],
+        above = partial(excess, found, own)
+        rows = {
+            f"{JET}'s cost above {IM}'s, mean %": above("cost", JET, IM),
+            f"{JET_ULTRA}'s cost above {IM}'s, mean %": above("cost", JET_ULTRA, IM),
+            f"{IM}'s cut above {JET}'s, mean %": above("cut", IM, JET),
         }
         ratios = [found[JET][case].seconds / found[IM][case].seconds for case in own]
         speedup = f"{IM}'s speedup over {JET}"
         values |= {
-            **{(row, column): 100 * (fmean(v) - 1) if v else NO_GRAPH for row, v in rows.items()},
+            **{(row, column): value for row, value in rows.items()},
             (f"{speedup}, geometric mean", column): geometric_mean(ratios) if own else NO_GRAPH,
             (f"{speedup}, lowest", column): min(ratios, default=NO_GRAPH),
             (f"{speedup}, highest", column): max(ratios, default=NO_GRAPH),
             (CASES, column): len(own),
         }
     return values
+
+
+def excess(
+    found: Mapping[str, Found], cases: Sequence[Case], quantity: str, name: str, over: str
+) -> float | str:
+    """Return by how many percent a method's quantity exceeds another's, on average."""
+    values = ((getattr(found[each][case], quantity) for each in (name, over)) for case in cases)
+    ratios = [ours / theirs for ours, theirs in values]
+    return 100 * (fmean(ratios) - 1) if ratios else NO_GRAPH
 
 
 def by_size(found: Iterable[Case]) -> dict[str, list[Case]]:

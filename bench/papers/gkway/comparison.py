@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import truediv
 
 from bench.instances import Instance
 from bench.papers.experiment import NOT_MEASURED, PEER_MISSING, Cell, Values, experiment
@@ -10,6 +11,7 @@ from bench.papers.gkway.measures import (
     BENCHMARKS,
     PEERS,
     PRESET,
+    computed,
     cut,
     mean_of,
     number,
@@ -145,19 +147,11 @@ def fig11(setting: Setting) -> Values:
             values[row, f"{name}, over {SCALABLE}"] for name in graphs
         )
     column = f"all, over {SCALABLE}"
-    values["seconds with 40 threads over 32", column] = _quotient(
-        values["40", column], values["32", column]
-    )
+    quotient = computed(truediv, values["40", column], values["32", column])
+    values["seconds with 40 threads over 32", column] = quotient
     for name, instance in graphs.items():
         values["graph", f"{name}, over {SCALABLE}"] = described(setting, instance)
     return values
-
-
-def _quotient(upper: float | str, lower: float | str) -> float | str:
-    """Return the quotient of two numbers, or the reason why one is missing."""
-    if isinstance(upper, str):
-        return upper
-    return lower if isinstance(lower, str) else upper / lower
 
 
 def _speedup_over_threads(setting: Setting, instance: Instance, threads: int) -> float:

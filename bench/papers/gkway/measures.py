@@ -76,6 +76,12 @@ def number(
         return UNBALANCED
 
 
+def computed(formula: Callable[..., float], *values: float | str) -> float | str:
+    """Return a number computed from others, or the reason why one of them is missing."""
+    reasons = [value for value in values if isinstance(value, str)]
+    return reasons[0] if reasons else formula(*values)
+
+
 def numbers_only(values: Iterable[float | str]) -> list[float]:
     """Return the values that are numbers."""
     return [value for value in values if not isinstance(value, str)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from statistics import geometric_mean, mean, median
+from typing import Any
 
 from bench.instances import Instance
 from bench.papers.classes import class_rows
@@ -70,28 +71,19 @@ def speedup(
     if slow == fast:
         return NOT_MEASURED
 
+    def seconds(platform: tuple[str, int], instance: Instance, name: str) -> float:
+        (tool, threads), (k, imbalance) = platform, CONFIGURATIONS[name]
+        how: dict[str, Any] = {"preset": PRESET, "imbalance": imbalance, "threads": threads}
+        return measure(setting.runs(tool, instance, k, **how))
+
     def ratios() -> float:
         return geometric_mean(
-            _seconds(setting, slow, measure, instance, name)
-            / _seconds(setting, fast, measure, instance, name)
+            seconds(slow, instance, name) / seconds(fast, instance, name)
             for instance in instances
             for name in configurations(setting)
         )
 
     return or_missing(ratios, NOT_MEASURED)
-
-
-def _seconds(
-    setting: Setting,
-    platform: tuple[str, int],
-    measure: Measure,
-    instance: Instance,
-    configuration: str,
-) -> float:
-    (tool, threads), (k, imbalance) = platform, CONFIGURATIONS[configuration]
-    return measure(
-        setting.runs(tool, instance, k, preset=PRESET, imbalance=imbalance, threads=threads)
-    )
 
 
 def _uncoarsening(found: Iterable[Run]) -> float:
