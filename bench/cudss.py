@@ -33,16 +33,10 @@ HEADERS = [
 
 @dataclass(frozen=True)
 class Case:
-    """An ordering, and the form in which cuDSS gets it.
+    """The name of an ordering, and the form in which cuDSS gets it.
 
-    Attributes
-    ----------
-    ordering : str
-        Name of the ordering in the table.
-    options : mapping or None
-        Options of `jetpy.nested_dissection`. None uses cuDSS's own ordering.
-    levels : int or None
-        Number of levels of the partition tree. None passes only the permutation.
+    Without options of `jetpy.nested_dissection`, it is cuDSS's own ordering. Without levels of a
+    partition tree, cuDSS gets only the permutation.
     """
 
     ordering: str
