@@ -33,18 +33,9 @@ Order = Callable[[int], tuple[Permutation, float]]
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The input of a tool.
+    """The graph of a matrix, threads of jetpy and mt-METIS, jetpy's back end, and folders.
 
-    Attributes
-    ----------
-    graph
-        Graph of the matrix.
-    threads
-        Number of threads of jetpy and mt-METIS.
-    backend
-        Back end of jetpy.
-    libraries
-        Folders that contain libraries and programs.
+    The folders contain libraries and programs.
     """
 
     graph: jetpy.Graph
@@ -70,13 +61,8 @@ def _jetpy(function: Callable[..., jetpy.Ordering], preset: OrderingPreset, job:
     return order
 
 
-def _minimum_degree(job: Job) -> Order:
-    def order(seed: int) -> tuple[Permutation, float]:
-        found = jetpy.minimum_degree(job.graph)
-        return found.perm, found.seconds
-
-    jetpy.minimum_degree(jetpy.generators.grid(40, 40))  # warm-up
-    return order
+def _minimum_degree(matrix: jetpy.Graph, **options: Any) -> jetpy.Ordering:
+    return jetpy.minimum_degree(matrix)
 
 
 def _metis(job: Job) -> Order:
@@ -139,7 +125,7 @@ TOOLS = {
         for preset in get_args(OrderingPreset)
     },
     "jetpy/order": Tool(partial(_jetpy, jetpy.order, "default")),
-    "jetpy/minimum_degree": Tool(_minimum_degree),
+    "jetpy/minimum_degree": Tool(partial(_jetpy, _minimum_degree, "default")),
     BASELINE: Tool(_metis, (1, 2)),
     AMD: Tool(_amd),
     MT_METIS: Tool(_mt_metis, (1, 2)),
