@@ -10,15 +10,7 @@ from bench import conditions
 from bench.harness import SEEDS, Experiment, Option, among
 from bench.instances import Instance, present
 from bench.records import Record, is_jetpy
-from bench.speedups import (
-    GROUPS,
-    METIS,
-    by_threads,
-    draw,
-    infeasible,
-    ratio_rows,
-    speedup_rows,
-)
+from bench.speedups import GROUPS, METIS, by_threads, draw, infeasible, ratio_rows, speedup_rows
 from bench.tables import note, show
 from bench.tools import TOOLS
 from jetpy.engines.threads import available_threads

@@ -54,7 +54,8 @@ def metis(graphs: Sequence[pymetis.CSRAdjacency], k: int) -> list[int]:
 
 def loop(graphs: Sequence[Any], k: int, preset: str) -> list[int]:
     """Partition one graph after the other on one thread and return the cuts."""
-    return [partition_one(graph, k, preset) for graph in graphs]
+    how: dict[str, Any] = {"preset": preset, "backend": "cpu", "threads": 1}
+    return [jetpy.partition(graph, k, **how).cut for graph in graphs]
 
 
 def many(
@@ -63,11 +64,6 @@ def many(
     """Partition the graphs with `jetpy.partition_many` and return the cuts."""
     results = jetpy.partition_many(graphs, k, preset=preset, backend=backend, threads=threads)
     return [result.cut for result in results]
-
-
-def partition_one(graph: Any, k: int, preset: Any) -> int:
-    """Partition a graph on one thread and return the cut."""
-    return jetpy.partition(graph, k, preset=preset, backend="cpu", threads=1).cut
 
 
 def variants(arrays: Sequence[Arrays], case: Record) -> dict[str, Variant]:

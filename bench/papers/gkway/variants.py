@@ -7,15 +7,7 @@ from itertools import product
 from typing import Any
 
 from bench.papers.experiment import Cell, Values, experiment
-from bench.papers.gkway.measures import (
-    BENCHMARKS,
-    JOURNAL,
-    PRESET,
-    computed,
-    cut,
-    number,
-    seconds,
-)
+from bench.papers.gkway.measures import BENCHMARKS, JOURNAL, PRESET, computed, cut, number, seconds
 from bench.papers.setting import Setting
 from bench.papers.stand_ins import described
 
