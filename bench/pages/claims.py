@@ -25,15 +25,10 @@ def table(name: str) -> Cells:
     return TABLES[name].cells(*TABLES[name].paths())
 
 
-def cell(name: str, row: str, column: int) -> str:
-    """Return a cell of a table by the text of its row's first cell and the index of its column."""
-    [cells] = [cells for cells in table(name).rows if cells[0] == row]
-    return cells[column]
-
-
-def cells(name: str, *places: tuple[str, int]) -> list[str]:
-    """Return several cells of a table, each by row and column."""
-    return [cell(name, *place) for place in places]
+def row_of(name: str, first: str) -> Sequence[str]:
+    """Return the row of a table that begins with a text."""
+    [row] = [row for row in table(name).rows if row[0] == first]
+    return row
 
 
 def percent_smaller(ratio: str, digits: int = 0) -> str:
@@ -56,15 +51,13 @@ def rounded(text: str, digits: int) -> str:
 
 def cuts_over_metis() -> list[str]:
     """Return by how many percent cuts of `default` are smaller than METIS's, and the cases."""
-    number, ratio = cells("cuts", ("`default`", 1), ("`default`", 3))
+    _, number, _, ratio, *_ = row_of("cuts", "`default`")
     return [percent_smaller(ratio), number]
 
 
 def over_jet_on_a_gpu() -> list[str]:
     """Return the cases on one H100, times and cuts of both presets, and the worst time."""
-    _, number, time, worst, cut, fast_time, fast_worst, fast_cut = next(
-        row for row in table("gpu").rows if row[0] == "all"
-    )
+    _, number, time, worst, cut, fast_time, fast_worst, fast_cut = row_of("gpu", "all")
     return [
         number,
         *(rounded(time, 2), percent_smaller(cut, 1)),
