@@ -174,7 +174,7 @@ SENTENCES: Sequence[Sentence] = (
     ),
     Sentence(
         PERFORMANCE,
-        "On the first six alone, `fast` and `default` take {} and {} times as long as KaMinPar on "
+        "On these six, `fast` and `default` take {} and {} times as long as KaMinPar on "
         "16 threads.",
         on_graphs_used_for_tuning,
     ),
