@@ -16,7 +16,7 @@ from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
 from jetpy.refinement.host_flows import Trees, with_others
-from jetpy.workloads.flows import flow_cuts, parallel_networks
+from jetpy.workloads.flows import parallel_networks, turns
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.parallel_networks import NO_PAIR, Turn
 from jetpy.workloads.flows.regions import Pair, Regions
@@ -110,7 +110,7 @@ class DeviceFlows:
         regions = Regions(host.from_host(rows.ravel()), order, hops)
         host.run_tasks(
             len(rows),
-            flow_cuts.find_new_parts,
+            turns.find_cut_of_pair,
             pairs=regions,
             new_parts=new_parts,
             trees=self._trees_for(arcs),

@@ -12,7 +12,7 @@ from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
 from jetpy.workloads.common.groups import NO_PART
-from jetpy.workloads.flows import flow_cuts, flow_networks, regions
+from jetpy.workloads.flows import turns as kernels
 from jetpy.workloads.flows.flow_networks import TERMINALS
 from jetpy.workloads.flows.regions import Pair, Pairs, Regions
 
@@ -138,44 +138,36 @@ class HostFlows:
         """Improve pairs without a common part, given their regions' storage; return their rows."""
         backend, graph = self.backend, self.graph
         count = len(pairs.rows) // Pair.COUNT
+        pairs, trees = self.find_regions(pairs, parts)
         backend.run_tasks(
             count,
-            regions.grow_region,
+            kernels.improve_pair,
+            graph=graph,
+            pairs=pairs,
+            parts=parts,
+            new_parts=self._new_parts,
+            trees=trees,
+        )
+        return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
+
+    def find_regions(self, pairs: Pairs, parts: Array) -> tuple[Pairs, Trees]:
+        """Return pairs with the regions between their parts, and storage for their networks."""
+        backend, graph = self.backend, self.graph
+        count = len(pairs.rows) // Pair.COUNT
+        backend.run_tasks(
+            count,
+            kernels.find_region,
             graph=graph,
             pairs=pairs,
             parts=parts,
             max_hops=self._max_hops,
         )
-        pairs, trees = self.build_networks(pairs, parts)
-        new_parts = self._new_parts
-        backend.run_tasks(
-            count, flow_cuts.find_new_parts, pairs=pairs, new_parts=new_parts, trees=trees
-        )
-        backend.run_tasks(
-            count, flow_cuts.take_new_parts, pairs=pairs, new_parts=new_parts, parts=parts
-        )
-        return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
-
-    def build_networks(self, pairs: Pairs, parts: Array) -> tuple[Pairs, Trees]:
-        """Build the networks of regions, one after the other; return them with updated rows."""
-        backend, graph = self.backend, self.graph
-        count = len(pairs.rows) // Pair.COUNT
-        backend.run_tasks(count, flow_networks.count_arcs, graph=graph, pairs=pairs)
         rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
         nodes, arcs = rows[:, Pair.SIZE] + TERMINALS, rows[:, Pair.NEXT_ARC]
         self._trees = trees = self._trees.holding(backend, int(nodes.sum()), int(arcs.sum()))
         rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
         rows[:, Pair.NEXT_ARC] = np.cumsum(arcs) - arcs
-        pairs = replace(pairs, rows=backend.from_host(rows.ravel()))
-        backend.run_tasks(
-            count,
-            flow_networks.build_network,
-            graph=graph,
-            pairs=pairs,
-            parts=parts,
-            arcs=trees,
-        )
-        return pairs, trees
+        return replace(pairs, rows=backend.from_host(rows.ravel())), trees
 
 
 def moved_vertices(rows: npt.NDArray[np.int64], regions: Regions, new_parts: Array) -> Array:

@@ -19,10 +19,9 @@ from jetpy.refinement import flows as module
 from jetpy.refinement.device_flows import DeviceFlows, DownloadBuffer
 from jetpy.refinement.flows import Flows, pair_rows, turns
 from jetpy.refinement.host_flows import HostFlows
-from jetpy.workloads.flows import regions
 from jetpy.workloads.flows.flow_networks import TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
-from tests.refinement.test_flows import GRAPHS, flows_on, in_stripes, measures_of
+from tests.refinement.test_flows import GRAPHS, build_network, flows_on, in_stripes, measures_of
 from tests.strategies import weighted_graphs
 
 COMPARED = [
@@ -76,9 +75,9 @@ def built_by_tasks(
     result = rows.copy()
 
     def improve_pairs(pairs: Pairs, parts: Array) -> np.ndarray:
+        pairs, trees = flows.find_regions(pairs, parts)
         level = {"graph": flows.graph, "pairs": pairs, "parts": parts}
-        flows.backend.run_tasks(len(rows), regions.grow_region, **level, max_hops=flows._max_hops)
-        pairs, trees = flows.build_networks(pairs, parts)
+        flows.backend.run_tasks(len(rows), build_network, **level, arcs=trees)
         result[:] = pairs.rows.reshape(rows.shape)
         found.extend(network(row, pairs.order, pairs.hops, trees) for row in result)
         return result

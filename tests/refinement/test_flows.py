@@ -37,11 +37,14 @@ from jetpy.refinement.flows import (
 )
 from jetpy.refinement.host_flows import HostFlows, Trees
 from jetpy.refinement.measures import Measures
-from jetpy.workloads.flows import flow_networks, regions
+from jetpy.workloads.flows import turns as kernels
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 from tests.graphs import isolated, random_graph, star, two_cliques
+from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
+
+build_network = import_kernels("tests.refinement.flow_probes").build_network
 
 GRAPHS = {
     "delaunay": generators.delaunay(900),
@@ -410,10 +413,11 @@ def test_vertex_has_one_arc_to_each_terminal() -> None:
     pairs = first_pair(backend, graph, parts, rooms=5)
     pairs.places[8:] = KEPT_OUTSIDE
     region = {"graph": device, "pairs": pairs, "parts": parts}
-    backend.run_tasks(1, regions.grow_region, **region, max_hops=0)
+    backend.run_tasks(1, kernels.find_region, **region, max_hops=0)
     nodes = int(pairs.rows[Pair.SIZE]) + TERMINALS
     trees = Trees.with_room(backend, nodes, len(graph.indices) + ARCS_PER_VERTEX * graph.n)
-    backend.run_tasks(1, flow_networks.build_network, **region, arcs=trees)
+    pairs.rows[Pair.NEXT_ARC] = 0
+    backend.run_tasks(1, build_network, **region, arcs=trees)
     source, sink, hub = range(3)
     leaves = list(range(3, nodes))
     arcs = [trees.heads[trees.rows[v] : trees.ends[v]].tolist() for v in range(nodes)]
@@ -435,7 +439,7 @@ def test_hubs_are_in_no_region() -> None:
     assert row[Pair.ROOMS : Pair.ROOMS + 2].tolist() == (weights // REGION_SHARE).tolist()
     pairs.rows[Pair.MAX_DEGREE] = row[Pair.MAX_DEGREE]
     device = upload(backend, graph)
-    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, max_hops=3)
+    backend.run_tasks(1, kernels.find_region, graph=device, pairs=pairs, parts=parts, max_hops=3)
     assert 0 not in pairs.order[: pairs.rows[Pair.SIZE]]
     assert pairs.rows[Pair.SIZE] == graph.n - graph.n // 2
 
@@ -475,7 +479,7 @@ def test_region_equals_the_oracle(graph: Graph, seed: int, hops: int) -> None:
     kept = np.flatnonzero(random.random(graph.n) < 0.2)
     pairs.places[kept] = KEPT_OUTSIDE
     device = upload(backend, graph)
-    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, max_hops=hops)
+    backend.run_tasks(1, kernels.find_region, graph=device, pairs=pairs, parts=parts, max_hops=hops)
     size = int(pairs.rows[Pair.SIZE])
     found = dict(zip(pairs.order[:size].tolist(), pairs.hops[:size].tolist(), strict=True))
     assert len(found) == size
@@ -489,7 +493,7 @@ def test_regions_stay_within_max_hops_of_the_cut() -> None:
     parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)
     device = upload(backend, graph)
     pairs = first_pair(backend, graph, parts, rooms=100)
-    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, max_hops=2)
+    backend.run_tasks(1, kernels.find_region, graph=device, pairs=pairs, parts=parts, max_hops=2)
     size = int(pairs.rows[Pair.SIZE])
     assert size == 2 * 3 * 20
     assert np.bincount(pairs.hops[:size]).tolist() == [40, 40, 40]
@@ -497,7 +501,8 @@ def test_regions_stay_within_max_hops_of_the_cut() -> None:
         backend, size + TERMINALS, len(graph.indices) + ARCS_PER_VERTEX * graph.n
     )
     region = {"graph": device, "pairs": pairs, "parts": parts}
-    backend.run_tasks(1, flow_networks.build_network, **region, arcs=trees)
+    pairs.rows[Pair.NEXT_ARC] = 0
+    backend.run_tasks(1, build_network, **region, arcs=trees)
     assert pairs.rows[Pair.CUT] == edge_cut(graph, parts)
     assert np.bincount(pairs.hops[:size] + 3).tolist() == [20, 20, 20, 20, 20, 20]
     assert trees.node_weights[: size + TERMINALS].tolist() == [0, 0] + [1] * size

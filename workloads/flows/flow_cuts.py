@@ -292,10 +292,9 @@ def find_cut(row: int, pairs: Regions, trees: Trees) -> int:
     return Side.NEITHER
 
 
-@pk.workunit
-def find_new_parts(i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees):
+@pk.function
+def find_new_parts(row: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees):
     """Search for a smaller balanced cut of two parts; without one, new parts are `NO_PART`."""
-    row: int = i * Pair.COUNT
     side: int = find_cut(row, pairs, trees)
     if side != Side.NEITHER:
         take_cut(side == Side.SOURCE, row, pairs, new_parts, trees)
@@ -306,12 +305,11 @@ def find_new_parts(i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees
         new_parts[index] = NO_PART
 
 
-@pk.workunit
+@pk.function
 def take_new_parts(
-    i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], parts: pk.View1D[pk.int32]
+    row: int, pairs: Regions, new_parts: pk.View1D[pk.int32], parts: pk.View1D[pk.int32]
 ):
     """Move the vertices of a region to their new parts, if there are any."""
-    row: int = i * Pair.COUNT
     first: int = pairs.rows[row + Pair.FIRST]
     end: int = first + pairs.rows[row + Pair.SIZE]
     for index in range(first, end):

@@ -166,21 +166,13 @@ def connect_region(
             pairs.hops[first + place] = -1 - pairs.hops[first + place]
 
 
-@pk.workunit
-def count_arcs(i: int, graph: Graph, pairs: Pairs):
-    """Count the arcs that the network of a region could have."""
-    row: int = i * Pair.COUNT
+@pk.function
+def count_arcs(row: int, graph: Graph, pairs: Pairs) -> pk.int64:
+    """Return the number of arcs that the network of a region could have."""
     first: int = pairs.rows[row + Pair.FIRST]
     size: int = pairs.rows[row + Pair.SIZE]
     most: pk.int64 = ARCS_PER_VERTEX * size
     for index in range(first, first + size):
         v: int = pairs.order[index]
         most += graph.indptr[v + 1] - graph.indptr[v]
-    pairs.rows[row + Pair.NEXT_ARC] = most
-
-
-@pk.workunit
-def build_network(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], arcs: Arcs):
-    """Build the network of the region of a pair, from its next arc on."""
-    row: int = i * Pair.COUNT
-    connect_region(pairs.rows[row + Pair.NEXT_ARC], row, graph, pairs, parts, arcs)
+    return most

@@ -239,10 +239,9 @@ def grow_hops(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
         begin = end
 
 
-@pk.workunit
-def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
+@pk.function
+def grow_region(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
     """Find the vertices of a region by breadth-first search."""
-    row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.EDGES]
     end: int = pairs.rows[row + Pair.EDGES_END]
     for j in range(begin, end):
