@@ -90,7 +90,8 @@ class HostFlows:
         backend, k = self.backend, self._k
         edges = CutEdges.find(backend, self.graph, parts, k)
         keys, tails, heads = map(backend.to_host, (edges.keys, edges.tails, edges.heads))
-        order = np.lexsort((tails.astype(np.int64) << 32 | heads, keys))
+        is_short = k * k <= 1 << 16  # NumPy sorts 16 bits by digits, a tenth of the time
+        order = np.argsort(keys.astype(np.uint16) if is_short else keys, kind="stable")
         self._tails, self._heads = (backend.from_host(a[order]) for a in (tails, heads))
         found = pair_up(keys, backend.to_host(edges.weights).astype(np.int64), k)
         self._starts = np.append(0, np.cumsum(found.edges))
