@@ -67,8 +67,11 @@ class WholeLevel(HierarchyLevel):
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph."""
         level = super().next_level(coarse, coarse_of, watch)
-        more: dict[str, Any] = {"gathering": self.gathering, "terminals": self.terminals}
-        return WholeLevel(**vars(level), **more)
+        return WholeLevel(**vars(level), **self._own)
+
+    @property
+    def _own(self) -> dict[str, Any]:
+        return {"gathering": self.gathering, "terminals": self.terminals}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +93,7 @@ class GatheredLevel(WholeLevel):
     def whole(self) -> WholeLevel:
         """The level with the parts of all vertices on every process."""
         place = self.backend, self.graph, self.coarse_of, self.watch, self.blocks, self.pinned
-        more: dict[str, Any] = {"gathering": self.gathering, "terminals": self.terminals}
-        return WholeLevel(*place, self.processes, **more)
+        return WholeLevel(*place, self.processes, **self._own)
 
     def taken(self, parts: Array) -> Array:
         """Return the parts of all vertices, given those of owned vertices."""
@@ -127,10 +129,12 @@ class PieceLevel(HierarchyLevel):
     terminals: IntArray | None = field(default=None, kw_only=True)
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
-    def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
+    def refine(
+        self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
+    ) -> Refined:
         """Refine the parts (int32) of owned vertices, and copy them to the ghosts."""
         refinement, finest = self.refinement(problem), depth == 0
-        refined = refinement.refine(parts, finest=finest, known=known)  # type: ignore[arg-type]
+        refined = refinement.refine(parts, finest=finest, known=known)
         own = refinement.problem
         with_flows = own.options.refine.has_flows(depth)
         if not with_flows or not are_due(self.graph, own, refined.measures, finest=finest):
