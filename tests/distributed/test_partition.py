@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -162,17 +164,29 @@ def test_options_equal_one_process(name: str, size: int, changes: dict[str, Any]
 
 
 @pytest.mark.parametrize("changes", [IN_PIECES, {}], ids=["in pieces", "gathered"])
-def test_a_time_limit_ends_all_processes_after_the_same_generation(changes: dict[str, Any]) -> None:
-    """The parts are those of as many generations."""
+def test_a_time_limit_ends_all_processes_after_the_same_generation(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts are those of as many generations; each process has a clock of another speed."""
     bounds, options = evenly(GRID.n, 3), {"options": changes, "preset": "fast"}
+    clock = threading.local()
+
+    def seconds() -> float:
+        clock.now += clock.speed
+        return float(clock.now)
+
+    clocks = SimpleNamespace(perf_counter=seconds)
+    monkeypatch.setattr("jetpy.multilevel.evolution.time", clocks)
 
     def run(comm: Communicator) -> Any:
+        clock.now, clock.speed = 0.0, 0.01 * (1 + comm.rank)
         block, small = block_of(GRID, bounds, comm.rank), 0 if changes else 10**9
         return partition(comm, block, time_limit=0.3, small=small, **options)
 
     results = run_on_threads(3, run)
     [generations] = {found.generations for found in results}
     assert generations > 1
+    monkeypatch.undo()
     expected = jetpy.partition(GRID, 4, generations=generations, **options, **ENGINE)
     assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
 
