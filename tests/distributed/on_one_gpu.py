@@ -24,13 +24,14 @@ GRAPHS = {
     "cube": lambda: jetpy.generators.cube(22, 22, 22),
     "weighted rmat": lambda: weighted(jetpy.generators.rmat(12, 8)),
     "hubs": lambda: hubs(5000),
+    "delaunay": lambda: jetpy.generators.delaunay(120_000),
 }
+"""The last graph is large enough for networks of flows that the GPU builds."""
 
 
 IN_PIECES = {
     "small.max_vertices": 0,
     "initial.task_size": 0,
-    "refine.flow_sweeps": 0,
     "branches": (),
 }
 """Options without which these levels are gathered."""
@@ -62,13 +63,16 @@ def main() -> None:
         graph = make()
         bounds = blocks(graph.n, WORLD.size)
         own = slice(*bounds[WORLD.rank : WORLD.rank + 2])
-        cases: list[tuple[str, dict[str, Any]]] = [("fast", {}), ("default", {})]
+        cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+            ("fast", {}, {}),
+            ("default", {}, {}),
+            ("default", IN_PIECES, {}),
+        ]
         if name == "cube":
-            cases.append(("fast", places_in(graph.n)))
-        for preset, places in cases:
+            cases.append(("fast", IN_PIECES, places_in(graph.n)))
+        for preset, changes, places in cases:
             options: dict[str, Any] = {"preset": preset, "backend": "cuda", "seed": 3}
-            if places:
-                options["options"] = IN_PIECES
+            options["options"] = changes
             result = jetpy.distributed.partition(
                 WORLD,
                 block_of(graph, bounds, WORLD.rank),

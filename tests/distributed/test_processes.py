@@ -183,4 +183,4 @@ def test_parts_are_equal_through_nccl(size: int) -> None:
         pytest.skip("CuPy finds no NCCL")
     done = launched(size, "-m", "mpi4py", "-m", ON_ONE_GPU)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[:-1] == ["equal"] * 7
+    assert done.stdout.split("\n")[:-1] == ["equal"] * 13
