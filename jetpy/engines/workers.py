@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from queue import Empty, Queue
@@ -29,7 +29,8 @@ from jetpy.engines.child_processes import ChildProcesses, module_command
 from jetpy.errors import BackendError
 
 Entry = tuple[str, ...]
-"""Arguments of the compiling function for one kernel; the last is the workunit's name."""
+"""Arguments of the compiling function for one kernel; the last is the workunit's name, or that of a
+module of workunits."""
 Group = list[Entry]
 """Kernels compiled by one call."""
 
@@ -43,16 +44,20 @@ MAX_FAILURES = 3
 
 @dataclass(frozen=True)
 class Compilation:
-    """The result of compiling a group: wall seconds, and the compiler's message if it failed."""
+    """The result of compiling a group: wall seconds, and the compiler's message if it failed.
+
+    `modules` has the workunits of each module, by name, if the entries are modules.
+    """
 
     group: Group
     seconds: float
     failure: str | None = None
+    modules: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def workunits(self) -> list[str]:
         """Names of the workunits."""
-        return [entry[-1] for entry in self.group]
+        return [name for *_, last in self.group for name in self.modules.get(last, [last])]
 
 
 _watched: ContextVar[tuple[list[Compilation], ...]] = ContextVar("watched", default=())
@@ -129,7 +134,11 @@ def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
 
 
 def compile_in_parallel(
-    function: str, groups: list[Group], jobs: int, environment: Mapping[str, str] | None = None
+    function: str,
+    groups: list[Group],
+    jobs: int,
+    environment: Mapping[str, str] | None = None,
+    modules: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Group]:
     """Call a function for each of `groups` in `jobs` processes; yield each group when it is done.
 
@@ -146,6 +155,8 @@ def compile_in_parallel(
         Number of processes.
     environment : mapping of str to str, optional
         Environment of the processes; by default this process's.
+    modules : mapping of str to sequence of str, optional
+        Workunits of each module, if the entries are modules.
 
     Raises
     ------
@@ -173,6 +184,7 @@ def compile_in_parallel(
                     todo.put([entry])
                 continue
             left -= len(compilation.group)
+            compilation = replace(compilation, modules=modules or {})
             note(compilation)
             if compilation.failure is not None:
                 failed.append(compilation)

@@ -15,7 +15,7 @@ import pytest
 from jetpy import workloads
 from jetpy.engines.cuda.nvrtc import load
 from jetpy.errors import BackendError
-from jetpy.kernel_language.reading import read_workunits
+from jetpy.kernel_language.reading import read_workunits, workunit_names
 from jetpy.workloads.multilevel import projection
 from jetpy.workloads.refinement import active
 from tests.cli.conftest import Run
@@ -24,21 +24,13 @@ from tests.modules import modules
 PROGRAM = """
 import sys
 from jetpy import workloads
-from jetpy.engines.cpu import llvm
+from jetpy.engines.cpu import ahead
 from jetpy.cli.main import main
 workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ in {modules!r}]
 {more}
 main(prog_name="jetpy")
 """
-FAILING = """
-from jetpy.errors import BackendError
-compile_text = llvm.compile_text
-def refuse(text, name):
-    if name == "active_wide":
-        raise BackendError("line 7: no such thing as a part")
-    return compile_text(text, name)
-llvm.compile_text = refuse
-"""
+FAILING = 'ahead.FUNCTION = "tests.cli.failing_compiler:compile_modules"'
 MODULES = [projection.__name__, active.__name__]
 KERNELS = 2 * sum(len(read_workunits(module)) for module in (projection, active))
 """Number of kernels of both widths."""
@@ -85,9 +77,11 @@ def test_interrupted_compilation_resumes(empty_cache: Path) -> None:
 def test_one_failure_does_not_stop_other_kernels(empty_cache: Path) -> None:
     process = start(FAILING)
     summary, words = process.communicate(timeout=120)
-    assert (process.returncode, words) == (1, "jetpy: error: line 7: no such thing as a part\n")
-    wide = len(read_workunits(active))
-    assert kernels_of(summary) == f"{KERNELS}: {KERNELS - wide} compiled, {wide} left"
+    failure = f"compiling workunit {', '.join(workunit_names(active))} failed"
+    assert process.returncode == 1
+    assert words == f"jetpy: error: {failure}:\nline 7: no such thing as a part\n"
+    wide = len(workunit_names(active))
+    assert kernels_of(summary) == f"{KERNELS}: {KERNELS - wide} compiled, {wide} FAILED"
 
 
 def test_second_run_finds_all_kernels_in_the_cache(run: Run) -> None:

@@ -72,7 +72,8 @@ def _compile(
         groups: list[Group] = [[(width.name, name)] for name in longest_first]
         total = sum(len(unit.workunits) for unit in units.values())
         done = total - sum(len(unit.workunits) for unit in missing.values())
-        for [(_, name)] in compile_in_parallel(FUNCTION, groups, jobs):
+        workunits = {name: unit.workunits for name, unit in missing.items()}
+        for [(_, name)] in compile_in_parallel(FUNCTION, groups, jobs, modules=workunits):
             done += len(missing[name].workunits)
             if progress is not None:
                 progress(done, total)
