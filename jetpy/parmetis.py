@@ -20,7 +20,7 @@ from jetpy import choices
 from jetpy.distributed.api import communicator
 from jetpy.distributed.block import Block, as_block, checked_weights, integers
 from jetpy.distributed.communicator import Communicator
-from jetpy.distributed.faults import check_agreement, ending_all, run_collectively
+from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import as_numbers, finite_number, whole_number
 from jetpy.problem.problem import MAX_PARTS
@@ -130,7 +130,7 @@ def part_kway(
     """
     group = communicator(comm)
     make = partial(_make_goal, nparts, wgtflag, numflag, ncon, tpwgts, ubvec)
-    goal, block = _checked_rows(group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
+    goal, block = _checked_rows("part_kway", group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
     return _output(
         jetpy.distributed.partition(
             group,
@@ -191,7 +191,7 @@ def refine_kway(
     """
     group = communicator(comm)
     make = partial(_make_goal, nparts, wgtflag, numflag, ncon, tpwgts, ubvec)
-    goal, block = _checked_rows(group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
+    goal, block = _checked_rows("refine_kway", group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
     return _output(
         jetpy.distributed.refine(
             group,
@@ -282,7 +282,9 @@ def adaptive_repart(
             )
         return _make_goal(nparts, wgtflag, numflag, 1, tpwgts, ubvec)
 
-    goal, block = _checked_rows(group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt))
+    goal, block = _checked_rows(
+        "adaptive_repart", group, make, vtxdist, (xadj, adjncy, adjwgt, vwgt)
+    )
 
     def check() -> tuple[float, Any]:
         ratio = finite_number("ipc2redist", ipc2redist)
@@ -301,7 +303,7 @@ def adaptive_repart(
             )
         return ratio, np.full(block.n, group.rank)
 
-    with ending_all(group):
+    with collective_call(group, "adaptive_repart"):
         ratio, home = run_collectively(group, check)
         check_agreement(group, ipc2redist=ratio, part="nothing" if part is None else "an array")
     return _output(
@@ -385,7 +387,7 @@ def part_mesh_kway(
         starts, count = _checked_starts(group, "elmdist", elmdist, "eptr", eptr)
         return goal, least, starts, goal.vertex_weights(elmwgt, "elmwgt", count)
 
-    with ending_all(group):
+    with collective_call(group, "part_mesh_kway"):
         goal, least, starts, weights = run_collectively(group, check)
         check_agreement(group, ncommonnodes=least, elmdist=starts, **asdict(goal))
     rows = jetpy.distributed.dual_graph(group, (eptr, eind), least)
@@ -504,9 +506,13 @@ def _checked_ubvec(ubvec: Any, ncon: int) -> float | tuple[float, ...]:
 
 
 def _checked_rows(
-    comm: Communicator, make: Callable[[], _Goal], vtxdist: Any, arrays: tuple[Any, ...]
+    function: str,
+    comm: Communicator,
+    make: Callable[[], _Goal],
+    vtxdist: Any,
+    arrays: tuple[Any, ...],
 ) -> tuple[_Goal, Block]:
-    """Return the checked arguments and the rows of this process. Collective.
+    """Return the checked arguments of a function and the rows of this process. Collective.
 
     `make` checks the arguments other than `vtxdist` and `arrays`, which have the order of `NAMES`.
     """
@@ -520,7 +526,7 @@ def _checked_rows(
         vertex_weights = goal.vertex_weights(vwgt, "vwgt", count)
         return goal, starts, as_block((xadj, adjncy, edge_weights, vertex_weights), NAMES)
 
-    with ending_all(comm):
+    with collective_call(comm, function):
         goal, starts, block = run_collectively(comm, check)
         check_agreement(comm, vtxdist=starts, **asdict(goal))
     return goal, block

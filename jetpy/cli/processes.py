@@ -27,6 +27,7 @@ from jetpy.errors import GraphError, JetpyError, OptionError
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
     from jetpy.distributed.block import Block
+    from jetpy.distributed.communicator import Communicator
     from jetpy.distributed.piece import Blocks
 
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
@@ -61,7 +62,8 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
             raise
         ctx.exit(code_of(error))  # rank 0 prints the reason
     if mine:
-        _tell(result, graph, read_seconds, json_file, quiet=quiet)
+        if not quiet and json_file != STDOUT:
+            _tell(result, graph, read_seconds)
         weights = result.part_weights, result.limits, result.lower_limits
         exit_unless_within(ctx, *weights, ("partition", "part"))
     elif not result.feasible:
@@ -86,11 +88,13 @@ def _partition(
         In all processes.
     """
     from jetpy.cli.changes import changes_told
+    from jetpy.cli.json_summary import together_stats
     from jetpy.distributed import partition, read
     from jetpy.distributed.api import communicator
     from jetpy.distributed.block import as_block
-    from jetpy.distributed.faults import run_collectively
+    from jetpy.distributed.faults import collective_call, run_collectively
     from jetpy.distributed.piece import Blocks
+    from jetpy.io.compression import split_name
     from jetpy.progress import progress_bars
 
     output, options["options"] = options.pop("output"), options.pop("settings")
@@ -98,12 +102,18 @@ def _partition(
     check_migration(ctx, options["home"])
     _refuse_unknown(ctx, options, signature(partition).parameters)
     group = communicator(comm)
-    run_collectively(group, lambda: _check_outputs(comm, graph, output, json_file))
-    options |= run_collectively(group, lambda: numbers_of_parts(options))
-    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
-        bars.busy("Reading")
-        started = time.perf_counter()
-        with ending_at_once():
+
+    def write_summary() -> None:
+        if json_file is not None and group.rank == 0:
+            summary = together_stats(result, split_name(graph)[0], read_seconds)
+            write_json(json_file, summary)
+
+    with ending_at_once(), collective_call(group, ctx.command_path):
+        run_collectively(group, lambda: _check_outputs(group, graph, output, json_file))
+        options |= run_collectively(group, lambda: numbers_of_parts(options))
+        with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
+            bars.busy("Reading")
+            started = time.perf_counter()
             with _naming(graph):
                 block = as_block(read(comm, graph))
                 blocks = Blocks.of(group, block.n)
@@ -112,9 +122,10 @@ def _partition(
             read_seconds = time.perf_counter() - started
             with _naming(graph):
                 result = partition(comm, block, k, progress=bars.stage, **options)
-        if output is not None:
-            bars.busy("Writing")
-            result.save(output)
+            if output is not None:
+                bars.busy("Writing")
+                result.save(output)
+        run_collectively(group, write_summary)
     return result, read_seconds
 
 
@@ -139,7 +150,9 @@ def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
     }
 
 
-def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path | None) -> None:
+def _check_outputs(
+    comm: Communicator, graph: Path, output: Path | None, json_file: Path | None
+) -> None:
     """Check, on rank 0, that output files can be written, before the work starts.
 
     Raises
@@ -149,7 +162,7 @@ def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path 
     """
     from jetpy.distributed.writing import check_target
 
-    if comm.Get_rank() > 0:
+    if comm.rank > 0:
         return
     if output is not None:
         check_target(output)
@@ -177,17 +190,20 @@ def _refuse_unknown(ctx: click.Context, options: dict[str, Any], known: Containe
 
 @contextmanager
 def _naming(graph: Path) -> Iterator[None]:
-    """Prepend the file name to errors about a graph, and append a remedy if there is one."""
+    """Prepend the file name to errors about a graph, and append a remedy if there is one.
+
+    The errors have the same cause, which marks those of all processes.
+    """
     try:
         yield
     except GraphError as error:
         message = begin_with(str(graph), str(error))
         remedy = f"; {REPAIR}" if any(what in message for what in MENDED) else ""
-        raise type(error)(f"{message}{remedy}") from error
+        raise type(error)(f"{message}{remedy}") from error.__cause__
     except JetpyError as error:
         if type(error) is not JetpyError:
             raise
-        raise JetpyError(begin_with(str(graph), str(error))) from error
+        raise JetpyError(begin_with(str(graph), str(error))) from error.__cause__
 
 
 def begin_with(name: str, message: str) -> str:
@@ -206,23 +222,10 @@ def begin_with(name: str, message: str) -> str:
     return f"{name}: {before.removesuffix(': ')}{after}"
 
 
-def _tell(
-    result: DistributedPartition,
-    graph: Path,
-    read_seconds: float,
-    json_file: Path | None,
-    *,
-    quiet: bool,
-) -> None:
-    from jetpy.cli.json_summary import together_stats
-    from jetpy.io.compression import split_name
-
-    if json_file is not None:
-        write_json(json_file, together_stats(result, split_name(graph)[0], read_seconds))
-    if quiet or json_file == STDOUT:
-        return
+def _tell(result: DistributedPartition, graph: Path, read_seconds: float) -> None:
     from jetpy.cli.tables import facts, stdout_console, times
     from jetpy.distributed.api import summary_rows
+    from jetpy.io.compression import split_name
 
     rows = summary_rows(result, split_name(graph)[0]), times(result, read_seconds)
     stdout_console().print(facts([row for group in rows for row in group]))

@@ -28,7 +28,7 @@ from jetpy.distributed.block import (
     with_common_kinds,
 )
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
-from jetpy.distributed.faults import agreed, check_agreement, ending_all, run_collectively
+from jetpy.distributed.faults import agreed, check_agreement, collective_call, run_collectively
 from jetpy.distributed.multiconstraint import (
     Columns,
     checked_table,
@@ -302,7 +302,7 @@ def partition(
         return partition_columns(columns, places, tell)
 
     works = work, work_on_columns
-    return _run(comm, block, vtxdist, arguments, threads, device, progress, works)
+    return _run("partition", comm, block, vtxdist, arguments, threads, device, progress, works)
 
 
 def refine(
@@ -377,7 +377,7 @@ def refine(
         return refine_columns(columns, parts, places, tell)
 
     works = work, work_on_columns
-    return _run(comm, block, vtxdist, arguments, threads, device, progress, works)
+    return _run("refine", comm, block, vtxdist, arguments, threads, device, progress, works)
 
 
 def evaluate(
@@ -425,10 +425,11 @@ def evaluate(
         return measure_columns(columns, parts)
 
     works = work, work_on_columns
-    return _run(comm, block, vtxdist, arguments, None, None, None, works)
+    return _run("evaluate", comm, block, vtxdist, arguments, None, None, None, works)
 
 
 def _run(
+    function: str,
     comm: Any,
     given: Any,
     vtxdist: npt.ArrayLike | None,
@@ -444,7 +445,7 @@ def _run(
     """
     started = time.perf_counter()
     group = communicator(comm)
-    with ending_all(group), ExitStack() as stack:
+    with collective_call(group, function), ExitStack() as stack:
         choose_engine = partial(engine_of_process, stack, group.neighbours, threads=threads)
         arguments, block, blocks, engine = _agree(
             group, given, vtxdist, make, choose_engine, device

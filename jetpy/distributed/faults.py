@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import jetpy
 from jetpy import errors
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.watching import this_process, watching
 from jetpy.errors import JetpyError, OptionError
 
 T = TypeVar("T")
@@ -75,11 +77,38 @@ def agreed(error: JetpyError) -> JetpyError:
 
 
 @contextmanager
-def ending_all(comm: Communicator) -> Iterator[None]:
-    """Abort all processes if the body raises here, because others may wait for this process.
+def collective_call(comm: Communicator, function: str) -> Iterator[None]:
+    """Run a block that all processes run together, the body of a function. Collective.
 
-    An error that all processes raise (`agreed`) propagates.
+    An error that all processes raise (`agreed`) propagates. Any other exception in one process
+    aborts all processes, because the others may wait for it. So does the end of a process.
+
+    Raises
+    ------
+    OptionError
+        If another process calls another function, or has another version of jetpy.
     """
+
+    def end(rank: int) -> None:
+        _abort(comm, f"process {rank} of {comm.size} has ended before the others")
+
+    with _aborting(comm):
+        here = f"{function} of jetpy {jetpy.__version__}", this_process()
+        calls, processes = zip(*comm.allgather_objects(here), strict=True)
+        for rank, call in enumerate(calls):
+            if call != calls[0]:
+                error = OptionError(
+                    f"process {rank} calls {call}, but process 0 calls {calls[0]}; all processes "
+                    "must call the same functions of the same version, in the same order"
+                )
+                raise agreed(error)
+        with watching(processes, comm.rank, end):
+            yield
+
+
+@contextmanager
+def _aborting(comm: Communicator) -> Iterator[None]:
+    """Abort all processes if the body raises an exception that is not `agreed`."""
     try:
         yield
     except BaseException as error:
@@ -88,8 +117,12 @@ def ending_all(comm: Communicator) -> Iterator[None]:
         if not isinstance(error, (JetpyError, MemoryError, KeyboardInterrupt, SystemExit)):
             traceback.print_exc()
         what = str(error) or type(error).__name__
-        print(f"jetpy: process {comm.rank} of {comm.size} failed: {what}", file=sys.stderr)
-        sys.stderr.flush()
-        time.sleep(LAST_WORDS)
-        comm.abort()
+        _abort(comm, f"process {comm.rank} of {comm.size} failed: {what}")
         raise
+
+
+def _abort(comm: Communicator, message: str) -> None:
+    """Print a message and end all processes."""
+    print(f"jetpy: {message}", file=sys.stderr, flush=True)
+    time.sleep(LAST_WORDS)
+    comm.abort()

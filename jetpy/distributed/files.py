@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy.distributed import reading, writing
@@ -45,7 +44,6 @@ def write_parts(
     Raises
     ------
     JetpyError
-        In all processes, if the file cannot be written.
+        In all processes, if the file cannot be written, or the blocks of parts are not consecutive.
     """
-    own = np.asarray(parts, np.int32)
-    writing.write_parts(communicator(comm), path, own, first, n)
+    writing.write_parts(communicator(comm), path, parts, first, n)

@@ -14,6 +14,7 @@ from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
 from jetpy.distributed.block import Block, unit_weights
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX
 
@@ -55,12 +56,23 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
     OptionError
         If a value is out of range.
     """
-    if not 1 <= scale <= MAX_SCALE or edge_factor < 1 or seed < 0:
-        raise OptionError(
-            f"scale is {scale}, edge_factor {edge_factor} and seed {seed}; scale must be in "
-            f"1..{MAX_SCALE}, edge_factor at least 1 and seed at least 0"
-        )
-    group, n = communicator(comm), 1 << scale
+    group = communicator(comm)
+
+    def check() -> None:
+        if not 1 <= scale <= MAX_SCALE or edge_factor < 1 or seed < 0:
+            raise OptionError(
+                f"scale is {scale}, edge_factor {edge_factor} and seed {seed}; scale must be in "
+                f"1..{MAX_SCALE}, edge_factor at least 1 and seed at least 0"
+            )
+
+    with collective_call(group, "rmat"):
+        run_collectively(group, check)
+        check_agreement(group, scale=scale, edge_factor=edge_factor, seed=seed)
+        return _rmat(group, scale, edge_factor, seed)
+
+
+def _rmat(group: Communicator, scale: int, edge_factor: int, seed: int) -> Block:
+    n = 1 << scale
     drawn = edge_factor << scale
     pieces = -(-drawn // DRAWN_AT_ONCE)
     own = range(group.rank, pieces, group.size)

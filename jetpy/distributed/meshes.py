@@ -12,7 +12,7 @@ from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
 from jetpy.distributed.block import Block, check_starts, integers, unit_weights
 from jetpy.distributed.communicator import Communicator, starts_of
-from jetpy.distributed.faults import check_agreement, ending_all, run_collectively
+from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.routing import even_ranges
 from jetpy.engines.base import Backend
@@ -74,7 +74,7 @@ def dual_graph(
     [1, 0]
     """
     group = communicator(comm)
-    with ending_all(group):
+    with collective_call(group, "dual_graph"):
         least, pairs, blocks = _checked_input(group, elements, common_nodes, elmdist)
         host = get_backend("cpu", 1)
         around = _around_nodes(group, host, pairs)

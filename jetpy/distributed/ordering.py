@@ -17,7 +17,7 @@ from jetpy.device.device_graph import DeviceGraph, with_required_width
 from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
-from jetpy.distributed.faults import agreed, check_agreement, ending_all, run_collectively
+from jetpy.distributed.faults import agreed, check_agreement, collective_call, run_collectively
 from jetpy.distributed.gathering import SMALL, gather_graph
 from jetpy.distributed.levels import coarsen_piece
 from jetpy.distributed.piece import Piece, cut_out
@@ -146,7 +146,7 @@ def nested_dissection(
         return OrderingArguments(effort, whole_number("seed", seed), rows, keeps_order)
 
     group = communicator(comm)
-    with ending_all(group), ExitStack() as stack:
+    with collective_call(group, "nested_dissection"), ExitStack() as stack:
         own, blocks = agree_on_block(group, block, vtxdist)
         given = run_collectively(group, arguments)
         others = {"seed": given.seed, "last": given.last, "keep_last_order": given.keep_last_order}

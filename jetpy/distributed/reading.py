@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jetpy.distributed import parhip
 from jetpy.distributed.block import Block, as_block
 from jetpy.distributed.communicator import Communicator
-from jetpy.distributed.faults import ending_all, run_collectively
+from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
 from jetpy.errors import FileFormatError, cannot_read
 from jetpy.io import folder, read_graph
 from jetpy.io.archive import map_array
@@ -37,7 +37,8 @@ def read_block(comm: Communicator, path: str | os.PathLike[str]) -> Block:
     """
     name = Path(path)
     _, suffix, compression = split_name(name)
-    with ending_all(comm):
+    with collective_call(comm, "read"):
+        check_agreement(comm, file=name.name)
         if not compression and suffix in (".graph", ".metis"):
             return _metis(comm, name)
         return run_collectively(comm, lambda: _of_arrays(comm, _arrays_of(name)))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.distributed.block import integers
 from jetpy.distributed.communicator import Communicator
-from jetpy.distributed.faults import ending_all, run_collectively
-from jetpy.errors import FileFormatError, JetpyError
+from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
+from jetpy.distributed.piece import Blocks
+from jetpy.errors import FileFormatError, GraphError, JetpyError
+from jetpy.io.atomic import atomic_write, cannot_write, removed_at_exit
 from jetpy.io.compression import split_name
 from jetpy.io.parts import check_parts_name
 
@@ -21,7 +25,7 @@ HEADER = 128
 def write_parts(
     comm: Communicator,
     path: str | os.PathLike[str],
-    parts: npt.NDArray[np.int32],
+    parts: npt.ArrayLike,
     first: int,
     n: int,
 ) -> None:
@@ -32,23 +36,42 @@ def write_parts(
     Raises
     ------
     JetpyError
-        In all processes, if the file cannot be written.
+        In all processes, if the file cannot be written, or the blocks of parts are not consecutive.
     """
-    final = Path(os.path.realpath(path))
-    partial = final.with_name(f".{final.name}.partial")
-    with ending_all(comm):
+    with collective_call(comm, "write_parts"), ExitStack() as stack:
+        check_agreement(comm, file=Path(path).name, n=n)
         run_collectively(comm, lambda: check_target(path))
-        content, start = _content(final, parts, first, n)
+        own = run_collectively(comm, lambda: integers(parts, "parts").astype(np.int32))
+        blocks = Blocks.of(comm, len(own))
+        run_collectively(comm, lambda: _check_block(blocks, first, n))
+        content, start = _content(path, own, first, n)
         if start is None:
             lengths = comm.allgather_objects(len(content))
             start = sum(lengths[: comm.rank])
-        try:
-            run_collectively(comm, lambda: _create(partial) if comm.rank == 0 else None)
-            run_collectively(comm, lambda: _write(partial, content, start))
-            run_collectively(comm, lambda: os.replace(partial, final) if comm.rank == 0 else None)
-        finally:
-            if comm.rank == 0:
-                partial.unlink(missing_ok=True)
+        writer = stack.enter_context(ExitStack())
+
+        def create() -> str | None:
+            return writer.enter_context(atomic_write(path)).name if comm.rank == 0 else None
+
+        temporary, *_ = comm.allgather_objects(run_collectively(comm, create))
+        stack.enter_context(removed_at_exit(temporary))
+        run_collectively(comm, lambda: _write(path, temporary, content, start))
+        run_collectively(comm, writer.close)
+
+
+def _check_block(blocks: Blocks, first: int, n: int) -> None:
+    """Check that the block of a process begins where the one before ends, and n is their total.
+
+    Raises
+    ------
+    GraphError
+        If they do not.
+    """
+    if (blocks.first, blocks.n) != (first, n):
+        raise GraphError(
+            f"first is {first}, and n is {n}; they must be {blocks.first} and {blocks.n}, the "
+            "numbers of parts in the processes before this one, and in all"
+        )
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
@@ -78,7 +101,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def _content(
-    path: Path, parts: npt.NDArray[np.int32], first: int, n: int
+    path: str | os.PathLike[str], parts: npt.NDArray[np.int32], first: int, n: int
 ) -> tuple[bytes, int | None]:
     """Return the bytes of this process, and their offset in the file if already known."""
     if split_name(path)[1] != ".npy":
@@ -99,17 +122,13 @@ def _header(n: int) -> bytes:
     )
 
 
-def _create(path: Path) -> None:
+def _write(path: str | os.PathLike[str], temporary: str, content: bytes, start: int) -> None:
+    """Write bytes from an offset on to the temporary file that replaces `path` later."""
     try:
-        path.write_bytes(b"")
-    except OSError as error:
-        raise JetpyError(f"{path}: {error.strerror}") from error
-
-
-def _write(path: Path, content: bytes, start: int) -> None:
-    try:
-        with path.open("r+b") as stream:
+        with open(temporary, "r+b") as stream:
             stream.seek(start)
             stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
     except OSError as error:
-        raise JetpyError(f"{path}: {error.strerror}") from error
+        raise cannot_write(path, error) from error

@@ -37,15 +37,29 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with _replacing(target) as stream:
                 yield stream
     except OSError as error:
-        raise JetpyError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: str | os.PathLike[str], error: OSError) -> JetpyError:
+    """Return the exception for a file that the operating system cannot write."""
+    return JetpyError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def removed_at_exit(name: str) -> Iterator[None]:
+    """Remove a temporary file when the block or the program ends."""
+    _unfinished.add(name)
+    try:
+        yield
+    finally:
+        _remove(name)
 
 
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     name = os.fspath(target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp"))
-    _unfinished.add(name)  # before the file exists: an interruption may occur at any moment
     mode = target.stat().st_mode & 0o777 if target.exists() else None
-    try:
+    with removed_at_exit(name):  # before the file exists: an interruption may occur at any moment
         with open(name, "xb", opener=_open_new if mode is None else _open_private) as stream:
             yield stream
             stream.flush()
@@ -53,8 +67,6 @@ def _replacing(target: Path) -> Iterator[BinaryIO]:
         if mode is not None:
             os.chmod(name, mode)
         os.replace(name, target)
-    finally:
-        _remove(name)
 
 
 @atexit.register
