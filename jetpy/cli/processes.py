@@ -62,8 +62,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
             raise
         ctx.exit(code_of(error))  # rank 0 prints the reason
     if mine:
-        if not quiet and json_file != STDOUT:
-            _tell(result, graph, read_seconds)
+        _tell(result, graph, read_seconds, json_file, quiet=quiet)
         weights = result.part_weights, result.limits, result.lower_limits
         exit_unless_within(ctx, *weights, ("partition", "part"))
     elif not result.feasible:
@@ -88,13 +87,11 @@ def _partition(
         In all processes.
     """
     from jetpy.cli.changes import changes_told
-    from jetpy.cli.json_summary import together_stats
     from jetpy.distributed import partition, read
     from jetpy.distributed.api import communicator
     from jetpy.distributed.block import as_block
     from jetpy.distributed.faults import collective_call, run_collectively
     from jetpy.distributed.piece import Blocks
-    from jetpy.io.compression import split_name
     from jetpy.progress import progress_bars
 
     output, options["options"] = options.pop("output"), options.pop("settings")
@@ -102,11 +99,6 @@ def _partition(
     check_migration(ctx, options["home"])
     _refuse_unknown(ctx, options, signature(partition).parameters)
     group = communicator(comm)
-
-    def write_summary() -> None:
-        if json_file is not None and group.rank == 0:
-            summary = together_stats(result, split_name(graph)[0], read_seconds)
-            write_json(json_file, summary)
 
     with ending_at_once(), collective_call(group, ctx.command_path):
         run_collectively(group, lambda: _check_outputs(group, graph, output, json_file))
@@ -125,7 +117,6 @@ def _partition(
             if output is not None:
                 bars.busy("Writing")
                 result.save(output)
-        run_collectively(group, write_summary)
     return result, read_seconds
 
 
@@ -222,10 +213,23 @@ def begin_with(name: str, message: str) -> str:
     return f"{name}: {before.removesuffix(': ')}{after}"
 
 
-def _tell(result: DistributedPartition, graph: Path, read_seconds: float) -> None:
+def _tell(
+    result: DistributedPartition,
+    graph: Path,
+    read_seconds: float,
+    json_file: Path | None,
+    *,
+    quiet: bool,
+) -> None:
+    from jetpy.cli.json_summary import together_stats
+    from jetpy.io.compression import split_name
+
+    if json_file is not None:
+        write_json(json_file, together_stats(result, split_name(graph)[0], read_seconds))
+    if quiet or json_file == STDOUT:
+        return
     from jetpy.cli.tables import facts, stdout_console, times
     from jetpy.distributed.api import summary_rows
-    from jetpy.io.compression import split_name
 
     rows = summary_rows(result, split_name(graph)[0]), times(result, read_seconds)
     stdout_console().print(facts([row for group in rows for row in group]))

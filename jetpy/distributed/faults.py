@@ -14,6 +14,7 @@ from jetpy import errors
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.watching import this_process, watching
 from jetpy.errors import JetpyError, OptionError
+from jetpy.io.atomic import remove_unfinished
 
 T = TypeVar("T")
 LAST_WORDS = 0.3
@@ -122,7 +123,8 @@ def _aborting(comm: Communicator) -> Iterator[None]:
 
 
 def _abort(comm: Communicator, message: str) -> None:
-    """Print a message and end all processes."""
+    """Print a message and end all processes, without partial files."""
+    remove_unfinished()
     print(f"jetpy: {message}", file=sys.stderr, flush=True)
     time.sleep(LAST_WORDS)
     comm.abort()
