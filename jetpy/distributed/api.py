@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.device.backends import ON_GPU, lease, make_ready
-from jetpy.device.row_checks import HASHES
 from jetpy.distributed.arguments import CollectiveArguments, make_arguments
 from jetpy.distributed.block import (
     Block,
@@ -23,9 +22,10 @@ from jetpy.distributed.block import (
     as_block,
     check_rows,
     check_starts,
+    check_symmetry,
     unit_weights,
     upload_rows,
-    with_common_kinds,
+    with_common_weights,
 )
 from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from jetpy.distributed.faults import agreed, check_agreement, collective_call, run_collectively
@@ -286,7 +286,7 @@ def partition(
         preset=preset,
         coarsening=coarsening,
         refinement=refinement,
-        changes=options,
+        options=options,
         generations=generations,
         time_limit=time_limit,
         backend=backend,
@@ -363,7 +363,7 @@ def refine(
         targets=targets,
         seed=seed,
         preset=preset,
-        changes=options,
+        options=options,
         backend=backend,
         small=small,
         fill=False,
@@ -521,7 +521,7 @@ def _agree(
 ) -> tuple[CollectiveArguments, Block, Blocks, Backend]:
     """Check the input of all processes; return it, the vertex ranges and the back end."""
     block, blocks = agree_on_block(comm, given, vtxdist)
-    block = with_common_kinds(comm, block)
+    block = with_common_weights(comm, block)
     arguments = run_collectively(comm, lambda: make(block.kinds))
     check_agreement(comm, **vars(arguments))
     engine = run_collectively(comm, lambda: choose_engine(arguments.backend, device=device))
@@ -575,13 +575,7 @@ def _checked_rows(
         block = replace(block, vertex_weights=unit_weights(block.n))
     rows = upload_rows(engine, block, blocks)
     run_collectively(comm, lambda: check_rows(rows, block))
-    if sum(comm.allgather_objects(rows.digest)) % HASHES:
-        raise agreed(
-            GraphError(
-                "the graph is not symmetric: an edge has no reverse edge, or its reverse edge "
-                "has a different weight"
-            )
-        )
+    check_symmetry(rows)
     return rows
 
 

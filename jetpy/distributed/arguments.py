@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.graph.checks import as_numbers
+from jetpy.graph.checks import as_numbers, whole_number
 from jetpy.problem.bounds import DEFAULT_IMBALANCE, BoundedOptions
 from jetpy.problem.options import Effort, Options, choose_effort
 from jetpy.problem.presets import choose
 from jetpy.problem.problem import Problem, checked_imbalances
+
+INT64_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class CollectiveArguments(BoundedOptions):
     backend : str
     small : int or None
     targets : tuple of numbers, or None
-    changes : Options, mapping or None
-        The argument `options` of `jetpy.partition`.
+    options : Options, mapping or None
+        As for `jetpy.partition`.
     generations : int or None
     time_limit : float or None
     fill : bool
@@ -56,7 +58,7 @@ class CollectiveArguments(BoundedOptions):
     backend: choices.Backend
     small: int | None = None
     targets: tuple[Any, ...] | None = None
-    changes: Options | Mapping[str, Any] | None = None
+    options: Options | Mapping[str, Any] | None = None
     generations: int | None = None
     time_limit: float | None = None
     fill: bool = True
@@ -70,7 +72,7 @@ class CollectiveArguments(BoundedOptions):
     @property
     def preset_options(self) -> Options:
         """Options of the preset, with the requested methods and changes."""
-        return choose(self.preset, self.coarsening, self.refinement, self.changes)
+        return choose(self.preset, self.coarsening, self.refinement, self.options)
 
     @property
     def effort(self) -> Effort:
@@ -99,11 +101,12 @@ def make_arguments(
     min_weights: npt.ArrayLike | None = None,
     max_weights: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
-    **options: Any,
+    small: int | None = None,
+    **others: Any,
 ) -> CollectiveArguments:
     """Return the arguments of a call for vertices with `kinds` weights.
 
-    `options` are other attributes of `CollectiveArguments`.
+    `others` are other attributes of `CollectiveArguments`.
 
     Raises
     ------
@@ -130,7 +133,8 @@ def make_arguments(
         refinement=refinement,
         keeps_imbalance=imbalance is not None or targets is not None,
         **bounds,
-        **options,
+        small=None if small is None else whole_number("small", small, 0, INT64_MAX),
+        **others,
     )
 
 

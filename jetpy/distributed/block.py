@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.row_checks import Rows, to_int32
+from jetpy.device.row_checks import HASHES, Rows, to_int32
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import agreed, run_collectively
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
+from jetpy.distributed.routing import send_to_owners
 from jetpy.engines.base import Array, Backend
-from jetpy.errors import GraphError
+from jetpy.errors import GraphError, OptionError
 from jetpy.graph.csr import INT32_MAX, is_large
 from jetpy.kernel_language import Width
 from jetpy.workloads.common.row_checks import count_decreases
@@ -110,7 +111,10 @@ def integers(values: Any, what: str) -> IntArray:
     """
     array = _array(values)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
-        raise GraphError(f"{what} must be a one-dimensional array of integers")
+        raise GraphError(
+            f"{what} must be a one-dimensional array of integers, not {array.dtype} of shape "
+            f"{array.shape}"
+        )
     return _wide_enough(array)
 
 
@@ -119,7 +123,7 @@ def _array(values: Any) -> npt.NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError:
-        return np.zeros(())
+        return np.array(None)
 
 
 def _wide_enough(array: npt.NDArray[Any]) -> IntArray:
@@ -170,7 +174,7 @@ def checked_weights(
     return array
 
 
-def with_common_kinds(comm: Communicator, block: Block) -> Block:
+def with_common_weights(comm: Communicator, block: Block) -> Block:
     """Return the block with the number of weights of a vertex that other processes have.
 
     A process without vertices does not know it. Collective.
@@ -179,7 +183,11 @@ def with_common_kinds(comm: Communicator, block: Block) -> Block:
     ------
     GraphError
         If the vertices of two processes have different numbers of weights.
+    OptionError
+        If one process passes weights, and another does not.
     """
+    _check_weights_of_all(comm, block.names[2], block.edge_weights)
+    _check_weights_of_all(comm, block.names[3], block.vertex_weights)
     kinds = comm.allgather_objects(block.kinds if block.n else 0)
     known = [rank for rank, own in enumerate(kinds) if own]
     for rank in known[1:]:
@@ -195,6 +203,31 @@ def with_common_kinds(comm: Communicator, block: Block) -> Block:
         return block
     shape = (0,) if common == 1 else (0, common)
     return replace(block, vertex_weights=np.zeros(shape, np.int32))
+
+
+def _check_weights_of_all(comm: Communicator, name: str, weights: IntArray) -> None:
+    """Check that all processes pass weights, or that none does. Collective.
+
+    A process without rows may do either.
+
+    Raises
+    ------
+    OptionError
+        If one passes them, and another does not.
+    """
+    are_given = comm.allgather_objects(not _are_unit(weights) if len(weights) else None)
+    if {True, False} <= set(are_given):
+        raise agreed(
+            OptionError(
+                f"process {are_given.index(False)} passes no {name}, but process "
+                f"{are_given.index(True)} does; all processes must pass them, or none"
+            )
+        )
+
+
+def _are_unit(weights: IntArray) -> bool:
+    """Return whether weights are those of `unit_weights`."""
+    return weights.strides == (0,) and weights[0] == 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,11 +300,11 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
     entries = len(block.indices)
 
     def weights(values: IntArray, what: str) -> Array:
-        if values.strides == (0,) and len(values) and values[0] == 1:  # of `unit_weights`
+        if len(values) and _are_unit(values):
             return backend.full(len(values), 1)
         converted, wrong = _to_int32(backend, values, 0, INT32_MAX)
         if wrong:
-            raise GraphError(f"{what} must be in 0..2**31 - 1")
+            raise _wrong_weight(block, blocks.first, values, what)
         return converted
 
     def rows() -> tuple[Array, Array, Array, Array]:
@@ -282,7 +315,7 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
             )
         indptr, wrong = _to_int32(backend, block.indptr, 0, entries)
         if wrong or backend.reduce(block.n, count_decreases, indptr=indptr):
-            raise _wrong_indptr(entries, block.names)
+            check_ids(block, blocks)
         indices, _ = _to_int32(backend, block.indices, 0, blocks.n - 1)
         edge_weights = weights(block.edge_weights, block.names[2])
         return indptr, indices, edge_weights, weights(block.vertex_weights, block.names[3])
@@ -298,6 +331,17 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
         *totals,
     )
     return found.with_width(Width.WIDE) if is_large(*totals) else found
+
+
+def _wrong_weight(block: Block, first: int, values: IntArray, what: str) -> GraphError:
+    """Return the error about a weight that is not in 0..2**31 - 1."""
+    i = int(((values < 0) | (values > INT32_MAX)).argmax())
+    if values is block.edge_weights:
+        v = int(np.searchsorted(block.indptr, i, "right")) - 1
+        where = f"edge ({first + v}, {block.indices[i]})"
+    else:
+        where = f"vertex {first + i}"
+    return GraphError(f"{what} has {values[i]} for {where}; weights must be in 0..2**31 - 1")
 
 
 def upload_sums(
@@ -344,6 +388,54 @@ def _to_int32(backend: Backend, values: IntArray, lowest: int, highest: int) -> 
     return converted, wrong
 
 
+def check_symmetry(rows: UploadedRows) -> None:
+    """Check that each edge has a reverse edge of equal weight. Collective.
+
+    Raises
+    ------
+    GraphError
+        In all processes, if an edge has none; the message names the first one of a process.
+    """
+    if sum(rows.blocks.comm.allgather_objects(rows.digest)) % HASHES:
+        arrays = rows.indptr, rows.indices, rows.edge_weights
+        find_asymmetry(rows.backend, rows.blocks, *map(rows.backend.to_host, arrays))
+
+
+def find_asymmetry(
+    backend: Backend, blocks: Blocks, indptr: IntArray, heads: IntArray, weights: IntArray
+) -> None:
+    """Find an edge without an equal reverse edge among rows on the host. Collective.
+
+    Raises
+    ------
+    GraphError
+        As `check_symmetry` does.
+    """
+    tails = np.repeat(np.arange(blocks.first, blocks.end), np.diff(indptr))
+    edges = (values.astype(np.int64) for values in (heads, tails, weights))
+    starts, ends, others = send_to_owners(backend.host, blocks, *edges)
+    order = np.lexsort((ends, starts))
+    reverse = starts[order] * blocks.n + ends[order]
+
+    def check() -> None:
+        wanted = tails * blocks.n + heads
+        places = np.searchsorted(reverse, wanted)
+        is_missing = ~np.isin(wanted, reverse)
+        found = np.append(others[order], -1)[places]
+        wrong = is_missing | (found != weights)
+        if wrong.any():
+            e = int(wrong.argmax())
+            edge, back = f"edge ({tails[e]}, {heads[e]})", f"edge ({heads[e]}, {tails[e]})"
+            raise GraphError(
+                f"the graph is not symmetric: {edge} is listed, but not its reverse, {back}"
+                if is_missing[e]
+                else f"the graph is not symmetric: {edge} has weight {weights[e]}, but its "
+                f"reverse, {back}, has weight {found[e]}"
+            )
+
+    run_collectively(blocks.comm, check)
+
+
 def check_rows(rows: UploadedRows, block: Block) -> None:
     """Check that rows have no loops, no duplicate edges and no invalid neighbours.
 
@@ -354,22 +446,42 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
     """
     if not rows.are_suspicious:
         return
+    check_ids(block, rows.blocks)
     for tails, heads in edges_of(block, rows.first_global_id):
-        outside = (heads < 0) | (heads >= rows.n)
-        rules = (
-            (outside, f"leaves the graph; vertices must be in 0..{rows.n - 1}"),
-            (heads == tails, "is a self-loop"),
-        )
-        for wrong, why in rules:
-            if wrong.any():
-                e = int(np.argmax(wrong))
-                raise GraphError(f"edge ({tails[e]}, {heads[e]}) {why}")
+        if (heads == tails).any():
+            v = heads[heads == tails][0]
+            raise GraphError(f"edge ({v}, {v}) is a self-loop")
         if not ((np.diff(heads) > 0) | (np.diff(tails) > 0)).all():
             order = np.lexsort((heads, tails))
             twice = (np.diff(heads[order]) == 0) & (np.diff(tails[order]) == 0)
             if twice.any():
                 e = order[int(np.argmax(twice))]
                 raise GraphError(f"edge ({tails[e]}, {heads[e]}) is listed more than once")
+
+
+def check_ids(block: Block, blocks: Blocks) -> None:
+    """Check that `indptr` does not decrease, and that the neighbours are vertices.
+
+    Raises
+    ------
+    GraphError
+        If one is wrong; the message names the first such vertex or edge.
+    """
+    first, falls = blocks.first, np.diff(block.indptr) < 0
+    if falls.any():
+        v = int(falls.argmax())
+        raise GraphError(
+            f"{block.names[0]} decreases at vertex {first + v}: {block.indptr[v]}, then "
+            f"{block.indptr[v + 1]}"
+        )
+    for tails, heads in edges_of(block, first):
+        outside = (heads < 0) | (heads >= blocks.n)
+        if outside.any():
+            e = int(outside.argmax())
+            raise GraphError(
+                f"edge ({tails[e]}, {heads[e]}) leaves the graph; vertices must be in "
+                f"0..{blocks.n - 1}"
+            )
 
 
 def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray]]:

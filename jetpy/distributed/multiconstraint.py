@@ -123,7 +123,7 @@ class Columns:
                 preset=arguments.preset,
                 coarsening=arguments.coarsening,
                 refinement=arguments.refinement,
-                options=arguments.changes,
+                options=arguments.options,
                 generations=arguments.generations,
                 time_limit=arguments.time_limit,
                 fill=arguments.fill,

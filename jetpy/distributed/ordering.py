@@ -15,7 +15,7 @@ from jetpy import choices
 from jetpy.coarsening.methods import is_dense
 from jetpy.device.device_graph import DeviceGraph, with_required_width
 from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
-from jetpy.distributed.block import Block
+from jetpy.distributed.block import Block, check_ids, find_asymmetry
 from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.faults import agreed, check_agreement, collective_call, run_collectively
 from jetpy.distributed.gathering import SMALL, gather_graph
@@ -156,7 +156,7 @@ def nested_dissection(
         )
         lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
         host = run_collectively(group, lambda: lease(threads=threads))
-        graph = gather_pattern(group, host, own)
+        graph = gather_pattern(host, blocks, own)
         engine, (_, is_last) = with_required_width(host, graph), constraints.reduce(graph)
 
         def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, float]:
@@ -186,7 +186,7 @@ def nested_dissection(
         )
 
 
-def gather_pattern(comm: Communicator, host: Backend, block: Block) -> Graph:
+def gather_pattern(host: Backend, blocks: Blocks, block: Block) -> Graph:
     """Return the pattern of the whole matrix on every process. Collective.
 
     Raises
@@ -194,10 +194,17 @@ def gather_pattern(comm: Communicator, host: Backend, block: Block) -> Graph:
     GraphError
         If it is not symmetric, or breaks a rule of `as_graph`.
     """
-    degrees = comm.gather(host, np.diff(block.indptr.astype(np.int64, copy=False)))
-    indices = comm.gather(host, block.indices.astype(np.int64, copy=False))
-    pattern = starts_of(degrees), indices
-    return run_collectively(comm, lambda: pattern_graph(pattern, None, symmetrize=False))
+    comm = blocks.comm
+    run_collectively(comm, lambda: check_ids(block, blocks))
+    arrays = block.indptr, block.indices
+    indptr, heads = (array.astype(np.int64, copy=False) for array in arrays)
+    pattern = starts_of(comm.gather(host, np.diff(indptr))), comm.gather(host, heads)
+    try:
+        return pattern_graph(pattern, None, symmetrize=False)
+    except GraphError as error:  # of all processes, which have the same pattern
+        find_asymmetry(host, blocks, indptr, heads, np.ones(len(heads), np.int64))
+        agreed(error)
+        raise
 
 
 @dataclass(frozen=True, eq=False)

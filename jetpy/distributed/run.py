@@ -296,8 +296,12 @@ def checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[n
         given, own = np.asarray(parts), blocks.end - blocks.first
         if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
             raise GraphError(f"parts must be {own} integers, one for each owned vertex")
-        if own and not (given.min() >= 0 and given.max() < k):
-            raise GraphError(f"parts must be in 0..{k - 1}")
+        wrong = (given < 0) | (given >= k)
+        if wrong.any():
+            v = int(wrong.argmax())
+            raise GraphError(
+                f"vertex {blocks.first + v} is in part {given[v]}; parts must be in 0..{k - 1}"
+            )
         return given.astype(np.int32)
 
     return run_collectively(blocks.comm, check)

@@ -46,7 +46,8 @@ class Places:
         given = {name: _what(getattr(self, name)) for name in ("fixed", "home", "together")}
         check_agreement(comm, **given)
         own = run_collectively(
-            comm, lambda: check_fixed(n, k, self.fixed, self.home, self.migration)
+            comm,
+            lambda: check_fixed(n, k, self.fixed, self.home, self.migration, blocks.first),
         )
         check_agreement(comm, migration=self.migration)
         has_home = own is not None and own.home is not None

@@ -130,7 +130,7 @@ def group_names(blocks: Blocks, together: npt.ArrayLike | None) -> Ids | None:
         As `checked_names` does.
     """
     n = blocks.end - blocks.first
-    names = run_collectively(blocks.comm, lambda: checked_names(together, n))
+    names = run_collectively(blocks.comm, lambda: checked_names(together, n, blocks.first))
     has_groups = names is not None and bool((names != NO_GROUP).any())
     if names is None or not blocks.comm.totals(has_groups)[0]:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -73,6 +72,7 @@ def _watch(others: dict[int, int], reader: int, end: Callable[[int], None]) -> N
     ready = [descriptor for descriptor, _ in poll.poll()]
     if reader in ready:
         return
-    threading.Thread(target=end, args=(others[ready[0]],), daemon=True).start()
-    time.sleep(PATIENCE)
+    ending = threading.Thread(target=end, args=(others[ready[0]],), daemon=True)
+    ending.start()
+    ending.join(PATIENCE)
     os._exit(1)

@@ -50,8 +50,11 @@ def check_fixed(
     fixed: npt.ArrayLike | None,
     home: npt.ArrayLike | None = None,
     migration: float = 0.0,
+    first: int = 0,
 ) -> FixedVertices | None:
     """Return the checked fixed and home parts of n vertices; None if no vertex has either.
+
+    `first` is the id of the first vertex in messages.
 
     Raises
     ------
@@ -59,7 +62,7 @@ def check_fixed(
         If `fixed` or `home` are not n integers in -1..k - 1, or `migration` is not a finite number
         from 0 on.
     """
-    kept, homes = _checked(fixed, n, k, "fixed"), _checked(home, n, k, "home")
+    kept, homes = _checked(fixed, n, k, "fixed", first), _checked(home, n, k, "home", first)
     cost = checked_migration(migration)
     if kept is None and homes is None:
         return None
@@ -79,7 +82,9 @@ def checked_migration(cost: float) -> Fraction:
     return Fraction(finite_number("migration", cost)).limit_denominator(FINEST_MIGRATION)
 
 
-def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArray | None:
+def _checked(
+    places: npt.ArrayLike | None, n: int, k: int, what: str, first: int
+) -> IntArray | None:
     """Return parts as int32, shape (n,), -1 for none; None if all are -1 or none are given."""
     if places is None:
         return None
@@ -95,8 +100,8 @@ def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArra
     if wrong.any():
         v = int(wrong.argmax())
         raise OptionError(
-            f"{what} has part {array[v]} for vertex {v}; parts must be in 0..{k - 1}, or -1 for "
-            "none"
+            f"{what} has part {array[v]} for vertex {first + v}; parts must be in 0..{k - 1}, "
+            "or -1 for none"
         )
     if (array == NO_PART).all():
         return None

@@ -152,8 +152,12 @@ def heaviest_parts(
     return common
 
 
-def checked_names(together: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | None:
+def checked_names(
+    together: npt.ArrayLike | None, n: int, first: int = 0
+) -> npt.NDArray[Any] | None:
     """Return the group of each of n vertices, -1 for none; None if no groups are given.
+
+    `first` is the id of the first vertex in messages.
 
     Raises
     ------
@@ -173,8 +177,8 @@ def checked_names(together: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | 
     if (names < NO_GROUP).any():
         v = int((names < NO_GROUP).argmax())
         raise OptionError(
-            f"together has group {names[v]} for vertex {v}; groups must be integers from 0 on, or "
-            "-1 for none"
+            f"together has group {names[v]} for vertex {first + v}; groups must be integers from 0 "
+            "on, or -1 for none"
         )
     return names
 

@@ -259,7 +259,7 @@ def test_groups_without_weights_are_refined_as_by_one_process() -> None:
         ({"fixed": [0.5] * 300}, "^process 1: fixed must contain integers, not float64"),
         (
             {"fixed": [4] * 300},
-            r"^process 1: fixed has part 4 for vertex 0; parts must be in 0\.\.3",
+            r"^process 1: fixed has part 4 for vertex 300; parts must be in 0\.\.3",
         ),
         ({"fixed": [-1] * 300, "home": [0] * 300}, "process 1 passes home='an array', but"),
         ({"fixed": [-1] * 300, "migration": -1}, "^process 1: migration is -1; it must be"),
@@ -381,10 +381,10 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         "process 0: the block is a list; it must be a tuple",
     ),
     "second is bad": (
-        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]), I32([-1]))),
+        pair((I32([0, 1]), I32([1]), I32([1])), (I32([0, 1]), I32([0]), I32([-1]))),
         {},
         GraphError,
-        r"process 1: edge_weights must be in 0\.\.2",
+        r"process 1: edge_weights has -1 for edge \(1, 0\); weights must be in 0\.\.2",
     ),
     "ends": (
         pair((I32([0, 2]), I32([1])), (I32([0, 1]), I32([0]))),
@@ -426,13 +426,13 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         pair((I32([0, 1]), I32([1])), (I32([0, 0]), I32([], int))),
         {},
         GraphError,
-        "^the graph is not symmetric",
+        r"process 0: the graph is not symmetric: edge \(0, 1\) is listed, but not its reverse",
     ),
     "two weights": (
         pair((I32([0, 1]), I32([1]), I32([3])), (I32([0, 1]), I32([0]), I32([4]))),
         {},
         GraphError,
-        "^the graph is not symmetric",
+        r"not symmetric: edge \(0, 1\) has weight 3, but its reverse, edge \(1, 0\), has weight 4",
     ),
     "vtxdist": (
         pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
