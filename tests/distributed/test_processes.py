@@ -23,7 +23,6 @@ from tests.children import MPIEXEC
 pytest.importorskip("mpi4py")
 pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
 MAX_SECONDS = 100
-FAULTS = Path(__file__).with_name("faults.py")
 NEVER_READ = """
 import os, signal, time
 import jetpy.distributed
@@ -143,26 +142,6 @@ def test_signal_ends_all_processes(tmp_path: Path, number: signal.Signals, code:
         _, words = process.communicate(timeout=MAX_SECONDS)
     assert process.returncode == code
     assert {line for line in words.splitlines() if line} == {"jetpy: interrupted"}
-
-
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        pytest.param(
-            "block", r"process 1: edge (32000, 32000) is a self-loop", marks=pytest.mark.slow
-        ),
-        ("raise", "process 1 of 2 failed: broken on purpose"),
-        pytest.param("memory", "process 1 of 2 failed: Unable to allocate", marks=pytest.mark.slow),
-        pytest.param("kill", "", marks=pytest.mark.slow),
-    ],
-)
-def test_error_in_one_process_ends_all(fault: str, message: str) -> None:
-    started = time.perf_counter()
-    done = launched(2, str(FAULTS), fault)
-    assert done.returncode != 0
-    assert message in done.stderr
-    assert "finished" not in done.stdout
-    assert time.perf_counter() - started < MAX_SECONDS / 2
 
 
 @pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
