@@ -36,6 +36,7 @@ for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 """
 ON_ONE_GPU = "tests.distributed.on_one_gpu"
+COMPILING = Path(__file__).with_name("compiling.py")
 ORDERED = Path(__file__).with_name("ordered.py")
 
 
@@ -142,6 +143,18 @@ def test_signal_ends_all_processes(tmp_path: Path, number: signal.Signals, code:
         _, words = process.communicate(timeout=MAX_SECONDS)
     assert process.returncode == code
     assert {line for line in words.splitlines() if line} == {"jetpy: interrupted"}
+
+
+@pytest.mark.slow
+def test_processes_that_start_together_compile_each_unit_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache is empty; where a wheel has the kernels, none are compiled."""
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
+    done = launched(4, str(COMPILING))
+    assert done.returncode == 0, done.stderr
+    compiled = done.stdout.split()
+    assert len(compiled) == len(set(compiled)) == len([*tmp_path.rglob("*.o")])
 
 
 @pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
