@@ -7,7 +7,8 @@ from typing import NamedTuple
 from tests.fuzz.oracles import Ints
 
 CHECKS = (
-    *("no exception", "no crash", "nothing printed", "quick", "mistakes"),
+    *("no exception", "no crash", "nothing printed", "quick", "mistakes", "one error"),
+    "process and row named",
     *("parts", "cut", "part weights", "empty parts", "ideals", "limits", "limit", "imbalance"),
     *("lower limits", "refused", "fewest parts", "together", "within", "moved"),
     *("feasible is correct", "feasible", "volume", "pieces", "disconnected", "isolated"),

@@ -21,6 +21,7 @@ from tests.fuzz.checks import Finding, ensure
 from tests.fuzz.choices import Choice, Random
 from tests.fuzz.constrained import constrained
 from tests.fuzz.draws import Engine, Problem
+from tests.fuzz.faults import faulty
 from tests.fuzz.files import filed
 from tests.fuzz.lists import listed
 from tests.fuzz.mappings import mapping
@@ -52,6 +53,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     ordered: 4,
     separating: 3,
     mistakes: 4,
+    faulty: 4,
     calling: 5,
 }
 """Relative frequency of each kind of problem."""
