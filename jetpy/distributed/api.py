@@ -237,9 +237,9 @@ def partition(
     block : tuple of arrays
         (indptr, indices[, edge_weights[, vertex_weights]]) of the owned vertices,
         possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
-        bits) are global ids of neighbours; each edge is given at both ends. `vertex_weights` of
-        shape (n_owned, c) are several weights, as for `jetpy.partition`. Then every process gathers
-        the whole graph.
+        bits) are global ids of neighbours; each edge is given at both ends. All processes must pass
+        weights, or none. `vertex_weights` of shape (n_owned, c) are several weights, as for
+        `jetpy.partition`. Then every process gathers the whole graph.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
         As for `jetpy.partition`; `k` is required.
     fixed, home, together : array of int, shape (n_owned,), optional
@@ -271,7 +271,8 @@ def partition(
     ------
     GraphError, OptionError, BackendError
         As for `jetpy.partition`, in all processes; the message names the lowest rank with an
-        error. Any other exception in one process ends all processes (MPI_Abort).
+        error. Any other exception in one process ends all processes (MPI_Abort), and so does the
+        end of one.
     """
     arguments = partial(
         make_arguments,

@@ -6,11 +6,13 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
-import jetpy
 from jetpy import errors
+from jetpy.choices import DISTRIBUTION
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.watching import this_process, watching
 from jetpy.errors import JetpyError, OptionError
@@ -94,7 +96,7 @@ def collective_call(comm: Communicator, function: str) -> Iterator[None]:
         _abort(comm, f"process {rank} of {comm.size} has ended before the others")
 
     with _aborting(comm):
-        here = f"{function} of jetpy {jetpy.__version__}", this_process()
+        here = f"{function} of jetpy {_version()}", this_process()
         calls, processes = zip(*comm.allgather_objects(here), strict=True)
         for rank, call in enumerate(calls):
             if call != calls[0]:
@@ -105,6 +107,14 @@ def collective_call(comm: Communicator, function: str) -> Iterator[None]:
                 raise agreed(error)
         with watching(processes, comm.rank, end):
             yield
+
+
+@cache
+def _version() -> str:
+    """Return the version of jetpy; sources that are not installed have none."""
+    with suppress(PackageNotFoundError):
+        return version(DISTRIBUTION)
+    return "without a version"
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def test_wrong_call_of_one_mpi_process_is_one_error(mpi: str, size: int, tmp_pat
 
 
 def fail(mpi: str, folder: Path, fault: str, stage: str, mode: str, *more: str) -> tuple[int, str]:
-    """Return the exit code and all output of two processes of which one fails."""
+    """Return the exit code and the whole output of two processes; one fails."""
     jetpy.write_graph(folder / "cube.npz", jetpy.generators.cube(40, 40, 40))
     (folder / "cube.part").write_text(OLD)
     with start(mpi, 2, FAILING, fault, stage, mode, more=more, cwd=folder) as process:
