@@ -158,7 +158,7 @@ class PageCommand(Command):
         return super().parse_args(ctx, args)
 
 
-def code_of(error: JetpyError | click.ClickException) -> int:
+def code_of(error: Exception) -> int:
     """Return the exit code of an error.
 
     >>> code_of(OptionError("k is 0")), code_of(JetpyError("not readable"))

@@ -57,7 +57,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
         result, read_seconds = _partition(
             ctx, comm, graph, k, options, json_file, quiet=quiet or not mine
         )
-    except (JetpyError, click.ClickException) as error:
+    except Exception as error:
         if mine:
             raise
         ctx.exit(code_of(error))  # rank 0 prints the reason

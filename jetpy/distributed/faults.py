@@ -11,7 +11,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
-from jetpy import errors
 from jetpy.choices import DISTRIBUTION
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.watching import this_process, watching
@@ -23,6 +22,10 @@ LAST_WORDS = 0.3
 """Seconds for the launcher to forward an error message, before `Communicator.abort`."""
 
 
+COMMON = MemoryError, OSError, TypeError, ValueError
+"""Errors of Python that wrong input or a full machine causes."""
+
+
 class CollectiveError(Exception):
     """Marks an error that all processes raise."""
 
@@ -32,23 +35,33 @@ def run_collectively(comm: Communicator, work: Callable[[], T]) -> T:
 
     Raises
     ------
-    JetpyError
+    Exception
         On all ranks, the error of the lowest rank whose `work` raised one; the message names the
-        rank.
+        rank. Errors that are neither jetpy's nor in `COMMON` become a RuntimeError.
     """
-    failure = None
+    if comm.size == 1:
+        return work()
+    failure = cause = None
     try:
         value = work()
-    except JetpyError as own:
-        failure = type(own).__name__, str(own)
-    failures = comm.allgather_objects(failure)
-    for rank, found in enumerate(failures):
+    except Exception as own:
+        failure, cause = _described(own), own
+    for rank, found in enumerate(comm.allgather_objects(failure)):
         if found is not None:
-            name, message = found
-            where = f"process {rank}: " if comm.size > 1 else ""
-            error = getattr(errors, name, JetpyError)(f"{where}{message}")
-            raise agreed(error)
+            kind, message = found
+            error = kind(f"process {rank}: {message}")
+            raise agreed(error, None if isinstance(error, JetpyError) else cause)
     return value
+
+
+def _described(error: Exception) -> tuple[type[Exception], str]:
+    """Return a type of errors that have only a message, and the message of an error."""
+    if isinstance(error, JetpyError):
+        return type(error), str(error)
+    for kind in COMMON:
+        if isinstance(error, kind):
+            return kind, str(error)
+    return RuntimeError, f"{type(error).__name__}: {error}"
 
 
 def check_agreement(comm: Communicator, **arguments: Any) -> None:
@@ -73,9 +86,10 @@ def check_agreement(comm: Communicator, **arguments: Any) -> None:
             raise agreed(error)
 
 
-def agreed(error: JetpyError) -> JetpyError:
-    """Return an error marked as one that all processes raise."""
+def agreed(error: Exception, cause: Exception | None = None) -> Exception:
+    """Return an error marked as one that all processes raise; `cause` is printed with it."""
     error.__cause__ = CollectiveError()
+    error.__cause__.__cause__ = cause
     return error
 
 

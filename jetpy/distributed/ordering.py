@@ -20,7 +20,7 @@ from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.faults import agreed, check_agreement, collective_call, run_collectively
 from jetpy.distributed.gathering import SMALL, gather_graph
 from jetpy.distributed.levels import coarsen_piece
-from jetpy.distributed.piece import Piece, cut_out
+from jetpy.distributed.piece import Blocks, Piece, cut_out
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError

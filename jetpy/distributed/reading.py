@@ -35,10 +35,10 @@ def read_block(comm: Communicator, path: str | os.PathLike[str]) -> Block:
     JetpyError
         In all processes, if the file cannot be read, or does not match its format.
     """
-    name = Path(path)
-    _, suffix, compression = split_name(name)
     with collective_call(comm, "read"):
+        name = run_collectively(comm, lambda: Path(path))
         check_agreement(comm, file=name.name)
+        _, suffix, compression = split_name(name)
         if not compression and suffix in (".graph", ".metis"):
             return _metis(comm, name)
         return run_collectively(comm, lambda: _of_arrays(comm, _arrays_of(name)))

@@ -21,6 +21,7 @@ from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
 from jetpy.evaluation.levels import Level
+from jetpy.graph.dlpack import on_host
 from jetpy.multilevel.driver import improve_level
 from jetpy.multilevel.evolution import GenerationBudget, evolve_level
 from jetpy.multilevel.hierarchy import HierarchyLevel
@@ -293,7 +294,7 @@ def checked_parts(blocks: Blocks, parts: npt.ArrayLike, k: int) -> npt.NDArray[n
     """Return the parts of owned vertices as int32; a GraphError on any rank is one on all."""
 
     def check() -> npt.NDArray[np.int32]:
-        given, own = np.asarray(parts), blocks.end - blocks.first
+        given, own = on_host(parts), blocks.end - blocks.first
         if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
             raise GraphError(f"parts must be {own} integers, one for each owned vertex")
         wrong = (given < 0) | (given >= k)

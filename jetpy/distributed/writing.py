@@ -39,7 +39,8 @@ def write_parts(
         In all processes, if the file cannot be written, or the blocks of parts are not consecutive.
     """
     with collective_call(comm, "write_parts"), ExitStack() as stack:
-        check_agreement(comm, file=Path(path).name, n=n)
+        name = run_collectively(comm, lambda: Path(path).name)
+        check_agreement(comm, file=name, n=n)
         run_collectively(comm, lambda: check_target(path))
         own = run_collectively(comm, lambda: integers(parts, "parts").astype(np.int32))
         blocks = Blocks.of(comm, len(own))

@@ -217,6 +217,14 @@ def wrong_calls(comm: Communicator) -> Calls:
             lambda: distributed.rmat(comm, either(0, 5)),
             f"{who}scale is 0, edge_factor 16 and seed 0; scale must be in 1..30",
         ),
+        "no file": (
+            lambda: distributed.read(comm, either(None, "b.graph")),
+            f"{who}expected str, bytes or os.PathLike object, not NoneType",
+        ),
+        "rows of different lengths": (
+            on_parts(distributed.refine, [[0], [0, 1]], **ENGINE),
+            f"{who}[[0], [0, 1]] is not an array; its rows must have equal lengths",
+        ),
         "another file": (
             lambda: distributed.read(comm, either("a.npz", "b.graph")),
             f"process {last} passes file='a.npz', but process 0 passes file='b.graph'",
@@ -244,7 +252,7 @@ def error_of(call: Callable[[], object]) -> str:
     """Return the message of the error that a call raises."""
     try:
         call()
-    except jetpy.JetpyError as error:
+    except Exception as error:
         return str(error)
     return "no error"
 
