@@ -20,8 +20,6 @@ from jetpy.io.atomic import remove_unfinished
 T = TypeVar("T")
 LAST_WORDS = 0.3
 """Seconds for the launcher to forward an error message, before `Communicator.abort`."""
-
-
 COMMON = MemoryError, OSError, TypeError, ValueError
 """Errors of Python that wrong input or a full machine causes."""
 

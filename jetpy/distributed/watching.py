@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import select
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+GRACE = 0.5
+"""Seconds that this process has to end the block after another process has ended."""
 PATIENCE = 2.0
 """Seconds that the end of all processes may take."""
 
@@ -64,13 +66,18 @@ def _opened(stack: ExitStack, descriptor: int) -> int:
     return descriptor
 
 
+def _ready(descriptors: Iterable[int], seconds: float | None = None) -> list[int]:
+    """Wait until a descriptor is ready, or time has passed; return those that are."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000)]
+
+
 def _watch(others: dict[int, int], reader: int, end: Callable[[int], None]) -> None:
     """Wait until the block has ended, or another process has; `others` are ranks by descriptor."""
-    poll = select.poll()
-    for descriptor in (reader, *others):
-        poll.register(descriptor, select.POLLIN)
-    ready = [descriptor for descriptor, _ in poll.poll()]
-    if reader in ready:
+    ready = _ready((reader, *others))
+    if reader in ready or _ready((reader,), GRACE):
         return
     ending = threading.Thread(target=end, args=(others[ready[0]],), daemon=True)
     ending.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import jetpy
 from jetpy import distributed
 from jetpy.distributed.communicator import Communicator, SelfCommunicator
+from jetpy.distributed.watching import this_process, watching
 from tests.children import run_python
 from tests.distributed.launching import launchers, start
 from tests.distributed.threads import run_on_threads
@@ -23,7 +25,7 @@ FULL_MEMORY = "jetpy: process 1 of 2 failed: Unable to allocate"
 FULL_DISK = "process 1: cube.part: cannot be written: File too large"
 OLD = "parts of an earlier run\n"
 WATCHING = """
-import subprocess, sys, time
+import subprocess, time
 from jetpy.distributed.watching import Process, this_process, watching
 
 child = subprocess.Popen(["sleep", "100"])
@@ -138,6 +140,16 @@ def test_killed_process_is_noticed_if_the_launcher_ignores_it(tmp_path: Path) ->
         pytest.skip("there is no mpiexec of Open MPI")
     _, output = fail("Open MPI", tmp_path, "kill", "coarsen", "call", "--continuous")
     assert "jetpy: process 1 of 2 has ended before the others" in output
+
+
+def test_block_may_end_after_a_watched_process_has() -> None:
+    ended: list[int] = []
+    with subprocess.Popen(["sleep", "100"]) as child:
+        own = this_process()
+        with watching([own, own._replace(pid=child.pid)], 0, ended.append):
+            child.kill()
+            child.wait()
+    assert not ended
 
 
 def test_end_of_a_watched_process_ends_this_one() -> None:
