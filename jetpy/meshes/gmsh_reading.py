@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 import struct
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -23,13 +22,12 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError
 from jetpy.meshes.formats import meshio
 from jetpy.meshes.gmsh_groups import GEOMETRICAL, GROUPS, PART_GROUP, PHYSICAL, Groups, Tags
+from jetpy.meshes.gmsh_numbers import Content, Numbers, integers, numbers_in, parsed
 
 LOGGER = logging.getLogger("jetpy.input")
 Ids = npt.NDArray[np.int64]
 SAVE = "save it as MSH 4.1: gmsh FILE -save -save_all -format msh41 -o new.msh"
 """Remedy for files that Gmsh reads and jetpy does not."""
-EXACT = 2**53
-"""Upper bound of integers that are read as floating-point numbers."""
 USED = {
     *("MeshFormat", "PhysicalNames", "Entities", "PartitionedEntities", "Nodes"),
     *("ParametricNodes", "Elements", "NodeData", "ElementData"),
@@ -37,67 +35,41 @@ USED = {
 UNIMPORTANT = {"Comments", "GhostElements", "MeshVersion"}
 """Sections whose content nobody misses in the output."""
 _NAME = re.compile(r'^\s*(\d+)\s+(\d+)\s+"(.*)"', re.MULTILINE)
-_BEGIN = re.compile(rb"^\$(?!End)(\w+)[ \t]*\r?\n", re.MULTILINE)
-
-
-def _integers(values: npt.NDArray[np.float64], kind: npt.DTypeLike = np.int64) -> npt.NDArray[Any]:
-    """Return ids or counts, which were read as floating-point numbers."""
-    dtype = np.dtype(kind)
-    low, high = np.iinfo(dtype).min, min(np.iinfo(dtype).max, EXACT)
-    wrong = ~((low <= values) & (values <= high) & (values == np.rint(values)))
-    if wrong.any():
-        raise FileFormatError(f"{values[wrong][0]} is not an id or a count")
-    return values.astype(dtype)
-
-
-@dataclass(eq=False)
-class _Numbers:
-    """The numbers in a section, taken one after the other."""
-
-    content: bytes
-    is_binary: bool
-    size: type[Any]
-    at: int = 0
-    values: npt.NDArray[np.float64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        if not self.is_binary:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # NumPy warns of text that is not a number
-                try:
-                    self.values = np.fromstring(self.content, sep=" ")
-                except (DeprecationWarning, ValueError):
-                    raise FileFormatError("a word is not a number") from None
-
-    def take(self, kind: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
-        """Return the next `count` numbers; of a structured type, binary only."""
-        dtype = np.dtype(kind)
-        width = dtype.itemsize if self.is_binary else 1
-        available = (len(self.content) if self.is_binary else len(self.values)) - self.at
-        if not 0 <= count * width <= available:
-            raise FileFormatError(f"the section announces {count} more numbers than it has")
-        start, self.at = self.at, self.at + count * width
-        if self.is_binary:
-            return np.frombuffer(self.content[start : self.at], dtype)
-        values = self.values[start : self.at]
-        return values.astype(dtype) if dtype.kind == "f" else _integers(values, dtype)
-
-    def ints(self, count: int) -> list[int]:
-        """Return the next integers."""
-        return [int(number) for number in self.take(np.int32, count)]
-
-    def counts(self, count: int) -> list[int]:
-        """Return the next numbers of items."""
-        return [int(number) for number in self.take(self.size, count)]
+BEGIN = re.compile(rb"^\$(?!End)(\w+)[ \t]*\r?\n", re.MULTILINE)
+"""The line that begins a section."""
 
 
 @dataclass(frozen=True)
-class _Entity:
+class Entity:
     """An entity: its groups, and the entity and dimension that it is a part of."""
 
     groups: Tags = ()
     tag: int = 0
     parent_dimension: int = 0
+
+
+Entities = dict[tuple[int, int], Entity]
+"""Entities by dimension and tag."""
+
+
+@dataclass(frozen=True)
+class ElementBlock:
+    """Header of the elements of one entity and type; each has `width` numbers: its id and nodes."""
+
+    dimension: int
+    tag: int
+    kind: str
+    count: int
+    width: int
+
+    def entity(self, entities: Entities) -> Entity:
+        """Return the entity."""
+        alone = Entity((), self.tag, self.dimension)
+        return entities.get((self.dimension, self.tag), alone)
+
+    def is_between_parts(self, entities: Entities) -> bool:
+        """Return whether Gmsh created the elements between the parts of a partition."""
+        return self.entity(entities).parent_dimension != self.dimension
 
 
 @dataclass(eq=False)
@@ -117,7 +89,7 @@ class _File:
 
     path: Path
     names: dict[tuple[int, int], str] = field(default_factory=dict)
-    entities: dict[tuple[int, int], _Entity] = field(default_factory=dict)
+    entities: Entities = field(default_factory=dict)
     sets: dict[Tags, int] = field(default_factory=lambda: {(): 0})
     node_ids: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
     points: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
@@ -154,7 +126,7 @@ def read_gmsh(path: Path) -> Any:
     """
     file, content = _File(path), path.read_bytes()
     try:
-        version, is_binary, size = _format(content)
+        version, is_binary, size = format_of(content)
         for name, body in _sections(path, content, is_binary=is_binary):
             if name in ("NodeData", "ElementData"):
                 file.data.append(_data(name, body, is_binary=is_binary))
@@ -163,14 +135,14 @@ def read_gmsh(path: Path) -> Any:
             elif name == "ParametricNodes" or (name == "Nodes" and version < 4):
                 _read_nodes_2(file, name, body, is_binary=is_binary)
             elif name == "Elements" and version < 4:
-                _read_elements_2(file, _Numbers(body, is_binary, np.int32))
+                _read_elements_2(file, body, is_binary=is_binary)
             elif name in ("Entities", "PartitionedEntities"):
-                numbers = _Numbers(body, is_binary, size)
-                _read_entities(file, numbers, version, divided=name != "Entities")
+                numbers = numbers_in(body, size, is_binary=is_binary)
+                read_entities(file.entities, numbers, version, divided=name != "Entities")
             elif name == "Nodes":
-                _read_nodes(file, _Numbers(body, is_binary, size), version)
+                _read_nodes(file, numbers_in(body, size, is_binary=is_binary), version)
             elif name == "Elements":
-                _read_elements(file, _Numbers(body, is_binary, size), version)
+                _read_elements(file, numbers_in(body, size, is_binary=is_binary), version)
         return _mesh(file)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from None
@@ -178,7 +150,7 @@ def read_gmsh(path: Path) -> Any:
         raise FileFormatError(f"{path}: this Gmsh file is damaged: {error}") from error
 
 
-def _format(content: bytes) -> tuple[float, bool, type[Any]]:
+def format_of(content: Content) -> tuple[float, bool, type[Any]]:
     """Return the version, whether numbers are binary, and the type of counts."""
     match = re.search(rb"^\$MeshFormat\s+(\S+)\s+(\d+)\s+(\d+)[ \t]*\r?\n", content, re.MULTILINE)
     if match is None:
@@ -190,7 +162,7 @@ def _format(content: bytes) -> tuple[float, bool, type[Any]]:
         raise FileFormatError(f"the MSH version is {version}; jetpy reads 2, 4.0 and 4.1; {SAVE}")
     if version == 4.0 and is_binary:
         raise FileFormatError(f"jetpy reads MSH 4.0 as text only; {SAVE}")
-    if is_binary and content[match.end() :][:4] != np.int32(1).tobytes():
+    if is_binary and content[match.end() : match.end() + 4] != np.int32(1).tobytes():
         raise FileFormatError(f"the file is from a machine with another byte order; {SAVE}")
     return version, is_binary, np.uint64 if bytes_of_size == 8 else np.uint32
 
@@ -198,7 +170,7 @@ def _format(content: bytes) -> tuple[float, bool, type[Any]]:
 def _sections(path: Path, content: bytes, *, is_binary: bool) -> Iterator[tuple[str, bytes]]:
     """Yield the sections that are used; log the others."""
     at = 0
-    while (begin := _BEGIN.search(content, at)) is not None:
+    while (begin := BEGIN.search(content, at)) is not None:
         end = content.find(b"$End" + begin[1], begin.end())
         name = begin[1].decode()
         if end < 0:
@@ -217,7 +189,8 @@ def _read_names(file: _File, body: bytes) -> None:
         file.names[int(dimension), int(tag)] = name
 
 
-def _read_entities(file: _File, numbers: _Numbers, version: float, *, divided: bool) -> None:
+def read_entities(entities: Entities, numbers: Numbers, version: float, *, divided: bool) -> None:
+    """Add the entities in a section, which Gmsh has divided or not."""
     if divided:
         _, ghosts = numbers.counts(2)
         numbers.ints(2 * ghosts)
@@ -231,12 +204,12 @@ def _read_entities(file: _File, numbers: _Numbers, version: float, *, divided: b
             groups = tuple(map(abs, numbers.ints(*numbers.counts(1))))
             if dimension:
                 numbers.ints(*numbers.counts(1))  # bounding entities
-            before = file.entities.get((dimension, tag), _Entity((), parent, parent_dimension))
+            before = entities.get((dimension, tag), Entity((), parent, parent_dimension))
             own = tuple(dict.fromkeys((*before.groups, *groups)))
-            file.entities[dimension, tag] = _Entity(own, before.tag, before.parent_dimension)
+            entities[dimension, tag] = Entity(own, before.tag, before.parent_dimension)
 
 
-def _read_nodes(file: _File, numbers: _Numbers, version: float) -> None:
+def _read_nodes(file: _File, numbers: Numbers, version: float) -> None:
     blocks = numbers.counts(4 if version > 4.0 else 2)[0]
     ids, points = [np.zeros(0, np.int64)], [np.zeros((0, 3))]
     for _ in range(blocks):
@@ -249,34 +222,45 @@ def _read_nodes(file: _File, numbers: _Numbers, version: float) -> None:
             rows = numbers.take(np.float64, count * width).reshape(count, width)
         else:
             rows = numbers.take(np.float64, count * (1 + width)).reshape(count, 1 + width)
-            ids.append(_integers(rows[:, 0]))
+            ids.append(integers(rows[:, 0]))
             rows = rows[:, 1:]
         points.append(rows[:, :3])
     file.node_ids, file.points = np.concatenate(ids), np.concatenate(points)
 
 
-def _read_elements(file: _File, numbers: _Numbers, version: float) -> None:
-    blocks = numbers.counts(4 if version > 4.0 else 2)[0]
+def _read_elements(file: _File, numbers: Numbers, version: float) -> None:
     dropped = 0
-    for _ in range(blocks):
+    dtype = numbers.size if version > 4.0 else np.int32
+    for block in element_blocks(numbers, version):
+        count, entity = block.count, block.entity(file.entities)
+        rows = numbers.take(dtype, count * block.width).reshape(count, block.width)
+        if block.is_between_parts(file.entities):
+            dropped += count
+            continue
+        rows = rows.astype(np.int64)
+        groups = np.full(count, file.set_of(entity.groups))
+        entities = np.full(count, entity.tag)
+        file.blocks.append(_Block(block.kind, rows[:, 0], rows[:, 1:], entities, groups))
+    tell_dropped(file.path, dropped)
+
+
+def element_blocks(numbers: Numbers, version: float) -> Iterator[ElementBlock]:
+    """Yield the headers in the section of elements; the caller takes or skips their numbers."""
+    for _ in range(numbers.counts(4 if version > 4.0 else 2)[0]):
         first, second, number = numbers.ints(3)
         dimension, tag = (first, second) if version > 4.0 else (second, first)
         kind, nodes = _type(number)
         (count,) = numbers.counts(1)
-        dtype = numbers.size if version > 4.0 else np.int32
-        rows = numbers.take(dtype, count * (1 + nodes)).reshape(count, 1 + nodes).astype(np.int64)
-        entity = file.entities.get((dimension, tag), _Entity((), tag, dimension))
-        if entity.parent_dimension != dimension:
-            dropped += count
-            continue
-        groups = np.full(count, file.set_of(entity.groups))
-        entities = np.full(count, entity.tag)
-        file.blocks.append(_Block(kind, rows[:, 0], rows[:, 1:], entities, groups))
-    if dropped:
+        yield ElementBlock(dimension, tag, kind, count, 1 + nodes)
+
+
+def tell_dropped(path: Path, elements: int) -> None:
+    """Log the number of elements between parts, if there are some."""
+    if elements:
         LOGGER.info(
             "%s: %d elements on the boundary between parts of an earlier partition are dropped",
-            file.path,
-            dropped,
+            path,
+            elements,
         )
 
 
@@ -287,14 +271,15 @@ def _read_nodes_2(file: _File, name: str, body: bytes, *, is_binary: bool) -> No
         file.node_ids, file.points = _parametric_nodes_2(rest, count)
         return
     if is_binary:
-        rows = _Numbers(rest, is_binary, np.int32).take([("id", "<i4"), ("x", "<f8", (3,))], count)
+        numbers = numbers_in(rest, np.int32, is_binary=True)
+        rows = numbers.take([("id", "<i4"), ("x", "<f8", (3,))], count)
         file.node_ids, file.points = rows["id"].astype(np.int64), rows["x"].copy()
         return
     lines = [line.split()[:4] for line in rest.splitlines() if line.strip()]
     if len(lines) != count:
         raise FileFormatError(f"${name} announces {count} nodes, but has {len(lines)}")
     table = np.array(lines, np.float64).reshape(count, 4)
-    file.node_ids, file.points = _integers(table[:, 0]), table[:, 1:]
+    file.node_ids, file.points = integers(table[:, 0]), table[:, 1:]
 
 
 def _parametric_nodes_2(content: bytes, count: int) -> tuple[Ids, npt.NDArray[np.float64]]:
@@ -309,17 +294,17 @@ def _parametric_nodes_2(content: bytes, count: int) -> tuple[Ids, npt.NDArray[np
         nodes.append(own)
         at += node.size + 8 * (dimension if dimension in (1, 2) else 0)
     table = np.array(nodes).reshape(-1, 4)
-    return _integers(table[:, 0]), table[:, 1:]
+    return integers(table[:, 0]), table[:, 1:]
 
 
-def _read_elements_2(file: _File, numbers: _Numbers) -> None:
+def _read_elements_2(file: _File, body: bytes, *, is_binary: bool) -> None:
     """Read the elements of MSH 2: id, type, number of tags, tags, nodes; tags are group, entity."""
-    head, _, rest = numbers.content.partition(b"\n")
+    head, _, rest = body.partition(b"\n")
     count = int(head)
     runs = (
-        _binary_runs(_Numbers(rest, True, np.int32), count)
-        if numbers.is_binary
-        else _text_runs(numbers.take(np.int64, len(numbers.values))[1:], count)
+        _binary_runs(numbers_in(rest, np.int32, is_binary=True), count)
+        if is_binary
+        else _text_runs(integers(parsed(rest)), count)
     )
     for number, tags, rows in runs:
         kind, nodes = _type(number)
@@ -333,7 +318,7 @@ def _read_elements_2(file: _File, numbers: _Numbers) -> None:
     _join_repeated(file)
 
 
-def _binary_runs(numbers: _Numbers, count: int) -> Iterator[tuple[int, int, Ids]]:
+def _binary_runs(numbers: Numbers, count: int) -> Iterator[tuple[int, int, Ids]]:
     while count > 0:
         number, elements, tags = numbers.ints(3)
         width = 1 + tags + _type(number)[1]
@@ -430,15 +415,15 @@ def _data(name: str, body: bytes, *, is_binary: bool) -> tuple[str, str, Ids, An
     texts = [line().strip('"') for _ in range(int(line()))]
     for _ in range(int(line())):
         line()
-    integers = [int(line()) for _ in range(int(line()))]
-    width, count = integers[1:3]
-    numbers = _Numbers(body[at:], is_binary, np.int32)
+    sizes = [int(line()) for _ in range(int(line()))]
+    width, count = sizes[1:3]
+    numbers = numbers_in(body, np.int32, at, is_binary=is_binary)
     if is_binary:
         rows = numbers.take([("id", "<i4"), ("values", "<f8", (width,))], count)
         ids, values = rows["id"].astype(np.int64), rows["values"]
     else:
         table = numbers.take(np.float64, count * (1 + width)).reshape(count, 1 + width)
-        ids, values = _integers(table[:, 0]), table[:, 1:]
+        ids, values = integers(table[:, 0]), table[:, 1:]
     return name, texts[0], ids, values[:, 0] if width == 1 else values
 
 
