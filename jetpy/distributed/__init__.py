@@ -9,13 +9,15 @@ from jetpy.distributed.api import DistributedPartition, evaluate, partition, ref
 from jetpy.distributed.block import Block
 from jetpy.distributed.files import read, write_parts
 from jetpy.distributed.generators import cube, grid, rmat
-from jetpy.distributed.meshes import dual_graph
+from jetpy.distributed.mesh_files import read_mesh
+from jetpy.distributed.meshes import MeshBlock, dual_graph
 from jetpy.distributed.ordering import DistributedOrdering, nested_dissection
 
 __all__ = [
     "Block",
     "DistributedOrdering",
     "DistributedPartition",
+    "MeshBlock",
     "cube",
     "dual_graph",
     "evaluate",
@@ -23,6 +25,7 @@ __all__ = [
     "nested_dissection",
     "partition",
     "read",
+    "read_mesh",
     "refine",
     "rmat",
     "write_parts",

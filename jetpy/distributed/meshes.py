@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +17,40 @@ from jetpy.distributed.block import Block, check_starts, integers, unit_weights
 from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
 from jetpy.distributed.piece import Blocks
-from jetpy.distributed.routing import even_ranges
+from jetpy.distributed.routing import even_ranges, send_to_owners
 from jetpy.engines.base import Backend
-from jetpy.errors import GraphError
+from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import whole_number
+from jetpy.graph.facets import cells_with_facet
+from jetpy.meshes.cells import Block as Cells
+from jetpy.meshes.dual import facets_by_size
 
 Ids = npt.NDArray[np.int64]
 MAX_NODE = 2**62 - 1
 """Maximum node id."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeshBlock:
+    """The elements of a mesh that this process owns: consecutive cells of the highest dimension.
+
+    Attributes
+    ----------
+    eptr, eind : int64
+        Element i has the corners ``eind[eptr[i]:eptr[i + 1]]``, ids of nodes as in the file.
+    elmdist : int64, shape (processes + 1,)
+        First element of each process.
+    ids : int64, shape (owned,)
+        Id of each element among all cells of the file, 0-based.
+    cells : sequence of jetpy.meshes.cells.Block, or None
+        The elements of each cell type, in the same order; None if the file has no types.
+    """
+
+    eptr: Ids
+    eind: Ids
+    elmdist: Ids
+    ids: Ids
+    cells: Sequence[Cells] | None = None
 
 
 class Incidences(NamedTuple):
@@ -32,26 +61,31 @@ class Incidences(NamedTuple):
 
 
 def dual_graph(
-    comm: Any, elements: Any, common_nodes: int, *, elmdist: npt.ArrayLike | None = None
+    comm: Any,
+    elements: Any,
+    common_nodes: int | None = None,
+    *,
+    elmdist: npt.ArrayLike | None = None,
 ) -> Block:
     """Return this process's rows of the dual graph of a distributed mesh. Collective.
 
-    Elements that share at least `common_nodes` nodes are neighbours. The rows are those of
-    `jetpy.dual_graph` with the same `common_nodes` for the whole mesh, whatever the number of
-    processes and their blocks. No process gathers the mesh: each gets the elements around the nodes
-    of its own ones.
+    Elements that share at least `common_nodes` nodes, or a facet, are neighbours. The rows are
+    those of `jetpy.dual_graph` with the same `common_nodes` for the whole mesh, whatever the number
+    of processes and their blocks. No process gathers the mesh: each gets the elements around the
+    nodes of its own ones.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm or None
         The processes; None for a single process.
-    elements : tuple of arrays
-        (eptr, eind) of the owned elements, possibly none: element i has the nodes
-        ``eind[eptr[i]:eptr[i + 1]]``, global ids from 0 on, in any order. Global ids of elements
-        are consecutive from one rank to the next.
-    common_nodes : int
+    elements : MeshBlock, or tuple of arrays
+        From `read_mesh`, or (eptr, eind) of the owned elements, possibly none: element i has the
+        nodes ``eind[eptr[i]:eptr[i + 1]]``, global ids from 0 on, in any order. Global ids of
+        elements are consecutive from one rank to the next.
+    common_nodes : int, optional
         The number of shared nodes, at least 1: 2 for triangles and quadrilaterals, 3 for
-        tetrahedra, 4 for hexahedra. All processes must pass the same number.
+        tetrahedra, 4 for hexahedra. By default, neighbours share a facet; this requires elements
+        with types, from `read_mesh`. All processes must pass the same number.
     elmdist : array of int, shape (processes + 1,), optional
         First element of each process; checked against the blocks.
 
@@ -75,30 +109,30 @@ def dual_graph(
     """
     group = communicator(comm)
     with collective_call(group, "dual_graph"):
-        least, pairs, blocks = _checked_input(group, elements, common_nodes, elmdist)
+        least, eptr, eind = run_collectively(group, lambda: _checked_input(elements, common_nodes))
+        check_agreement(group, common_nodes=least)
+        blocks = Blocks.of(group, len(eptr) - 1)
+        run_collectively(group, lambda: check_starts("elmdist", elmdist, blocks.starts))
         host = get_backend("cpu", 1)
-        around = _around_nodes(group, host, pairs)
-        return _rows(pairs, around, blocks, least)
+        if least is None:
+            return _rows_by_facet(host, blocks, elements.cells)
+        pairs = incidences_of(eptr, eind, blocks.first)
+        around = around_nodes(group, host, collect(group, host, pairs), np.unique(pairs.nodes))
+        return _rows_by_nodes(pairs, around, blocks, least)
 
 
-def _checked_input(
-    comm: Communicator, given: Any, common_nodes: int, elmdist: npt.ArrayLike | None
-) -> tuple[int, Incidences, Blocks]:
-    """Return the number of common nodes, the incidences of owned elements, and all blocks."""
-
-    def check() -> tuple[int, Ids, Ids]:
-        least = whole_number("common_nodes", common_nodes, 1)
-        if not isinstance(given, tuple) or len(given) != 2:
-            raise GraphError("elements must be a tuple (eptr, eind) of two arrays")
-        eptr, eind = checked_elements(*given)
-        return least, np.diff(eptr), eind
-
-    least, sizes, nodes = run_collectively(comm, check)
-    check_agreement(comm, common_nodes=least)
-    blocks = Blocks.of(comm, len(sizes))
-    run_collectively(comm, lambda: check_starts("elmdist", elmdist, blocks.starts))
-    elements = np.repeat(np.arange(blocks.first, blocks.end, dtype=np.int64), sizes)
-    return least, _sorted_once(nodes, elements), blocks
+def _checked_input(given: Any, common_nodes: int | None) -> tuple[int | None, Ids, Ids]:
+    """Return the number of common nodes, None for facets, and eptr and eind of owned elements."""
+    least = None if common_nodes is None else whole_number("common_nodes", common_nodes, 1)
+    if isinstance(given, MeshBlock):
+        if least is None and given.cells is None:
+            raise OptionError("common_nodes is missing: the file has no types of elements")
+        return least, given.eptr, given.eind
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise GraphError("elements must be a tuple (eptr, eind) of two arrays")
+    if least is None:
+        raise OptionError("common_nodes is missing: eptr and eind have no types of elements")
+    return least, *checked_elements(*given)
 
 
 def checked_elements(eptr: Any, eind: Any) -> tuple[Ids, Ids]:
@@ -126,33 +160,53 @@ def checked_elements(eptr: Any, eind: Any) -> tuple[Ids, Ids]:
     return offsets.astype(np.int64), nodes.astype(np.int64)
 
 
-def _sorted_once(nodes: Ids, elements: Ids) -> Incidences:
-    """Return pairs sorted by node, then by element, each once."""
-    order = np.lexsort((elements, nodes))
-    nodes, elements = nodes[order], elements[order]
-    is_new = np.ones(len(nodes), bool)
-    is_new[1:] = (np.diff(nodes) > 0) | (np.diff(elements) > 0)
-    return Incidences(nodes[is_new], elements[is_new])
+def incidences_of(eptr: Ids, eind: Ids, first: int) -> Incidences:
+    """Return the incidences of elements whose global ids begin with `first`."""
+    elements = np.repeat(np.arange(first, first + len(eptr) - 1, dtype=np.int64), np.diff(eptr))
+    return Incidences(*_sorted_once(eind, elements))
 
 
-def _around_nodes(comm: Communicator, host: Backend, own: Incidences) -> Incidences:
-    """Return all incidences of the nodes of owned elements. Collective.
+def _sorted_once(major: Ids, minor: Ids) -> tuple[Ids, Ids]:
+    """Return pairs sorted by their first numbers, then by the second ones, each once."""
+    order = np.lexsort((minor, major))
+    major, minor = major[order], minor[order]
+    is_new = np.ones(len(major), bool)
+    is_new[1:] = (np.diff(major) > 0) | (np.diff(minor) > 0)
+    return major[is_new], minor[is_new]
 
-    Each node has an owner: a range of node ids per process. The owners collect all pairs, and
-    return those of each node to every process that sent the node.
+
+class Collected(NamedTuple):
+    """All incidences of the nodes in a range, on the process that owns the range.
+
+    Attributes
+    ----------
+    owners : Blocks
+        The range of each process.
+    pairs : Incidences
     """
-    starts = even_ranges(comm, own.nodes).starts
-    sent = np.diff(np.searchsorted(own.nodes, starts)).astype(np.int64)
-    nodes, received = comm.send(host, own.nodes, sent)
-    elements = comm.exchange(host, own.elements, sent, received)
-    collected = _sorted_once(nodes, elements)
-    lists, replied = [], np.zeros(comm.size, np.int64)
-    for rank, of_rank in enumerate(np.split(nodes, np.cumsum(received)[:-1])):
-        lists.append(_places(collected.nodes, np.unique(of_rank)))
-        replied[rank] = len(lists[-1])
-    places = np.concatenate(lists)
-    nodes, returned = comm.send(host, collected.nodes[places], replied)
-    elements = comm.exchange(host, collected.elements[places], replied, returned)
+
+    owners: Blocks
+    pairs: Incidences
+
+
+def collect(comm: Communicator, host: Backend, own: Incidences) -> Collected:
+    """Send incidences to the owners of the nodes. Collective."""
+    owners = even_ranges(comm, own.nodes)
+    nodes, elements = send_to_owners(host, owners, own.nodes, own.elements)
+    return Collected(owners, Incidences(*_sorted_once(nodes, elements)))
+
+
+def around_nodes(comm: Communicator, host: Backend, collected: Collected, asked: Ids) -> Incidences:
+    """Return all incidences of some nodes (ascending, distinct). Collective."""
+    pairs = collected.pairs
+    starts = collected.owners.starts
+    asked = asked[asked < starts[-1]]  # no element has larger ones
+    sent = np.diff(np.searchsorted(asked, starts)).astype(np.int64)
+    nodes, received = comm.send(host, asked, sent)
+    lists = [_places(pairs.nodes, of_rank) for of_rank in np.split(nodes, np.cumsum(received)[:-1])]
+    places, replied = np.concatenate(lists), np.array([*map(len, lists)], np.int64)
+    nodes, returned = comm.send(host, pairs.nodes[places], replied)
+    elements = comm.exchange(host, pairs.elements[places], replied, returned)
     return Incidences(nodes, elements)
 
 
@@ -163,7 +217,7 @@ def _places(values: Ids, listed: Ids) -> Ids:
     return np.repeat(first - starts_of(counts)[:-1], counts) + np.arange(counts.sum())
 
 
-def _rows(own: Incidences, around: Incidences, blocks: Blocks, least: int) -> Block:
+def _rows_by_nodes(own: Incidences, around: Incidences, blocks: Blocks, least: int) -> Block:
     """Return the rows of owned elements, which share `least` nodes with their neighbours."""
     listed, others = np.unique(own.nodes), np.unique(around.elements)
     count = blocks.end - blocks.first
@@ -180,8 +234,38 @@ def _rows(own: Incidences, around: Incidences, blocks: Blocks, least: int) -> Bl
     rows = np.repeat(np.arange(count), np.diff(shared.indptr))
     heads = others[shared.indices]
     kept = (shared.data >= least) & (heads != rows + blocks.first)
-    indptr = starts_of(np.bincount(rows[kept], minlength=count))
-    return Block(indptr, heads[kept], unit_weights(int(indptr[-1])), unit_weights(count))
+    return _block_of(rows[kept], heads[kept], count)
+
+
+def _rows_by_facet(host: Backend, blocks: Blocks, cells: Sequence[Cells]) -> Block:
+    """Return the rows of owned elements, which share a facet with their neighbours. Collective.
+
+    The owner of the least node of a facet finds the elements that have it.
+    """
+    comm, first = blocks.comm, blocks.first
+    numbered = []
+    for own in cells:
+        numbered.append(replace(own, numbers=np.arange(first, first + len(own.numbers))))
+        first += len(own.numbers)
+    facets = facets_by_size(numbered)
+    tails, heads = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for size in sorted(set().union(*comm.allgather_objects(set(facets)))):
+        nodes, elements = facets.get(size, (np.zeros((0, size), np.int64), np.zeros(0, np.int64)))
+        least = nodes[:, 0]
+        owners = even_ranges(comm, least)
+        *columns, elements = send_to_owners(host, owners, least, *nodes.T[1:], elements)
+        u, v = run_collectively(comm, partial(cells_with_facet, np.column_stack(columns), elements))
+        tails += [u[u != v], v[u != v]]
+        heads += [v[u != v], u[u != v]]
+    rows, others = send_to_owners(host, blocks, np.concatenate(tails), np.concatenate(heads))
+    rows, others = _sorted_once(rows, others)
+    return _block_of(rows - blocks.first, others, blocks.end - blocks.first)
+
+
+def _block_of(rows: Ids, neighbours: Ids, count: int) -> Block:
+    """Return the block of `count` rows with these entries, ascending."""
+    indptr = starts_of(np.bincount(rows, minlength=count))
+    return Block(indptr, neighbours, unit_weights(int(indptr[-1])), unit_weights(count))
 
 
 def _incidence_matrix(rows: Ids, columns: Ids, shape: tuple[int, int]) -> Any:

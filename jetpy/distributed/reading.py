@@ -51,9 +51,10 @@ def _arrays_of(path: Path) -> dict[str, Any]:
         return folder.arrays_of(path, _mapped_file)
     if not compression and suffix in parhip.SUFFIXES:
         return parhip.arrays_of(path)
-    mapped = _archive(path) if suffix == ".npz" and not compression else None
-    if mapped is not None:
-        return mapped
+    if suffix == ".npz" and not compression:
+        mapped = map_archive(path)
+        if set(NAMES[:2]) <= mapped.keys() <= set(NAMES):
+            return mapped
     graph = read_graph(path)
     arrays: dict[str, Any] = {name: getattr(graph, name) for name in NAMES}
     if graph.constraint_weights is not None:
@@ -109,18 +110,18 @@ def _mapped_file(file: Path) -> Any:
         raise FileFormatError(f"{file}: {error}") from error
 
 
-def _archive(path: Path) -> dict[str, Any] | None:
-    """Return the memory-mapped arrays of an uncompressed archive; None if this is impossible."""
+def map_archive(path: Path) -> dict[str, Any]:
+    """Return the memory-mapped arrays of an uncompressed archive; none if this is impossible."""
     arrays = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
             for member in archive.infolist():
                 if member.compress_type != zipfile.ZIP_STORED:
-                    return None
+                    return {}
                 arrays[member.filename.removesuffix(".npy")] = _mapped(path, stream, member)
     except (OSError, FileFormatError, zipfile.BadZipFile):
-        return None  # `read_graph` reports the reason
-    return arrays if set(NAMES[:2]) <= arrays.keys() <= set(NAMES) else None
+        return {}  # the functions that read all of the file report the reason
+    return arrays
 
 
 def _mapped(path: Path, stream: BinaryIO, member: zipfile.ZipInfo) -> Any:

@@ -72,7 +72,7 @@ def _dual(cells: Any, cell_type: str | None, common_nodes: int | None) -> Graph:
         if common_nodes < 1:
             raise OptionError(f"common_nodes is {common_nodes}; it must be at least 1")
         return sharing_graph(_incidence(top, n), common_nodes)
-    found = [cells_with_facet(*facets) for facets in _facets_by_size(top)]
+    found = [cells_with_facet(*facets) for facets in facets_by_size(top).values()]
     return _graph(n, *(_joined([pair[side] for pair in found]) for side in (0, 1)))
 
 
@@ -258,16 +258,19 @@ def _incidence(blocks: Sequence[Block], cells: int, nodes: int | None = None) ->
     return matrix
 
 
-def _facets_by_size(blocks: Sequence[Block]) -> list[tuple[Ids, Ids]]:
-    """Return sorted nodes and cells of all facets, grouped by the number of corners."""
+def facets_by_size(blocks: Sequence[Block]) -> dict[int, tuple[Ids, Ids]]:
+    """Return sorted nodes and cells of all facets, by the number of corners of a facet."""
     by_size: dict[int, list[tuple[Ids, Ids]]] = defaultdict(list)
     for block in blocks:
         for nodes, numbers in block.facets():
             by_size[nodes.shape[1]].append((np.sort(nodes, axis=1), numbers))
-    return [
-        (np.concatenate([nodes for nodes, _ in own]), np.concatenate([cells for _, cells in own]))
-        for own in by_size.values()
-    ]
+    return {
+        size: (
+            np.concatenate([nodes for nodes, _ in own]),
+            np.concatenate([cells for _, cells in own]),
+        )
+        for size, own in by_size.items()
+    }
 
 
 def _joined(arrays: Sequence[Ids]) -> Ids:

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +23,10 @@ from jetpy.meshes.formats import PART, READ_OF_MEDIT, WITH_ONE_NUMBER, meshio, o
 from jetpy.meshes.gmsh import write_gmsh
 from jetpy.meshes.gmsh_groups import GROUPS, PART_GROUP, PHYSICAL, groups_of
 from jetpy.meshes.gmsh_reading import is_gmsh, read_gmsh
+from jetpy.meshes.gmsh_sections import gmsh_sections
 from jetpy.meshes.one_number import put_numbers
+from jetpy.meshes.sections import MeshSections, Section, naming
+from jetpy.meshes.xdmf_sections import xdmf_sections
 
 LOGGER = logging.getLogger("jetpy.input")
 NODE_TAGS = "gmsh:dim_tags"
@@ -47,17 +51,12 @@ def read_mesh(path: Path) -> Any:
     FileFormatError
         If meshio cannot read the file or finds no cells, or the suffix is that of a graph format.
     """
-    if split_name(path)[1] in FORMATS:
-        raise FileFormatError(
-            f"{path}: the suffix is that of a graph, not of a mesh; use jetpy partition"
-        )
-    read = meshio().read
-    check_exists(path)
+    _check_input(path)
     if split_name(path)[1] == ".msh" and is_gmsh(path):
         mesh = read_gmsh(path)
     else:
         with _meshio_at_work(path, "read"):
-            mesh = read(path)
+            mesh = meshio().read(path)
     if split_name(path)[1] == ".mesh":
         _tell_dropped(path)
     if not any(len(block.data) for block in mesh.cells):
@@ -68,6 +67,55 @@ def read_mesh(path: Path) -> Any:
         if name == BOUNDING or PART_GROUP.fullmatch(name):
             del mesh.cell_sets[name]
     return mesh
+
+
+def sections_of(path: Path) -> MeshSections:
+    """Return the sections of a mesh file.
+
+    Ranges of Gmsh's MSH 4.1 and of XDMF with HDF5 are read from the file; other files are read as a
+    whole. The order of cells is that of `read_mesh`.
+
+    Raises
+    ------
+    JetpyError, FileFormatError
+        Under the conditions of `read_mesh`, or if the mesh has polyhedra.
+    """
+    _check_input(path)
+    found = None
+    with naming(path):
+        if split_name(path)[1] == ".msh" and is_gmsh(path):
+            found = gmsh_sections(path)
+        elif split_name(path)[1] in (".xdmf", ".xmf"):
+            found = xdmf_sections(path)
+    if found is not None and any(own.count for own in found.sections):
+        return found
+    mesh = read_mesh(path)
+    if any(block.type.startswith("polyhedron") for block in mesh.cells):
+        raise FileFormatError(f"{path}: several processes do not read polyhedra")
+    sections = [
+        Section(block.type, len(block.data), partial(_rows, block.data)) for block in mesh.cells
+    ]
+    return MeshSections(path, sections, range(len(mesh.points)))
+
+
+def _rows(values: npt.NDArray[Any], first: int, end: int) -> npt.NDArray[Any]:
+    return values[first:end]
+
+
+def _check_input(path: Path) -> None:
+    """Check that meshio is installed, and that a file exists and has no suffix of graphs.
+
+    Raises
+    ------
+    JetpyError
+        If it is not so.
+    """
+    if split_name(path)[1] in FORMATS:
+        raise FileFormatError(
+            f"{path}: the suffix is that of a graph, not of a mesh; use jetpy partition"
+        )
+    meshio()
+    check_exists(path)
 
 
 def write_mesh(

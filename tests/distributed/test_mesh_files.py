@@ -1,0 +1,158 @@
+"""Blocks of mesh files, whose dual graphs equal that of the whole file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+import jetpy.distributed
+from jetpy.distributed.block import Block
+from jetpy.distributed.communicator import Communicator, starts_of
+from jetpy.errors import FileFormatError, JetpyError
+from jetpy.meshes import gmsh_numbers, xdmf_sections
+from jetpy.meshes.dual import cells_of_vertices, ghost_cells, spread
+from jetpy.meshes.files import read_mesh, write_mesh
+from tests.distributed.threads import run_on_threads
+from tests.meshes import gmsh_files
+from tests.meshes.test_dual import hexahedra
+
+meshio = pytest.importorskip("meshio")
+SIZES = 1, 2, 3, 4
+
+
+def mixed_mesh() -> Any:
+    """Return linear and quadratic hexahedra, pyramids, faces, edges and vertices, mixed up."""
+    random = np.random.default_rng(2)
+    cubes = hexahedra(4, 3, 3)
+    tips = cubes.max() + 1 + np.arange(9)
+    pyramids = np.column_stack([cubes[:9][:, [0, 1, 2, 3]], tips])
+    more = tips.max() + 1 + random.integers(0, 30, (16, 12))
+    blocks = [
+        ("quad", cubes[:7][:, :4]),
+        ("hexahedron", random.permutation(cubes[9:20])),
+        ("vertex", cubes[:2, :1]),
+        ("line", cubes[3:8, :2]),
+        ("pyramid", pyramids),
+        ("hexahedron20", np.column_stack([cubes[20:], more])),
+        ("quad", cubes[20:, [0, 1, 5, 4]]),
+    ]
+    numbers = random.permutation(more.max() + 1)
+    points = random.random((len(numbers), 3))
+    return meshio.Mesh(points, [(name, numbers[cells]) for name, cells in blocks])
+
+
+def flat_mesh() -> Any:
+    cells = np.array([[0, 1, 4, 3], [1, 2, 5, 4], [3, 4, 7, 6], [4, 5, 8, 7]])
+    blocks = [("line", cells[:, :2]), ("triangle", cells[:2, :3]), ("quad", cells[2:])]
+    return meshio.Mesh(np.random.default_rng(0).random((9, 3)), blocks)
+
+
+def as_gmsh(path: Path, mesh: Any, *, binary: bool, size: int = 8) -> Path:
+    """Write MSH 4.1 with nodes in two entities, and gaps between the ids of nodes."""
+    types = meshio.gmsh.common._meshio_to_gmsh_type
+    lines: list[tuple[str, list[Any]]] = []
+    tags = 7 + 3 * np.arange(len(mesh.points))
+    half = len(tags) // 2
+    lines.append(("u", [2, len(tags), tags[0], tags[-1]]))
+    for dimension, own in ((0, slice(half)), (2, slice(half, None))):
+        is_parametric = int(dimension > 0)
+        lines.append(("i", [dimension, 1, is_parametric]))
+        lines += [("u", [len(tags[own])]), ("u", [*tags[own]])]
+        rows = np.pad(mesh.points[own], ((0, 0), (0, dimension)))
+        lines += [("f", [*row]) for row in rows]
+    nodes = _encoded(lines, binary=binary, size=size)
+    counts = [len(block.data) for block in mesh.cells]
+    lines = [("u", [len(counts), sum(counts), 1, sum(counts)])]
+    for i, block in enumerate(mesh.cells):
+        lines += [("i", [block.dim, i, types[block.type]]), ("u", [len(block.data)])]
+        ordered = meshio.gmsh.common._meshio_to_gmsh_order(block.type, block.data)
+        lines += [("u", [900 - row, *tags[cell]]) for row, cell in enumerate(ordered)]
+    elements = _encoded(lines, binary=binary, size=size)
+    order = np.int32(1).tobytes() + b"\n" if binary else b""
+    head = f"$MeshFormat\n4.1 {int(binary)} {size}\n".encode() + order + b"$EndMeshFormat\n"
+    sections = b"$Nodes\n" + nodes + b"\n$EndNodes\n$Elements\n" + elements + b"\n$EndElements\n"
+    path.write_bytes(head + b'$Comments\n"$5"\n$EndComments\n' + sections)
+    return path
+
+
+def _encoded(lines: list[tuple[str, list[Any]]], *, binary: bool, size: int) -> bytes:
+    """Return rows of sizes (u), integers (i) and coordinates (f)."""
+    if not binary:
+        return "\n".join(" ".join(map(str, row)) for _, row in lines).encode()
+    types = {"u": f"<u{size}", "i": "<i4", "f": "<f8"}
+    return b"".join(np.array(row, types[kind]).tobytes() for kind, row in lines)
+
+
+def with_parts(path: Path, mesh: Any) -> Path:
+    """Write partitioned entities and ghost cells."""
+    graph = jetpy.dual_graph(mesh)
+    parts = np.arange(graph.n) * 3 // graph.n
+    write_mesh(path, mesh, spread(mesh, parts), 3, ghost_cells(mesh, graph, parts))
+    return path
+
+
+def as_xdmf(path: Path, mesh: Any) -> Path:
+    pytest.importorskip("h5py")
+    kept = [own for own in mesh.cells if own.type not in ("vertex", "hexahedron20")]
+    path = path.with_suffix(".xdmf")  # meshio does not read other mixed cells
+    meshio.Mesh(mesh.points, kept).write(path)
+    return path
+
+
+def as_vtu(path: Path, mesh: Any) -> Path:
+    mesh.write(path.with_suffix(".vtu"))
+    return path.with_suffix(".vtu")
+
+
+WRITERS: dict[str, Any] = {
+    "msh, binary": lambda path, mesh: as_gmsh(path, mesh, binary=True),
+    "msh, 32 bits": lambda path, mesh: as_gmsh(path, mesh, binary=True, size=4),
+    "msh, text": lambda path, mesh: as_gmsh(path, mesh, binary=False),
+    "msh, with parts": with_parts,
+    "xdmf": as_xdmf,
+    "vtu": as_vtu,
+}
+
+
+def rows_of_all(path: Path, size: int, common_nodes: int | None) -> tuple[Any, Any]:
+    """Return the joined rows of several processes, and the ids of their elements in the file."""
+
+    def work(comm: Communicator) -> tuple[Block, Any]:
+        mesh = jetpy.distributed.read_mesh(comm, path)
+        rows = jetpy.distributed.dual_graph(comm, mesh, common_nodes, elmdist=mesh.elmdist)
+        plain = jetpy.distributed.dual_graph(comm, (mesh.eptr, mesh.eind), common_nodes or 1)
+        if common_nodes is not None:
+            assert np.array_equal(rows.indices, plain.indices)
+        assert rows.n == plain.n == len(mesh.ids)
+        return rows, mesh.ids
+
+    blocks, ids = zip(*run_on_threads(size, work), strict=True)
+    degrees = np.concatenate([np.diff(block.indptr) for block in blocks])
+    indices = np.concatenate([block.indices for block in blocks])
+    return (starts_of(degrees), indices), np.concatenate(ids)
+
+
+def assert_equals_one_process(path: Path, size: int, common_nodes: int | None) -> None:
+    mesh = read_mesh(path)
+    expected = jetpy.dual_graph(mesh, common_nodes=common_nodes)
+    (indptr, indices), ids = rows_of_all(path, size, common_nodes)
+    assert np.array_equal(indptr, expected.indptr)
+    assert np.array_equal(indices, expected.indices)
+    assert np.array_equal(ids, cells_of_vertices(mesh))
+
+
+@pytest.mark.parametrize("common_nodes", [None, 2, 4])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("make", [mixed_mesh, flat_mesh])
+def test_rows_equal_those_of_one_process(
+    form: str, make: Any, size: int, common_nodes: int | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(gmsh_numbers, "WINDOW", 100)
+    monkeypatch.setattr(xdmf_sections, "WINDOW", 70)
+    path = WRITERS[form](tmp_path / "in.msh", make())
+    assert_equals_one_process(path, size, common_nodes)
