@@ -13,9 +13,10 @@ import numpy as np
 from jetpy.distributed.api import communicator
 from jetpy.distributed.communicator import Communicator, starts_of
 from jetpy.distributed.faults import agreed, collective_call, run_collectively
-from jetpy.distributed.meshes import MeshBlock, checked_elements
+from jetpy.distributed.meshes import Ids, MeshBlock, checked_elements
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.reading import map_archive
+from jetpy.distributed.routing import equal_shares
 from jetpy.errors import FileFormatError
 from jetpy.io.archive import read_archive
 from jetpy.io.compression import open_input, split_name
@@ -88,7 +89,7 @@ def read_cells(comm: Communicator, path: Path) -> tuple[MeshBlock, OtherCells]:
 
     file, counts = run_collectively(comm, sections)
     _check_same(comm, path, [file.nodes, *((own.type, own.count) for own in file.sections)])
-    shares = [_shares(comm, count) for count in counts]
+    shares = [equal_shares(comm, count) for count in counts]
 
     def share(highest: bool) -> list[Cells]:
         own = shares[0 if highest else 1]
@@ -96,11 +97,6 @@ def read_cells(comm: Communicator, path: Path) -> tuple[MeshBlock, OtherCells]:
 
     elements, others = run_collectively(comm, lambda: (share(True), share(False)))
     return _block_of(elements, shares[0]), OtherCells(others, sum(counts))
-
-
-def _shares(comm: Communicator, count: int) -> Blocks:
-    """Return equal ranges of cells, one for each process."""
-    return Blocks(comm, np.arange(comm.size + 1, dtype=np.int64) * count // comm.size)
 
 
 def _check_same(comm: Communicator, path: Path, contents: Any) -> None:
@@ -111,38 +107,38 @@ def _check_same(comm: Communicator, path: Path, contents: Any) -> None:
     FileFormatError
         If they do not.
     """
-    first, *others = comm.allgather_objects(contents)
-    for rank, own in enumerate(others, 1):
+    (first, _), *others = comm.allgather_objects((contents, str(path)))
+    for rank, (own, name) in enumerate(others, 1):
         if own != first:
-            raise agreed(
-                FileFormatError(f"{path}: process {rank} reads another mesh than process 0")
-            )
+            message = f"{name}: process {rank} reads another mesh than process 0"
+            raise agreed(FileFormatError(message))
 
 
 def _block_of(cells: Sequence[Cells], shares: Blocks) -> MeshBlock:
-    """Return the block of elements of several types."""
+    """Return the block of elements of several types, which share the array of their corners."""
+    eptr, eind = connectivity(cells)
+    ends = np.cumsum([own.corners.size for own in cells], dtype=np.int64)
+    shared = [
+        replace(own, corners=part.reshape(own.corners.shape))
+        for own, part in zip(cells, np.split(eind, ends)[:-1], strict=True)
+    ]
+    ids = np.concatenate([np.zeros(0, np.int64), *(own.numbers for own in cells)])
+    return MeshBlock(eptr, eind, shares.starts, ids, shared)
+
+
+def connectivity(cells: Sequence[Cells]) -> tuple[Ids, Ids]:
+    """Return eptr and eind of cells of several types."""
     none = np.zeros(0, np.int64)
-    eind = np.concatenate([none, *(own.corners.ravel() for own in cells)])
     sizes = [np.full(len(own.corners), own.corners.shape[1]) for own in cells]
-    ends = np.cumsum([own.corners.size for own in cells])
-    parts = np.split(eind, ends[:-1]) if cells else []
-    return MeshBlock(
-        starts_of(np.concatenate([none, *sizes])),
-        eind,
-        shares.starts,
-        np.concatenate([none, *(own.numbers for own in cells)]),
-        [
-            replace(own, corners=part.reshape(own.corners.shape))
-            for own, part in zip(cells, parts, strict=True)
-        ],
-    )
+    corners = [own.corners.ravel() for own in cells]
+    return starts_of(np.concatenate([none, *sizes])), np.concatenate([none, *corners])
 
 
 def _of_arrays(comm: Communicator, path: Path) -> MeshBlock:
     """Return the share of an archive of eptr and eind."""
     eptr, eind = run_collectively(comm, lambda: _arrays_of(path))
     _check_same(comm, path, (len(eptr), len(eind)))
-    shares = _shares(comm, len(eptr) - 1)
+    shares = equal_shares(comm, len(eptr) - 1)
     first, end = shares.first, shares.end
 
     def share() -> MeshBlock:

@@ -117,7 +117,7 @@ def dual_graph(
         if least is None:
             return _rows_by_facet(host, blocks, elements.cells)
         pairs = incidences_of(eptr, eind, blocks.first)
-        around = around_nodes(group, host, collect(group, host, pairs), np.unique(pairs.nodes))
+        around = around_nodes(group, host, pairs, np.unique(pairs.nodes))
         return _rows_by_nodes(pairs, around, blocks, least)
 
 
@@ -175,31 +175,16 @@ def _sorted_once(major: Ids, minor: Ids) -> tuple[Ids, Ids]:
     return major[is_new], minor[is_new]
 
 
-class Collected(NamedTuple):
-    """All incidences of the nodes in a range, on the process that owns the range.
+def around_nodes(comm: Communicator, host: Backend, own: Incidences, asked: Ids) -> Incidences:
+    """Return the incidences of all processes for some nodes (ascending, distinct). Collective.
 
-    Attributes
-    ----------
-    owners : Blocks
-        The range of each process.
-    pairs : Incidences
+    Each node has an owner: a range of node ids per process. The owners collect all pairs, and
+    return those of each node to every process that asks for it.
     """
-
-    owners: Blocks
-    pairs: Incidences
-
-
-def collect(comm: Communicator, host: Backend, own: Incidences) -> Collected:
-    """Send incidences to the owners of the nodes. Collective."""
     owners = even_ranges(comm, own.nodes)
     nodes, elements = send_to_owners(host, owners, own.nodes, own.elements)
-    return Collected(owners, Incidences(*_sorted_once(nodes, elements)))
-
-
-def around_nodes(comm: Communicator, host: Backend, collected: Collected, asked: Ids) -> Incidences:
-    """Return all incidences of some nodes (ascending, distinct). Collective."""
-    pairs = collected.pairs
-    starts = collected.owners.starts
+    pairs = Incidences(*_sorted_once(nodes, elements))
+    starts = owners.starts
     asked = asked[asked < starts[-1]]  # no element has larger ones
     sent = np.diff(np.searchsorted(asked, starts)).astype(np.int64)
     nodes, received = comm.send(host, asked, sent)
@@ -219,10 +204,20 @@ def _places(values: Ids, listed: Ids) -> Ids:
 
 def _rows_by_nodes(own: Incidences, around: Incidences, blocks: Blocks, least: int) -> Block:
     """Return the rows of owned elements, which share `least` nodes with their neighbours."""
-    listed, others = np.unique(own.nodes), np.unique(around.elements)
     count = blocks.end - blocks.first
+    rows, heads, shared = count_shared(own, around, blocks.first, count)
+    kept = (shared >= least) & (heads != rows + blocks.first)
+    return _block_of(rows[kept], heads[kept], count)
+
+
+def count_shared(own: Incidences, around: Incidences, first: int, count: int) -> tuple[Ids, ...]:
+    """Return pairs that share nodes: a row of `own`, an element `around`, and how many they share.
+
+    The rows are the `count` cells of `own` from `first` on. Pairs ascend.
+    """
+    listed, others = np.unique(own.nodes), np.unique(around.elements)
     nodes_of_own = _incidence_matrix(
-        own.elements - blocks.first, np.searchsorted(listed, own.nodes), (count, len(listed))
+        own.elements - first, np.searchsorted(listed, own.nodes), (count, len(listed))
     )
     elements_of_nodes = _incidence_matrix(
         np.searchsorted(listed, around.nodes),
@@ -232,9 +227,7 @@ def _rows_by_nodes(own: Incidences, around: Incidences, blocks: Blocks, least: i
     shared = (nodes_of_own @ elements_of_nodes).tocsr()
     shared.sort_indices()
     rows = np.repeat(np.arange(count), np.diff(shared.indptr))
-    heads = others[shared.indices]
-    kept = (shared.data >= least) & (heads != rows + blocks.first)
-    return _block_of(rows[kept], heads[kept], count)
+    return rows, others[shared.indices], shared.data
 
 
 def _rows_by_facet(host: Backend, blocks: Blocks, cells: Sequence[Cells]) -> Block:

@@ -17,7 +17,11 @@ Values = npt.NDArray[Any]
 
 def even_ranges(comm: Communicator, ids: Values) -> Blocks:
     """Return even ranges of all ids from 0 on, one for each process, given its own. Collective."""
-    end = max(comm.allgather_objects(int(ids.max(initial=-1)))) + 1
+    return equal_shares(comm, max(comm.allgather_objects(int(ids.max(initial=-1)))) + 1)
+
+
+def equal_shares(comm: Communicator, end: int) -> Blocks:
+    """Return even ranges of the ids from 0 to `end` (exclusive), one for each process."""
     return Blocks(
         comm, np.array([end * rank // comm.size for rank in range(comm.size + 1)], np.int64)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ import jetpy
 import jetpy.distributed
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator, starts_of
-from jetpy.errors import FileFormatError, JetpyError
-from jetpy.meshes import gmsh_numbers, xdmf_sections
+from jetpy.distributed.mesh_files import read_cells
+from jetpy.distributed.mesh_parts import parts_of_cells
+from jetpy.errors import JetpyError
+from jetpy.meshes import files, gmsh_numbers, xdmf_sections
 from jetpy.meshes.dual import cells_of_vertices, ghost_cells, spread
 from jetpy.meshes.files import read_mesh, write_mesh
 from tests.distributed.threads import run_on_threads
@@ -154,5 +158,129 @@ def test_rows_equal_those_of_one_process(
 ) -> None:
     monkeypatch.setattr(gmsh_numbers, "WINDOW", 100)
     monkeypatch.setattr(xdmf_sections, "WINDOW", 70)
+    if form != "vtu":  # no process reads the whole file
+        monkeypatch.setattr(files, "read_mesh", None)
     path = WRITERS[form](tmp_path / "in.msh", make())
     assert_equals_one_process(path, size, common_nodes)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("form", ["msh, binary", "msh, with parts"])
+@pytest.mark.parametrize("make", [mixed_mesh, flat_mesh])
+def test_parts_of_all_cells_equal_those_of_one_process(
+    form: str, make: Any, size: int, tmp_path: Path
+) -> None:
+    path = WRITERS[form](tmp_path / "in.msh", make())
+    mesh = read_mesh(path)
+    parts = np.random.default_rng(5).integers(0, 9, len(cells_of_vertices(mesh)), dtype=np.int32)
+
+    def work(comm: Communicator) -> tuple[Any, int]:
+        own, others = read_cells(comm, path)
+        mine = parts[own.elmdist[comm.rank] : own.elmdist[comm.rank + 1]]
+        return parts_of_cells(comm, own, others, mine)
+
+    found = run_on_threads(size, work)
+    assert np.array_equal(np.concatenate([own for own, _ in found]), spread(mesh, parts))
+    assert [first for _, first in found] == np.cumsum([0, *(len(own) for own, _ in found)])[
+        :-1
+    ].tolist()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_in_an_archive_are_read(save: Any, size: int, tmp_path: Path) -> None:
+    eptr, eind = [0, 3, 6, 6, 10, 13], [0, 1, 2, 1, 2, 3, 2, 3, 4, 5, 2**40, 4, 5]
+    save(tmp_path / "in.npz", eptr=eptr, eind=np.array(eind, np.uint64))
+    expected = jetpy.distributed.dual_graph(None, (eptr, eind), 2)
+    found, ids = rows_of_all(tmp_path / "in.npz", size, 2)
+    assert np.array_equal(found[0], expected.indptr)
+    assert np.array_equal(found[1], expected.indices)
+    assert ids.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(JetpyError, match=r"common_nodes is missing: the file has no types"):
+        rows_of_all(tmp_path / "in.npz", size, None)
+
+
+def error_of_all(paths: list[Path]) -> str:
+    """Return the error that all processes raise, each with a path."""
+
+    def work(comm: Communicator) -> str:
+        with pytest.raises(JetpyError) as failed:
+            jetpy.distributed.read_mesh(comm, paths[comm.rank])
+        return str(failed.value)
+
+    messages = set(run_on_threads(len(paths), work))
+    assert len(messages) == 1
+    return messages.pop()
+
+
+@pytest.mark.parametrize("share", [0.001, 0.05, 0.3, 0.7])
+@pytest.mark.parametrize("form", ["msh, binary", "msh, text", "msh, with parts", "xdmf", "npz"])
+def test_truncated_file_is_one_error(form: str, share: float, tmp_path: Path) -> None:
+    if form == "npz":
+        path = file = tmp_path / "in.npz"
+        np.savez(path, eptr=np.arange(0, 400, 4), eind=np.arange(396))
+    else:
+        path = file = WRITERS[form](tmp_path / "in.msh", mixed_mesh())
+    if form == "xdmf":
+        file = path.with_suffix(".h5")
+    content = file.read_bytes()
+    file.write_bytes(content[: int(len(content) * share)])
+    message = error_of_all([path] * 3)
+    assert message.startswith(f"process 0: {path}: ")
+
+
+def test_wrong_cells_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "in.msh"
+    path.write_text(gmsh_files.PLAIN.replace("6 4 5 10 9", "6 4 5 99 9"))
+    message = f"process 1: {path}: cell 5 has node 99; the nodes of the mesh are 1..10"
+    assert error_of_all([path] * 2) == message
+    path.write_text(gmsh_files.PLAIN.replace("6 4 5 10 9", "6 4 five 10 9"))
+    assert error_of_all([path] * 2) == f"process 1: {path}: a word is not a number"
+    np.savez(tmp_path / "in.npz", eptr=[0, 2, 4], eind=[0, 1, 2, -3])
+    message = r"process 1: .*in.npz: .*: eind\[1\], in row 0, is -3; nodes must be"
+    assert re.match(message, error_of_all([tmp_path / "in.npz"] * 2))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"eptr": [0, 2]}, "the archive has no array eind"),
+        ({"indptr": [0], "indices": []}, "the archive has no array eptr"),
+        ({"eptr": [0, 3], "eind": [1, 2]}, "eptr must begin with 0 and end with"),
+        ({"eptr": [], "eind": [1, 2]}, "eptr must begin with 0 and end with"),
+        ({"eptr": [0, 3, 1, 3], "eind": [1, 2, 3]}, "eptr must begin with 0, must not decrease"),
+        ({"eptr": [0, -2, 3], "eind": [1, 2, 3]}, "eptr must begin with 0, must not decrease"),
+        ({"eptr": [0, 1, 3], "eind": [1.0, 2, 3]}, "eind must be a one-dimensional array of int"),
+    ],
+)
+def test_wrong_arrays_are_one_error(arrays: dict[str, Any], message: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", **arrays)
+    assert message in error_of_all([tmp_path / "in.npz"] * 2)
+
+
+def test_different_files_are_one_error(tmp_path: Path) -> None:
+    first = as_gmsh(tmp_path / "first.msh", flat_mesh(), binary=True)
+    other = as_gmsh(tmp_path / "other.msh", mixed_mesh(), binary=True)
+    message = error_of_all([first, first, other])
+    assert message.endswith(": process 2 reads another mesh than process 0")
+    assert "other.msh: cannot be read" in error_of_all([first, tmp_path / "no-other.msh"])
+
+
+def test_package_for_xdmf_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = '<DataItem Format="HDF" Dimensions="4 3">in.h5:/d</DataItem>'
+    (tmp_path / "in.xdmf").write_text(
+        '<Xdmf Version="3.0"><Domain><Grid>'
+        f'<Geometry GeometryType="XYZ">{item}</Geometry>'
+        f'<Topology TopologyType="Triangle">{item}</Topology></Grid></Domain></Xdmf>'
+    )
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    message = error_of_all([tmp_path / "in.xdmf"] * 2)
+    assert "h5py: pip install h5py" in message
+
+
+def test_polyhedra_are_refused(tmp_path: Path) -> None:
+    faces = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
+    mesh = meshio.Mesh(np.random.default_rng(0).random((4, 3)), [("polyhedron4", [faces])])
+    mesh.write(tmp_path / "in.vtu")
+    message = error_of_all([tmp_path / "in.vtu"] * 2)
+    assert message.endswith("in.vtu: several processes do not read polyhedra")
