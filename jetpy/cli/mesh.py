@@ -13,6 +13,8 @@ import click
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.given import check_region, name_of, read_region
+from jetpy.cli.launched import are_several
+from jetpy.cli.mesh_processes import mesh_together
 from jetpy.cli.options import (
     OUTPUT_FILE,
     connected_option,
@@ -66,6 +68,7 @@ class _Cells:
 @click.command(
     "mesh",
     cls=Command,
+    by_several=True,
     epilog=example("jetpy mesh in.vtu -k 16 -o out.vtu", "jetpy mesh in.vtu -k 16 -o out.part"),
 )
 @click.argument("mesh", type=click.Path(exists=True, path_type=Path))
@@ -141,8 +144,13 @@ def mesh_command(
 
     MESH is a Gmsh file (.msh), another file that meshio reads (.vtu, .vtk, .inp, .xdmf, ...), or
     the folder of an OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the
-    part of the cell that it bounds.
+    part of the cell that it bounds. If mpiexec starts several processes, they partition one mesh,
+    and each holds its share of it.
     """
+    if are_several():
+        mesh_together(**{"ctx": ctx, **ctx.params})
+        return
+
     from jetpy.api.partitioning import partition
     from jetpy.cli.json_summary import stats
     from jetpy.cli.tables import summary

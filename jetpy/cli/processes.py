@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from jetpy.distributed.communicator import Communicator
     from jetpy.distributed.piece import Blocks
 
+    Save = Callable[[DistributedPartition, Path], None]
+    """Writes the parts to a file. Collective."""
+
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
 """Values of options that say nothing."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"
@@ -40,11 +44,53 @@ REPAIR = (
 )
 
 
-def partition_together(ctx: click.Context, graph: Path, k: int | None, **options: Any) -> None:
+@dataclass(frozen=True)
+class GraphInput:
+    """A graph file in pieces, and the file of its parts.
+
+    Attributes
+    ----------
+    weights : Path or None
+        File of the weights of all vertices.
+    """
+
+    weights: Path | None = None
+
+    def check_target(self, output: Path) -> None:
+        """Check that several processes can write the parts to this file; JetpyError."""
+        from jetpy.distributed.writing import check_target
+
+        check_target(output)
+
+    def read(self, comm: Any, path: Path) -> tuple[Block, Save]:
+        """Return the rows of this process, and the function that writes parts. Collective."""
+        from jetpy.distributed import DistributedPartition, read
+        from jetpy.distributed.api import communicator
+        from jetpy.distributed.block import as_block
+        from jetpy.distributed.faults import run_collectively
+        from jetpy.distributed.piece import Blocks
+
+        group, block = communicator(comm), as_block(read(comm, path))
+        blocks = Blocks.of(group, block.n)
+        block = run_collectively(group, lambda: _weighted(block, blocks, self.weights))
+        return block, DistributedPartition.save
+
+
+def partition_together(
+    ctx: click.Context,
+    graph: Path,
+    k: int | None,
+    *,
+    source: GraphInput | None = None,
+    **options: Any,
+) -> None:
     """Partition a graph that is distributed over processes; rank 0 prints the result.
 
+    `source` reads the graph; by default it is a graph file, with the option `vertex_weights`.
     All processes exit with the same code. Collective.
     """
+    if source is None:
+        source = GraphInput(options.pop("vertex_weights"))
     if k is None:
         raise click.UsageError("-k is missing; a run with several processes needs it")
 
@@ -55,7 +101,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int | None, **options
     json_file, quiet = options.pop("json_file"), options.pop("quiet")
     try:
         result, read_seconds = _partition(
-            ctx, comm, graph, k, options, json_file, quiet=quiet or not mine
+            ctx, comm, graph, source, k, options, json_file, quiet=quiet or not mine
         )
     except Exception as error:
         if mine:
@@ -73,6 +119,7 @@ def _partition(
     ctx: click.Context,
     comm: Any,
     graph: Path,
+    source: GraphInput,
     k: int,
     options: dict[str, Any],
     json_file: Path | None,
@@ -87,36 +134,33 @@ def _partition(
         In all processes.
     """
     from jetpy.cli.changes import changes_told
-    from jetpy.distributed import partition, read
+    from jetpy.distributed import partition
     from jetpy.distributed.api import communicator
-    from jetpy.distributed.block import as_block
     from jetpy.distributed.faults import collective_call, run_collectively
     from jetpy.distributed.piece import Blocks
     from jetpy.progress import progress_bars
 
     output, options["options"] = options.pop("output"), options.pop("settings")
-    weights_file = options.pop("vertex_weights")
     check_migration(ctx, options["home"])
     _refuse_unknown(ctx, options, signature(partition).parameters)
     group = communicator(comm)
 
     with ending_at_once(), collective_call(group, ctx.command_path):
-        run_collectively(group, lambda: _check_outputs(group, graph, output, json_file))
+        run_collectively(group, lambda: _check_outputs(group, graph, source, output, json_file))
         options |= run_collectively(group, lambda: numbers_of_parts(options))
         with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
             bars.busy("Reading")
             started = time.perf_counter()
             with _naming(graph):
-                block = as_block(read(comm, graph))
+                block, save = source.read(comm, graph)
                 blocks = Blocks.of(group, block.n)
-                block = run_collectively(group, lambda: _weighted(block, blocks, weights_file))
                 options |= run_collectively(group, lambda: _places_of(options, blocks))
             read_seconds = time.perf_counter() - started
             with _naming(graph):
                 result = partition(comm, block, k, progress=bars.stage, **options)
             if output is not None:
                 bars.busy("Writing")
-                result.save(output)
+                save(result, output)
     return result, read_seconds
 
 
@@ -142,7 +186,7 @@ def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
 
 
 def _check_outputs(
-    comm: Communicator, graph: Path, output: Path | None, json_file: Path | None
+    comm: Communicator, graph: Path, source: GraphInput, output: Path | None, json_file: Path | None
 ) -> None:
     """Check, on rank 0, that output files can be written, before the work starts.
 
@@ -151,12 +195,10 @@ def _check_outputs(
     JetpyError
         Under the conditions of `check_outputs`.
     """
-    from jetpy.distributed.writing import check_target
-
     if comm.rank > 0:
         return
     if output is not None:
-        check_target(output)
+        source.check_target(output)
     try:
         check_outputs([], json_file, inputs=[graph], parts=output)
     except click.UsageError as error:

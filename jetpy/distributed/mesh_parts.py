@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.backends import get_backend
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.faults import collective_call
 from jetpy.distributed.mesh_files import OtherCells, connectivity
 from jetpy.distributed.meshes import MeshBlock, around_nodes, count_shared, incidences_of
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.routing import ask_owners, equal_shares, send_to_owners
+from jetpy.distributed.writing import write_parts
 from jetpy.engines.base import Backend
 
 Parts = npt.NDArray[np.int32]
+
+
+def write_cell_parts(
+    comm: Communicator, path: Path, mesh: MeshBlock, others: OtherCells, parts: Parts
+) -> None:
+    """Write the part of each cell of a mesh file to a file, in the order of cells. Collective.
+
+    Parameters
+    ----------
+    comm, mesh, others, parts
+        As for `parts_of_cells`.
+    path : Path
+        As for `jetpy.distributed.write_parts`.
+
+    Raises
+    ------
+    JetpyError
+        In all processes, if the file cannot be written.
+    """
+    with collective_call(comm, "write_cell_parts"):
+        own, first = parts_of_cells(comm, mesh, others, parts)
+        write_parts(comm, path, own, first, others.all_cells)
 
 
 def parts_of_cells(

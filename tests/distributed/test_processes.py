@@ -19,6 +19,7 @@ from jetpy.cli.json_summary import stats
 from jetpy.device.backends import get_backend
 from jetpy.errors import BackendError
 from tests.children import MPIEXEC
+from tests.meshes import gmsh_files
 
 pytest.importorskip("mpi4py")
 pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="there is no mpiexec")
@@ -68,6 +69,45 @@ def test_command_line_equals_one_process(tmp_path: Path) -> None:
     same = "n", "m", "k", "seed", "preset", "limit", "limits", "feasible", "part_weights"
     assert {name: report[name] for name in same} == {name: alone[name] for name in same}
     assert report["levels"][0].keys() == alone["levels"][0].keys()
+
+
+def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path) -> None:
+    pytest.importorskip("meshio")
+    (tmp_path / "in.msh").write_text(gmsh_files.PLAIN)
+    (tmp_path / "work").write_text("0\n0\n3\n1\n1\n1\n")
+    options = "--common-nodes", "1", "--cell-weights", str(tmp_path / "work"), "--threads", "1"
+    command = ["-m", "jetpy", "mesh", str(tmp_path / "in.msh"), "-k", "2", "--backend", "cpu"]
+    for size, name in ((1, "one.part"), (2, "two.part"), (2, "two.npy")):
+        done = launched(size, *command, *options, "-o", str(tmp_path / name))
+        assert done.returncode == 0, done.stderr
+    parts = [jetpy.read_parts(path).tolist() for path in sorted(tmp_path.glob("*.[np]*"))]
+    assert parts[0] == parts[1] == parts[2]
+    assert len(set(parts[0][2:])) == 2
+    assert [parts[0][0], parts[0][1]] == [parts[0][2], parts[0][5]]  # the lines at the ends
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("-o", "out.vtu"), 1, "out.vtu: a run with several processes does not write meshes, only"),
+        (
+            ("--cell-weights", "load"),
+            2,
+            "--cell-weights 'load' is not a file; cell data need a run",
+        ),
+        (("--ghosts",), 2, "--ghosts needs a run with one process"),
+        (("--connected",), 2, "--connected needs a run with one process"),
+    ],
+)
+def test_options_of_meshes_for_one_process_are_refused(
+    tmp_path: Path, options: tuple[str, ...], code: int, message: str
+) -> None:
+    pytest.importorskip("meshio")
+    (tmp_path / "in.msh").write_text(gmsh_files.PLAIN)
+    done = launched(2, "-m", "jetpy", "mesh", str(tmp_path / "in.msh"), "-k", "2", *options)
+    assert done.stderr.count(message) == 1, done.stderr
+    assert done.returncode == code
 
 
 @pytest.mark.slow
