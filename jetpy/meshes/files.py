@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import FileFormatError, JetpyError, check_exists
 from jetpy.io import FORMATS
 from jetpy.io.compression import split_name
@@ -33,6 +34,8 @@ NODE_TAGS = "gmsh:dim_tags"
 """Name in meshio of the Gmsh entity of each node, two numbers per node."""
 _TAGGED = re.compile(r"^(Info|Warning|Error): ", re.MULTILINE)
 """Begin of a message in the output of meshio."""
+_redirecting = fork_safe_lock()
+"""Only one thread may redirect the output of the process."""
 BOUNDING = "gmsh:bounding_entities"
 """Entry that meshio lists among the cell sets of Gmsh files although it is not a cell set."""
 
@@ -265,7 +268,11 @@ def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
     printed = io.StringIO()
     failed = f"{path}: meshio cannot {what} this mesh"
     try:
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        with (
+            _redirecting,
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+        ):
             yield
     except JetpyError:
         raise

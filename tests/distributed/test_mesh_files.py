@@ -22,6 +22,7 @@ from jetpy.meshes.dual import cells_of_vertices, ghost_cells, spread
 from jetpy.meshes.files import read_mesh, write_mesh
 from tests.distributed.threads import run_on_threads
 from tests.meshes import gmsh_files
+from tests.meshes.gmsh_files import write_msh
 from tests.meshes.test_dual import hexahedra
 
 meshio = pytest.importorskip("meshio")
@@ -55,42 +56,6 @@ def flat_mesh() -> Any:
     return meshio.Mesh(np.random.default_rng(0).random((9, 3)), blocks)
 
 
-def as_gmsh(path: Path, mesh: Any, *, binary: bool, size: int = 8) -> Path:
-    """Write MSH 4.1 with nodes in two entities, and gaps between the ids of nodes."""
-    types = meshio.gmsh.common._meshio_to_gmsh_type
-    lines: list[tuple[str, list[Any]]] = []
-    tags = 7 + 3 * np.arange(len(mesh.points))
-    half = len(tags) // 2
-    lines.append(("u", [2, len(tags), tags[0], tags[-1]]))
-    for dimension, own in ((0, slice(half)), (2, slice(half, None))):
-        is_parametric = int(dimension > 0)
-        lines.append(("i", [dimension, 1, is_parametric]))
-        lines += [("u", [len(tags[own])]), ("u", [*tags[own]])]
-        rows = np.pad(mesh.points[own], ((0, 0), (0, dimension)))
-        lines += [("f", [*row]) for row in rows]
-    nodes = _encoded(lines, binary=binary, size=size)
-    counts = [len(block.data) for block in mesh.cells]
-    lines = [("u", [len(counts), sum(counts), 1, sum(counts)])]
-    for i, block in enumerate(mesh.cells):
-        lines += [("i", [block.dim, i, types[block.type]]), ("u", [len(block.data)])]
-        ordered = meshio.gmsh.common._meshio_to_gmsh_order(block.type, block.data)
-        lines += [("u", [900 - row, *tags[cell]]) for row, cell in enumerate(ordered)]
-    elements = _encoded(lines, binary=binary, size=size)
-    order = np.int32(1).tobytes() + b"\n" if binary else b""
-    head = f"$MeshFormat\n4.1 {int(binary)} {size}\n".encode() + order + b"$EndMeshFormat\n"
-    sections = b"$Nodes\n" + nodes + b"\n$EndNodes\n$Elements\n" + elements + b"\n$EndElements\n"
-    path.write_bytes(head + b'$Comments\n"$5"\n$EndComments\n' + sections)
-    return path
-
-
-def _encoded(lines: list[tuple[str, list[Any]]], *, binary: bool, size: int) -> bytes:
-    """Return rows of sizes (u), integers (i) and coordinates (f)."""
-    if not binary:
-        return "\n".join(" ".join(map(str, row)) for _, row in lines).encode()
-    types = {"u": f"<u{size}", "i": "<i4", "f": "<f8"}
-    return b"".join(np.array(row, types[kind]).tobytes() for kind, row in lines)
-
-
 def with_parts(path: Path, mesh: Any) -> Path:
     """Write partitioned entities and ghost cells."""
     graph = jetpy.dual_graph(mesh)
@@ -113,9 +78,9 @@ def as_vtu(path: Path, mesh: Any) -> Path:
 
 
 WRITERS: dict[str, Any] = {
-    "msh, binary": lambda path, mesh: as_gmsh(path, mesh, binary=True),
-    "msh, 32 bits": lambda path, mesh: as_gmsh(path, mesh, binary=True, size=4),
-    "msh, text": lambda path, mesh: as_gmsh(path, mesh, binary=False),
+    "msh, binary": lambda path, mesh: write_msh(path, mesh, binary=True),
+    "msh, 32 bits": lambda path, mesh: write_msh(path, mesh, binary=True, size=4),
+    "msh, text": lambda path, mesh: write_msh(path, mesh, binary=False),
     "msh, with parts": with_parts,
     "xdmf": as_xdmf,
     "vtu": as_vtu,
@@ -259,8 +224,8 @@ def test_wrong_arrays_are_one_error(arrays: dict[str, Any], message: str, tmp_pa
 
 
 def test_different_files_are_one_error(tmp_path: Path) -> None:
-    first = as_gmsh(tmp_path / "first.msh", flat_mesh(), binary=True)
-    other = as_gmsh(tmp_path / "other.msh", mixed_mesh(), binary=True)
+    first = write_msh(tmp_path / "first.msh", flat_mesh(), binary=True)
+    other = write_msh(tmp_path / "other.msh", mixed_mesh(), binary=True)
     message = error_of_all([first, first, other])
     assert message.endswith(": process 2 reads another mesh than process 0")
     assert "other.msh: cannot be read" in error_of_all([first, tmp_path / "no-other.msh"])

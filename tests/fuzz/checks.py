@@ -23,6 +23,7 @@ CHECKS = (
         "mesh node pairs",
         "mesh parts",
         "mesh in Gmsh",
+        "mesh files in pieces",
     ),
     *("vertex names", "edges of lists", "files of graphs", "files of parts"),
     *("members", "ghosts", "subgraph ids", "subgraph edges", "subgraph weights"),

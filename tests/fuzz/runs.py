@@ -25,6 +25,7 @@ from tests.fuzz.faults import faulty
 from tests.fuzz.files import filed
 from tests.fuzz.lists import listed
 from tests.fuzz.mappings import mapping
+from tests.fuzz.mesh_files import mesh_file
 from tests.fuzz.meshes import meshed
 from tests.fuzz.mistakes import mistakes
 from tests.fuzz.orderings import ordered
@@ -49,6 +50,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     resulting: 6,
     filed: 4,
     meshed: 4,
+    mesh_file: 3,
     listed: 4,
     ordered: 4,
     separating: 3,

@@ -5,6 +5,11 @@ The first two squares are also in the group "left". In all formats, the mesh is 
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
 NAMES = """$PhysicalNames
 4
 1 3 "bottom"
@@ -138,3 +143,40 @@ SAVED_ALL = PLAIN.replace(
     .replace("2 2 0 0 4 1 0 1 2 0", "2 2 0 0 4 1 0 0 0"),
 ).replace(ELEMENTS, ELEMENTS.replace("3 6 1 6", "4 7 1 7\n0 3 15 1\n7 1"))
 """Every element, also of a point and of a surface without a group."""
+
+
+def write_msh(path: Path, mesh: Any, *, binary: bool, size: int = 8) -> Path:
+    """Write MSH 4.1 with nodes in two entities, and gaps between the ids of nodes."""
+    from meshio.gmsh.common import _meshio_to_gmsh_order, _meshio_to_gmsh_type
+
+    lines: list[tuple[str, list[Any]]] = []
+    tags = 7 + 3 * np.arange(len(mesh.points))
+    half = len(tags) // 2
+    lines.append(("u", [2, len(tags), tags.min(initial=7), tags.max(initial=7)]))
+    for dimension, own in ((0, slice(half)), (2, slice(half, None))):
+        is_parametric = int(dimension > 0)
+        lines.append(("i", [dimension, 1, is_parametric]))
+        lines += [("u", [len(tags[own])]), ("u", [*tags[own]])]
+        rows = np.pad(mesh.points[own], ((0, 0), (0, dimension)))
+        lines += [("f", [*row]) for row in rows]
+    nodes = _encoded(lines, binary=binary, size=size)
+    counts = [len(block.data) for block in mesh.cells]
+    lines = [("u", [len(counts), sum(counts), 1, sum(counts)])]
+    for i, block in enumerate(mesh.cells):
+        lines += [("i", [block.dim, i, _meshio_to_gmsh_type[block.type]]), ("u", [len(block.data)])]
+        ordered = _meshio_to_gmsh_order(block.type, block.data)
+        lines += [("u", [900 - row, *tags[cell]]) for row, cell in enumerate(ordered)]
+    elements = _encoded(lines, binary=binary, size=size)
+    order = np.int32(1).tobytes() + b"\n" if binary else b""
+    head = f"$MeshFormat\n4.1 {int(binary)} {size}\n".encode() + order + b"$EndMeshFormat\n"
+    sections = b"$Nodes\n" + nodes + b"\n$EndNodes\n$Elements\n" + elements + b"\n$EndElements\n"
+    path.write_bytes(head + b'$Comments\n"$5"\n$EndComments\n' + sections)
+    return path
+
+
+def _encoded(lines: list[tuple[str, list[Any]]], *, binary: bool, size: int) -> bytes:
+    """Return rows of sizes (u), integers (i) and coordinates (f)."""
+    if not binary:
+        return "\n".join(" ".join(map(str, row)) for _, row in lines).encode()
+    types = {"u": f"<u{size}", "i": "<i4", "f": "<f8"}
+    return b"".join(np.array(row, types[kind]).tobytes() for kind, row in lines)
