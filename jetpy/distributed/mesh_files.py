@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,8 @@ def _check_same(comm: Communicator, path: Path, contents: Any) -> None:
     FileFormatError
         If they do not.
     """
-    (first, _), *others = comm.allgather_objects((contents, str(path)))
+    digest = sha256(repr(contents).encode()).hexdigest()
+    (first, _), *others = comm.allgather_objects((digest, str(path)))
     for rank, (own, name) in enumerate(others, 1):
         if own != first:
             message = f"{name}: process {rank} reads another mesh than process 0"

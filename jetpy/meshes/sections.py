@@ -1,4 +1,4 @@
-"""Mesh files as sections of cells, of which any range can be read."""
+"""Mesh files as sections of cells; any range of a section can be read."""
 
 from __future__ import annotations
 

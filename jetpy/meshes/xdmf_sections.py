@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -47,7 +46,7 @@ def xdmf_sections(path: Path) -> MeshSections | None:
         items = topology.findall("DataItem")
         if [item.get("Format") for item in items] != ["HDF"]:
             return None
-        found = _sections(topology, _Dataset.named(path, items[0].text or ""))
+        found = _sections(topology, _Dataset(path, items[0].text or ""))
         if found is None:
             return None
         sections += found
@@ -64,8 +63,7 @@ def _sections(topology: ElementTree.Element, data: _Dataset) -> list[Section] | 
         return _mixed(data, common.xdmf_idx_to_meshio_type)
     if name not in common.xdmf_to_meshio_type:
         return None
-    shape = data.shape
-    return [Section(common.xdmf_to_meshio_type[name], shape[0], data.read)]
+    return [Section(common.xdmf_to_meshio_type[name], data.shape[0], data.read)]
 
 
 def _mixed(data: _Dataset, types: dict[int, str]) -> list[Section] | None:
@@ -101,35 +99,28 @@ def _read_mixed(
     return rows[:, head:]
 
 
-@dataclass(frozen=True)
 class _Dataset:
-    """An array in an HDF5 file, which is opened anew for each access."""
+    """An array in an HDF5 file, given the XDMF file and its text: ``file.h5:/name``."""
 
-    file: Path
-    name: str
-
-    @classmethod
-    def named(cls, path: Path, text: str) -> _Dataset:
-        """Return the array that an XDMF file names: ``file.h5:/name``."""
-        file, _, name = text.strip().rpartition(":")
-        return cls(path.resolve().parent / file, name)
+    def __init__(self, path: Path, text: str) -> None:
+        h5py = optional_package(PACKAGES["xdmf"], "files of this format")
+        self._file, _, name = text.strip().rpartition(":")
+        with self._naming():
+            self._data = h5py.File(path.resolve().parent / self._file, "r")[name]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array."""
-        with self._opened() as data:
-            return tuple(data.shape)
+        return tuple(self._data.shape)
 
     def read(self, first: int, end: int) -> npt.NDArray[Any]:
         """Return a range of rows."""
-        with self._opened() as data:
-            return np.asarray(data[first:end])
+        with self._naming():
+            return np.asarray(self._data[first:end])
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
-        h5py = optional_package(PACKAGES["xdmf"], "files of this format")
+    def _naming(self) -> Iterator[None]:
         try:
-            with h5py.File(self.file, "r") as content:
-                yield content[self.name]
+            yield
         except (OSError, KeyError) as error:
-            raise FileFormatError(f"{self.file.name}: {error}") from error
+            raise FileFormatError(f"{self._file}: {error}") from error
