@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 OF_GRAPHS = "home", "fixed", "together", "targets", "min_weights", "max_weights"
-"""Options of `jetpy partition` that `jetpy mesh` has not."""
+"""Options of `jetpy partition` that `jetpy mesh` does not have."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,14 @@ class MeshInput(GraphInput):
         from jetpy.distributed import dual_graph
         from jetpy.distributed.api import communicator
         from jetpy.distributed.block import as_block
-        from jetpy.distributed.faults import run_collectively
+        from jetpy.distributed.faults import ending_all, run_collectively
         from jetpy.distributed.mesh_files import read_cells
         from jetpy.distributed.mesh_parts import write_cell_parts
 
         group = communicator(comm)
         run_collectively(group, lambda: _check_is_file(path))
-        mesh, others = read_cells(group, path)
+        with ending_all(group):
+            mesh, others = read_cells(group, path)
         weights = run_collectively(group, lambda: self._weights(mesh, others))
         block = dual_graph(comm, mesh, self.common_nodes)
 
@@ -106,5 +107,5 @@ def mesh_together(
 ) -> None:
     """Partition a mesh that is distributed over processes; rank 0 prints the result. Collective."""
     none = dict.fromkeys(OF_GRAPHS)
-    source = MeshInput(None, common_nodes, cell_weights)
+    source = MeshInput(common_nodes=common_nodes, cell_weights=cell_weights)
     partition_together(ctx, mesh, k, source=source, settings={}, **none, **options)

@@ -164,6 +164,9 @@ def _arrays_of(path: Path) -> tuple[Any, Any]:
         if missing:
             raise FileFormatError(f"the archive has no array {missing[0]}")
         eptr, eind = (arrays[name] for name in ("eptr", "eind"))
-        if eptr.ndim != 1 or not len(eptr) or eptr[0] != 0 or eptr[-1] != len(eind):
-            raise FileFormatError("eptr must begin with 0 and end with the length of eind")
+        are_lists = eptr.ndim == eind.ndim == 1 and eptr.dtype.kind in "iu" and len(eptr) > 0
+        if not are_lists or eptr[0] != 0 or eptr[-1] != len(eind):
+            raise FileFormatError(
+                "eptr must be integers that begin with 0 and end with the length of eind"
+            )
     return eptr, eind

@@ -211,8 +211,10 @@ def test_wrong_cells_are_named(tmp_path: Path) -> None:
     [
         ({"eptr": [0, 2]}, "the archive has no array eind"),
         ({"indptr": [0], "indices": []}, "the archive has no array eptr"),
-        ({"eptr": [0, 3], "eind": [1, 2]}, "eptr must begin with 0 and end with"),
-        ({"eptr": [], "eind": [1, 2]}, "eptr must begin with 0 and end with"),
+        ({"eptr": [0, 3], "eind": [1, 2]}, "eptr must be integers that begin with 0 and end"),
+        ({"eptr": [0.0, 2.0], "eind": [1, 2]}, "eptr must be integers that begin with 0 and end"),
+        ({"eptr": [0, 1], "eind": 1}, "eptr must be integers that begin with 0 and end"),
+        ({"eptr": [], "eind": [1, 2]}, "eptr must be integers that begin with 0 and end"),
         ({"eptr": [0, 3, 1, 3], "eind": [1, 2, 3]}, "eptr must begin with 0, must not decrease"),
         ({"eptr": [0, -2, 3], "eind": [1, 2, 3]}, "eptr must begin with 0, must not decrease"),
         ({"eptr": [0, 1, 3], "eind": [1.0, 2, 3]}, "eind must be a one-dimensional array of int"),
