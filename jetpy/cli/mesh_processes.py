@@ -54,14 +54,13 @@ class MeshInput(GraphInput):
         from jetpy.distributed import dual_graph
         from jetpy.distributed.api import communicator
         from jetpy.distributed.block import as_block
-        from jetpy.distributed.faults import ending_all, run_collectively
+        from jetpy.distributed.faults import run_collectively
         from jetpy.distributed.mesh_files import read_cells
         from jetpy.distributed.mesh_parts import write_cell_parts
 
         group = communicator(comm)
         run_collectively(group, lambda: _check_is_file(path))
-        with ending_all(group):
-            mesh, others = read_cells(group, path)
+        mesh, others = read_cells(group, path)
         weights = run_collectively(group, lambda: self._weights(mesh, others))
         block = dual_graph(comm, mesh, self.common_nodes)
 
