@@ -21,6 +21,7 @@ from jetpy.distributed.faults import agreed, check_agreement, collective_call, r
 from jetpy.distributed.gathering import SMALL, gather_graph
 from jetpy.distributed.levels import coarsen_piece
 from jetpy.distributed.piece import Blocks, Piece, cut_out
+from jetpy.distributed.together import group_names
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
@@ -101,6 +102,7 @@ def nested_dissection(
     largest_side: float | None = None,
     last: npt.ArrayLike | None = None,
     keep_last_order: bool = False,
+    together: npt.ArrayLike | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: ProgressOption = None,
@@ -127,6 +129,9 @@ def nested_dissection(
         same on all processes.
     keep_last_order : bool
         Leave the rows of `last` in the order in which it has them.
+    together : integers, shape (n_owned,), optional
+        Group of each owned row, -1 for none, as for `jetpy.nested_dissection`. Processes may have
+        rows of the same group.
 
     Returns
     -------
@@ -151,20 +156,22 @@ def nested_dissection(
         given = run_collectively(group, arguments)
         others = {"seed": given.seed, "last": given.last, "keep_last_order": given.keep_last_order}
         check_agreement(group, **others, **vars(given.effort))
-        constraints = run_collectively(
-            group, lambda: checked_constraints(last, keep_last_order, None, blocks.n)
-        )
+        names = group_names(blocks, together)
         lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
         host = run_collectively(group, lambda: lease(threads=threads))
+        groups = None if names is None else group.gather(host, names)
+        constraints = run_collectively(
+            group, lambda: checked_constraints(last, keep_last_order, groups, blocks.n)
+        )
         graph = gather_pattern(host, blocks, own)
-        engine, (_, is_last) = with_required_width(host, graph), constraints.reduce(graph)
+        engine, reduced = with_required_width(host, graph), constraints.reduce(graph)
 
         def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, float]:
             processes = SeveralProcesses(group) if group.size > 1 else Processes()
             with Stopwatch(engine, "order") as watch:
                 try:
                     options = given.effort, given.seed, tell, processes
-                    found = dissected(engine, engine, graph, is_last, *options)
+                    found = dissected(engine, engine, reduced[0], reduced[1], *options)
                 except GraphError as error:  # of all processes, which have the same graph
                     agreed(error)
                     raise

@@ -86,6 +86,8 @@ def order(comm: Any, matrix: sp.csr_array, bounds: Any = None, **options: Any) -
     size, rank = (1, 0) if comm is None else (comm.size, comm.rank)
     bounds = evenly(matrix.shape[0], size) if bounds is None else bounds
     own = matrix[bounds[rank] : bounds[rank + 1]]
+    if options.get("together") is not None:
+        options["together"] = options["together"][bounds[rank] : bounds[rank + 1]]
     block = own.indptr.astype(np.int64), own.indices.astype(np.int64)
     return jetpy.distributed.nested_dissection(comm, block, threads=1, **options)
 
@@ -127,6 +129,35 @@ def test_all_rows_come_last(name: str) -> None:
     check(FEW[name], 3, last=np.arange(FEW[name].shape[0]))
 
 
+@pytest.mark.parametrize("name", PATTERNS)
+def test_groups_of_rows_on_several_processes(name: str) -> None:
+    n = PATTERNS[name].shape[0]
+    rng = np.random.default_rng(4)
+    groups = np.where(rng.random(n) < 0.3, -1, rng.permutation(n) // 2)
+    last = np.flatnonzero(groups % 7 == 1)
+    with small_limits():
+        check(PATTERNS[name], 3, leaf_size=30, together=groups, last=last)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (600, "group 5 of together has row 3, which is in last, and row 599"),
+        (599, r"process 1: together has shape \(299,\)"),
+    ],
+)
+def test_wrong_groups_are_refused_on_all_ranks(rows: int, message: str) -> None:
+    """The two rows of the group are on different processes, and one of them comes last."""
+    groups = np.full(600, -1)
+    groups[[3, 599]] = 5
+
+    def run(comm: Communicator) -> None:
+        with pytest.raises(OptionError, match=message):
+            order(comm, matrix_of(GRID), together=groups[:rows], last=[3])
+
+    run_on_threads(2, run)
+
+
 @pytest.mark.parametrize(
     ("last", "message"),
     [([3, 600], "row 600"), ([5, 5], "row 5 twice"), (0.5, "list of rows")],
@@ -150,8 +181,8 @@ def test_all_steps_are_shared() -> None:
     band_of, own_nodes = large_nodes.band_of, dissection.own_nodes
     shared = levels.shake_hands
 
-    def bands(level: Any, host: Any, sides: Any, hops: int, own: slice) -> Any:
-        found = band_of(level, host, sides, hops, own)
+    def bands(level: Any, host: Any, sides: Any, hops: int, own: slice, **kinds: Any) -> Any:
+        found = band_of(level, host, sides, hops, own, **kinds)
         steps.add((len(found.selection.slots) > 0, "bands"))
         return found
 
