@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.api.run import Execution
@@ -22,7 +23,7 @@ from jetpy.graph.checks import one_of
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.io.archive import write_archive
 from jetpy.io.compression import open_output
-from jetpy.io.patterns import pattern_graph
+from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.by_component import ordered_by_component
 from jetpy.ordering.compression import Mask
@@ -88,14 +89,18 @@ class OrderingRun:
                 settings=np.array(json.dumps(settings)),
             )
 
-    def order(self, graph: Graph, execution: Execution) -> Ordering:
+    def order(
+        self, graph: Graph, execution: Execution, start: npt.ArrayLike | None = None
+    ) -> Ordering:
         """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`."""
+        rows = None if start is None else checked_permutation(start, graph.n, "start")
 
         def find(
             engine: Backend, host: Backend, tell: Progress
         ) -> tuple[IntArray, SeparatorTree, dict[str, Any]]:
             reduced = self.constraints.reduce(graph)
-            order, tree, choices = self._find(engine, host, *reduced, tell)
+            begin = None if rows is None else self.constraints.reduce_order(rows)
+            order, tree, choices = self._find(engine, host, *reduced, tell, begin)
             return *self.constraints.expand(order, tree), {"choices": choices}
 
         return self._run(find, graph, execution)
@@ -157,13 +162,19 @@ class OrderingRun:
         )
 
     def _find(
-        self, engine: Backend, host: Backend, graph: Graph, is_last: Mask, tell: Progress
+        self,
+        engine: Backend,
+        host: Backend,
+        graph: Graph,
+        is_last: Mask,
+        tell: Progress,
+        start: IntArray | None = None,
     ) -> tuple[IntArray, SeparatorTree, Choices]:
         """Return the order of a graph, its tree, and the choices of `order`."""
         given = engine, host, graph, is_last, self.effort, self.seed, tell
         if self.method == "order":
-            return ordered_by_component(*given)
-        return *dissected(*given), ()
+            return ordered_by_component(*given, start)
+        return *dissected(*given, start=start), ()
 
 
 def chosen_backend(backend: str, device: int | bool | None) -> str:

@@ -56,6 +56,7 @@ COMPARED = ("fill", "operations", "height")
         "jetpy order matrix.mtx -o perm.txt",
         "jetpy order matrix.mtx --preset best --metis",
         "jetpy order matrix.mtx --method minimum-degree",
+        "jetpy order matrix.mtx --start perm.txt -o better.txt",
         "jetpy order matrix.mtx --session order.npz",
         "jetpy order changed.mtx --update order.npz -o perm.txt",
     ),
@@ -114,6 +115,13 @@ COMPARED = ("fill", "operations", "height")
     help="Group of each row, -1 for none, one on each line, or .npy; the rows of a group are "
     "consecutive in the order.",
 )
+@click.option(
+    "--start",
+    type=INPUT_FILE,
+    metavar="PERM",
+    help="Improve this order, from a file as -o writes it: its separators compete with those that "
+    "jetpy finds.",
+)
 @seed_option
 @symmetrize_option
 @click.option(
@@ -156,6 +164,7 @@ def order_command(
     last: Path | None,
     keep_last_order: bool,
     together: Path | None,
+    start: Path | None,
     seed: int,
     symmetrize: bool,
     session: Path | None,
@@ -178,7 +187,7 @@ def order_command(
         check_name(output, check_permutation_name)
     if plot is not None:
         _check_drawing(plot)
-    inputs = [matrix, last, together, None if updated == session else updated]
+    inputs = [matrix, last, together, start, None if updated == session else updated]
     check_outputs([output, plot, trace_file, session], json_file, inputs=inputs)
     if updated is not None:
         _check_update(ctx)
@@ -189,6 +198,7 @@ def order_command(
     method = method or ("nested-dissection" if given else "order")
     if method == "minimum-degree":
         trees = {"--preset": preset, "--profile": trace_file, "--session": session}
+        trees["--start"] = start
         given += [name for name, value in trees.items() if value is not None]
     if given and method != "nested-dissection":
         raise click.UsageError(f"{given[0]} cannot be combined with --method {method}")
@@ -197,7 +207,7 @@ def order_command(
     from jetpy.api.ordering_session import read_ordering
     from jetpy.device.backends import check_backend
     from jetpy.graph.checks import whole_number
-    from jetpy.io.permutations import read_rows
+    from jetpy.io.permutations import read_permutation, read_rows
     from jetpy.ordering.effort import chosen_effort
 
     # refuse wrong numbers before reading
@@ -217,6 +227,7 @@ def order_command(
             "keep_last_order": keep_last_order,
             "together": read_together(together, graph.n),
         }
+        begin = None if start is None else read_permutation(start, graph.n, base=base)
         bars.busy("Preparing")
         with standard_output_kept():
             watched: dict[str, Any] = {"progress": bars.stage, "profile": trace_file is not None}
@@ -233,6 +244,7 @@ def order_command(
                     graph,
                     preset=preset,
                     **constraints,
+                    start=begin,
                     seed=seed,
                     **engine,
                     **watched,

@@ -43,8 +43,8 @@ def _pattern_of_graph(graph: Graph) -> Graph | None:
     return replace(graph, edge_weights=ones) if rows.has_canonical_format else None
 
 
-def checked_permutation(perm: npt.ArrayLike | None, n: int) -> IntArray:
-    """Return a permutation as int32, shape (n,); the identity for None.
+def checked_permutation(perm: npt.ArrayLike | None, n: int, name: str = "perm") -> IntArray:
+    """Return a permutation as int32, shape (n,); the identity for None. `name` is for messages.
 
     Raises
     ------
@@ -53,14 +53,14 @@ def checked_permutation(perm: npt.ArrayLike | None, n: int) -> IntArray:
     """
     if perm is None:
         return np.arange(n, dtype=np.int32)
-    values = integer_array(perm, "perm")
+    values = integer_array(perm, name)
     if values.shape != (n,):
-        raise OptionError(f"perm has shape {values.shape}, but the matrix has {n} rows")
+        raise OptionError(f"{name} has shape {values.shape}, but the matrix has {n} rows")
     outside = np.flatnonzero((values < 0) | (values >= n))
     if outside.size:
         i = int(outside[0])
-        raise OptionError(f"perm[{i}] is {values[i]}, but must be in 0..{n - 1}")
+        raise OptionError(f"{name}[{i}] is {values[i]}, but must be in 0..{n - 1}")
     times = np.bincount(values, minlength=n)
     if n and times.max() > 1:
-        raise OptionError(f"perm is not a permutation: row {int(times.argmax())} occurs twice")
+        raise OptionError(f"{name} is not a permutation: row {int(times.argmax())} occurs twice")
     return values.astype(np.int32)

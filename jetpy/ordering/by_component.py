@@ -12,7 +12,7 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.component_search import find_components
-from jetpy.ordering.compression import Mask, compress
+from jetpy.ordering.compression import Mask, compress, contracted
 from jetpy.ordering.dense_rows import induced_subgraph
 from jetpy.ordering.dissection import FEWEST, whole_graph
 from jetpy.ordering.effort import Effort
@@ -126,19 +126,23 @@ def ordered_by_component(
     effort: Effort,
     seed: int,
     tell: Progress,
+    start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree, tuple[OrderingChoice, ...]]:
     """Return the order of elimination (int32, shape (n,)), its separator tree, and the choices.
 
     Each component of the matrix without dense rows, and without the rows that `is_last` (bool,
-    shape (n,)) selects, has the order with the fewest operations.
+    shape (n,)) selects, has the order with the fewest operations. `start` (int32, shape (n,)) is an
+    order to start from, instead of the given one.
     """
     compression = compress(host, graph, is_last)
     matrix, is_last = Matrix(engine, host, compression.graph), compression.is_last
     components = Components.of(host, matrix.graph, is_last, effort.leaf_weight)
-    given = _given(matrix, components)
+    if start is not None:
+        start = contracted(start, compression.group_of)
+    given = _given(matrix, components, start)
     by_degree = _by_degree(matrix, components, given)
     dissected, tree, nodes = _dissected(
-        engine, host, matrix.graph, components, by_degree, effort, seed, tell
+        engine, host, matrix.graph, components, by_degree, effort, seed, tell, start
     )
     candidates = (by_degree, dissected, given)  # as in METHODS
     kinds = np.argmin([candidate.operations for candidate in candidates], axis=0)
@@ -150,12 +154,12 @@ def ordered_by_component(
     return compression.expand(order), compression.expand_tree(tree, order), choices
 
 
-def _given(matrix: Matrix, components: Components) -> Candidate:
-    """Return the order that the vertices of each component already have."""
+def _given(matrix: Matrix, components: Components, start: IntArray | None) -> Candidate:
+    """Return the order that the vertices of each component have in `start`, or already have."""
     host, graph, starts = matrix.host, matrix.graph, components.starts
-    order = components.grouped(np.arange(graph.n, dtype=np.int32))
+    order = components.grouped(np.arange(graph.n, dtype=np.int32) if start is None else start)
     tree = SeparatorTree(np.full(len(starts) - 1, -1, np.int32), starts)
-    elimination = elimination_tree(host, graph, order, (starts[:-2], starts[1:-1]))
+    elimination = elimination_tree(host, matrix.on_host, order, (starts[:-2], starts[1:-1]))
     totals = totals_of(host, matrix.on_host, elimination, tree)
     operations = host.to_host(totals.operations)[:-1]
     least = _operations_without_fill(graph, components, order)
@@ -184,6 +188,7 @@ def _dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
+    start: IntArray | None,
 ) -> tuple[Candidate, SeparatorTree, IntArray]:
     """Dissect the large components that have fill; the tree has only their vertices.
 
@@ -195,7 +200,11 @@ def _dissected(
     kept = np.flatnonzero(np.append(is_tried, is_tried.any())[own]).astype(np.int32)
     part = graph if len(kept) == graph.n else induced_subgraph(graph, kept)
     is_last = own[kept] == count
-    found, tree = groups_dissected(engine, host, part, is_last, effort, seed, tell)
+    if start is not None:
+        numbers = np.full(graph.n, -1, np.int32)
+        numbers[kept] = np.arange(len(kept))
+        start = contracted(start, numbers)
+    found, tree = groups_dissected(engine, host, part, is_last, effort, seed, tell, start=start)
     vertices = kept[found]
     order = components.replaced(others.order, is_tried, vertices[own[vertices] < count])
     nodes = own[vertices[tree.starts[:-1]]]

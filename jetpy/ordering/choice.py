@@ -139,7 +139,7 @@ class Search:
     def begin(cls, matrix: Matrix, order: IntArray, tree: SeparatorTree) -> Search:
         """Analyse the dissection."""
         host, graph = matrix.host, matrix.graph
-        elimination = elimination_tree(host, graph, order, tree.independent_ranges())
+        elimination = elimination_tree(host, matrix.on_host, order, tree.independent_ranges())
         totals = totals_of(host, matrix.on_host, elimination, tree)
         node_of_column = np.repeat(np.arange(len(tree), dtype=np.int32), tree.sizes)
         node_of = np.empty_like(node_of_column)

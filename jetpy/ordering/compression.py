@@ -94,6 +94,17 @@ def expanded(order: IntArray, group_of: IntArray) -> IntArray:
     return rows[ranges(starts[order + 1], sizes[order + 1])]
 
 
+def contracted(order: IntArray, group_of: IntArray) -> IntArray:
+    """Return groups in the order of their first rows, int32, given an order of the rows.
+
+    `group_of` as for `expanded`.
+    """
+    groups = group_of[order]
+    groups = groups[groups >= 0]
+    _, firsts = np.unique(groups, return_index=True)
+    return groups[np.sort(firsts)]
+
+
 def without_merging(graph: Graph, is_last: Mask) -> Compression:
     """Remove the dense rows of a matrix; each other row is a group."""
     sparse, members, dense = without_dense_rows(graph)

@@ -12,7 +12,7 @@ from jetpy.graph.checks import as_numbers, flag
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.dlpack import is_array, on_host
 from jetpy.graph.levels import contract
-from jetpy.ordering.compression import Mask, expanded
+from jetpy.ordering.compression import Mask, contracted, expanded
 from jetpy.problem.together import NO_GROUP, Groups, check_together
 from jetpy.result.separator_tree import SeparatorTree
 
@@ -47,6 +47,10 @@ class Constraints:
         grouped = contract(graph, self.groups.coarse_of, self.groups.n, graph.name)
         ones = np.ones(len(grouped.indices), np.int32)
         return replace(grouped, edge_weights=ones), is_last[self.groups.firsts]
+
+    def reduce_order(self, order: IntArray) -> IntArray:
+        """Return the vertices of the reduced graph in the order of their first rows, int32."""
+        return order if self.groups is None else contracted(order, self.groups.coarse_of)
 
     def expand(self, order: IntArray, tree: SeparatorTree) -> tuple[IntArray, SeparatorTree]:
         """Return the order of the rows and their tree, given those of the reduced graph."""

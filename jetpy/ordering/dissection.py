@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,8 @@ FEWEST = 8
 NODES_PER_PROCESS = 8
 """Number of small nodes for each process from which on processes dissect whole subtrees."""
 NO_NODE = -1
+Separate = Callable[[LargeNodes, Depth], Array]
+"""Returns the side of each vertex of the nodes of a depth (int32, shape (n,), on the host)."""
 NO_PARENT = np.array([NO_NODE])
 """Parents of the whole graph."""
 
@@ -95,12 +98,14 @@ def dissect(
     tell: Progress = no_progress,
     processes: Processes = ALONE,
     is_last: npt.NDArray[np.bool_] | None = None,
+    separate: Separate | None = None,
 ) -> tuple[Vertices, SeparatorTree]:
     """Return the node of each vertex (int32, shape (n,)) in a separator tree, and the tree.
 
     The root has the vertices that `is_last` (bool, shape (n,)) selects, if any. A node without
     children is a leaf. `host` is a back end on CPUs, `backend` itself or another one; the result is
-    the same. `tell` gets the number of vertices that have a node.
+    the same. `tell` gets the number of vertices that have a node. `separate` finds the separators;
+    by default, it makes several tries.
 
     Several processes separate the nodes of a depth together. As soon as a depth has no large node,
     and `NODES_PER_PROCESS` nodes for each process, each process dissects some of its nodes, and all
@@ -126,7 +131,7 @@ def dissect(
             first = found.count
             depth = own_nodes(host, depth, processes)
             large = replace(large, processes=ALONE)
-        sides = separators(large, depth.nodes)
+        sides = separate(large, depth) if separate else separators(large, depth.nodes)
     if large.processes is not processes:
         found.join(processes, first)
     return found.finished()
@@ -177,7 +182,7 @@ def within_limits(effort: Effort, graph: Graph) -> Effort:
 
 
 def separators(large: LargeNodes, nodes: Nodes) -> Array:
-    """Return the side of each vertex of some nodes (int32, shape (n,))."""
+    """Return the side of each vertex of some nodes (int32, shape (n,)) by several tries."""
     host, sizes = large.host, nodes.sizes
     sides = host.empty(nodes.graph.n)
     is_large = sizes > LARGEST_NODE

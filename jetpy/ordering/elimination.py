@@ -21,7 +21,7 @@ def analysed(
 
     `ranges` as for `elimination_tree`.
     """
-    tree = elimination_tree(host, graph, order, ranges)
+    tree = elimination_tree(host, upload(host, graph), order, ranges)
     counts = host.to_host(tree.counts)
     times = np.bincount(counts)
     values = np.flatnonzero(times)
@@ -40,7 +40,7 @@ def analysed(
 
 
 def elimination_tree(
-    host: Backend, graph: Graph, order: IntArray, ranges: Bounds | None = None
+    host: Backend, graph: DeviceGraph, order: IntArray, ranges: Bounds | None = None
 ) -> Elimination:
     """Return the elimination tree of a graph eliminated in an order (int32, shape (n,)).
 
@@ -63,7 +63,7 @@ def elimination_tree(
     independent = kernels.Ranges(
         host.from_host(begins), host.from_host(ends), host.empty(n), host.empty(n)
     )
-    shared = {"graph": upload(host, graph), "tree": tree, "ranges": independent}
+    shared = {"graph": graph, "tree": tree, "ranges": independent}
     host.parallel_for(n, kernels.begin_columns, tree=tree)
     host.run_tasks(len(begins), kernels.find_parents_in_ranges, **shared)
     upper = host.scan(n, kernels.list_upper, tree=tree, ranges=independent)

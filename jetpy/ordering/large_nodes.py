@@ -140,7 +140,13 @@ class BandGraph:
 
 
 def band_of(
-    level: NodesLevel, host: Backend, sides: Array, hops: int, own: slice = EVERY
+    level: NodesLevel,
+    host: Backend,
+    sides: Array,
+    hops: int,
+    own: slice = EVERY,
+    *,
+    has_bisections: bool = True,
 ) -> BandGraph:
     """Return the bands of the vertices within `hops` hops of the candidates' separators or cuts.
 
@@ -157,6 +163,7 @@ def band_of(
         candidates=candidates,
         first_task=first_task,
         end_task=end_task,
+        has_bisections=int(has_bisections),
         node_of=level.node_of,
         sides=sides,
         **search,
@@ -202,6 +209,20 @@ class LargeNodes:
     effort: Effort
     processes: Processes = ALONE
 
+    def best_of(self, nodes: Nodes, separators: tuple[Array, ...]) -> Array:
+        """Refine the separators of some nodes; return the sides by the best one for each node.
+
+        `separators` has sides (int32, shape (n,), on the host).
+        """
+        host = self.host
+        numbers = np.repeat(np.arange(len(nodes), dtype=np.int32), nodes.sizes)
+        level = NodesLevel(host, nodes.graph, host.from_host(numbers), nodes.starts)
+        sides = host.xp.concatenate(separators)
+        weights = _side_weights(level, host.to_host(sides))
+        options = {"is_finest": True, "has_bisections": False}
+        _, best = self._refine(level, sides, weights, nodes.seeds, **options)
+        return self._chosen(level, sides, best)
+
     def separate(self, nodes: Nodes, chosen: Numbers, sides: Array) -> None:
         """Write the sides of the vertices of the chosen nodes, on the host."""
         backend, graph, weights, seeds = self.backend, nodes.on_backend, nodes.weights, nodes.seeds
@@ -219,6 +240,7 @@ class LargeNodes:
     ) -> Vertices:
         """Return the side of each vertex."""
         backend, host, seed = self.backend, self.host, int(seeds[0]) & INT32_MAX
+        own_seeds = seed + self.effort.tries * np.arange(len(seeds))
         levels = coarsened(backend, host, graph, starts, weights, seed, self.processes)
         coarse = levels.pop()
         coarsest_sides = self._separate_coarsest(coarse, weights, seeds)
@@ -229,14 +251,20 @@ class LargeNodes:
         for number, fine in reversed([*enumerate(levels)]):
             sides = projected(coarse, fine, sides)
             if number % self.effort.step == 0:
-                side_weights, best = self._refine(fine, sides, side_weights, seed, number == 0)
+                is_finest = number == 0
+                side_weights, best = self._refine(
+                    fine, sides, side_weights, own_seeds, is_finest=is_finest
+                )
             coarse = fine
-        result = backend.empty(graph.n)
-        chosen = {"best": carry(best, host, backend), "node_of": coarse.node_of}
-        backend.parallel_for(
-            graph.n, kernels.take_best, n=graph.n, sides=sides, result=result, **chosen
-        )
-        return backend.to_host(result)
+        return backend.to_host(self._chosen(coarse, sides, best))
+
+    def _chosen(self, level: NodesLevel, sides: Array, best: Array) -> Array:
+        """Return the sides of the vertices of a level by the best candidate of each node."""
+        backend, n = level.backend, level.graph.n
+        result = backend.empty(n)
+        chosen = {"best": carry(best, self.host, backend), "node_of": level.node_of}
+        backend.parallel_for(n, kernels.take_best, n=n, sides=sides, result=result, **chosen)
+        return result
 
     def _separate_coarsest(self, level: NodesLevel, weights: Numbers, seeds: Numbers) -> Array:
         """Return the sides of the vertices of the coarsest level, on the host.
@@ -259,10 +287,18 @@ class LargeNodes:
         return sides
 
     def _refine(
-        self, level: NodesLevel, sides: Array, side_weights: Numbers, seed: int, is_finest: bool
+        self,
+        level: NodesLevel,
+        sides: Array,
+        side_weights: Numbers,
+        seeds: Numbers,
+        *,
+        is_finest: bool,
+        has_bisections: bool = True,
     ) -> tuple[Numbers, Array]:
         """Refine the candidates of a level in bands, in place.
 
+        With `has_bisections`, every other candidate is a bisection until the finest level.
         Return the weights of their sides (int64, shape (nodes, candidates, 3)), and on the finest
         level the best candidate of each node (int32, shape (nodes,), on the host).
         """
@@ -270,7 +306,8 @@ class LargeNodes:
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
         own = processes.share(np.repeat(level.sizes, candidates))
-        band = band_of(level, host, sides, max(HOPS, effort.hops), own)
+        hops, kinds = max(HOPS, effort.hops), {"has_bisections": has_bisections}
+        band = band_of(level, host, sides, hops, own, **kinds)
         levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
         search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
         refined = {"search": search, "levels": levels, "other": levels.other}
@@ -278,8 +315,9 @@ class LargeNodes:
             tasks,
             kernels.refine_bands,
             nodes=count,
-            seed=seed,
             is_finest=int(is_finest),
+            has_bisections=int(has_bisections),
+            seeds=host.from_host(seeds),
             starts=host.from_host(band.starts),
             side_weights=host.from_host(side_weights.ravel()),
             **both,

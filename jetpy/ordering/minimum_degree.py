@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.ordering.compression import Mask, without_merging
@@ -27,7 +26,7 @@ def eliminated_by_degree(
     matrix = Matrix(host, host, rest)
     order = block_orders(matrix, np.where(plain.is_last, -1, 0).astype(np.int32), 1)
     order = with_last(matrix, order, plain.is_last)
-    tree = elimination_tree(with_required_width(host, rest), rest, order)
+    tree = elimination_tree(matrix.host, matrix.on_host, order)
     places = host.to_host(tree.postorder)
     order = order[np.concatenate((places[places < count], np.arange(count, rest.n)))]
     nodes = SeparatorTree(np.full(1, -1, np.int32), np.array([0, graph.n], np.int32))

@@ -111,7 +111,7 @@ def with_last(matrix: Matrix, order: IntArray, is_last: npt.NDArray[np.bool_]) -
     order = np.concatenate((order, np.flatnonzero(is_last).astype(np.int32)))
     starts = np.array([0, count, graph.n], np.int32)
     tree = SeparatorTree(np.array([1, -1], np.int32), starts)
-    elimination = elimination_tree(host, graph, order)
+    elimination = elimination_tree(host, matrix.on_host, order)
     totals = totals_of(host, matrix.on_host, elimination, tree)
     multisector = eliminate_leaves(
         graph,

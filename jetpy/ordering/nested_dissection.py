@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from jetpy.graph.by_part import sort_by_part
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.choice import choose
-from jetpy.ordering.compression import Mask, compress
+from jetpy.ordering.compression import Mask, compress, contracted
 from jetpy.ordering.dissection import dissect
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import elimination_tree, totals_of
@@ -20,8 +21,12 @@ from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.multisector import with_last
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
-from jetpy.progress import Progress
+from jetpy.ordering.start import Start
+from jetpy.progress import Progress, no_progress
 from jetpy.result.separator_tree import SeparatorTree
+
+Found = tuple[IntArray, SeparatorTree]
+"""An order of elimination (int32) and its separator tree."""
 
 
 def dissected(
@@ -33,15 +38,19 @@ def dissected(
     seed: int,
     tell: Progress,
     processes: Processes = ALONE,
+    start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree]:
     """Return the order of elimination (int32, shape (n,)) and its separator tree.
 
     The rows that `is_last` (bool, shape (n,)) selects come last. The processes find the same order
-    as a single process. Each has the whole graph.
+    as a single process. Each has the whole graph. `start` (int32, shape (n,)) is an order to start
+    from.
     """
     compression = compress(host, graph, is_last)
     groups = compression.graph, compression.is_last
-    order, tree = groups_dissected(engine, host, *groups, effort, seed, tell, processes)
+    if start is not None:
+        start = contracted(start, compression.group_of)
+    order, tree = groups_dissected(engine, host, *groups, effort, seed, tell, processes, start)
     return compression.expand(order), compression.expand_tree(tree, order)
 
 
@@ -54,27 +63,43 @@ def groups_dissected(
     seed: int,
     tell: Progress,
     processes: Processes = ALONE,
+    start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree]:
     """Do the same as `dissected` for a compressed graph."""
-    if effort.second_side is None:
-        return _ordered(engine, host, graph, is_last, effort, seed, tell, processes)
-    efforts = effort, replace(effort, largest_side=effort.second_side)
-    both = (
-        _ordered(engine, host, graph, is_last, each, seed, _half_of(tell, number), processes)
-        for number, each in enumerate(efforts)
-    )
-    return min(both, key=lambda found: node_operations(host, graph, *found).sum())
+    efforts = [effort]
+    if effort.second_side is not None:
+        efforts.append(replace(effort, largest_side=effort.second_side))
+    given = None if start is None else Start.of(start)
+    separate = None if given is None else given.better_separators
+    finish = partial(_ordered, engine, host, graph, is_last, effort, processes)
+
+    def dissection(number: int) -> Found:
+        options = efforts[number], seed, _share_of(tell, number, len(efforts)), processes
+        return finish(*dissect(engine, host, graph, *options, is_last, separate))
+
+    def start_order(given: Start) -> Found:
+        options = effort, seed, no_progress, processes
+        return finish(*dissect(engine, host, graph, *options, is_last, given.separators), given)
+
+    runs = [partial(dissection, number) for number in range(len(efforts))]
+    if given is not None:
+        runs.append(partial(start_order, given))
+    if len(runs) == 1:
+        return runs[0]()
+    found = (run() for run in runs)
+    return min(found, key=lambda found: node_operations(host, graph, *found).sum())
 
 
-def _half_of(tell: Progress, number: int) -> Progress:
-    """Return the progress of the first or second of two equal halves."""
-    return lambda stage, done, total: tell(stage, number * total + done, 2 * total)
+def _share_of(tell: Progress, number: int, count: int) -> Progress:
+    """Return the progress of one of several equal shares."""
+    return lambda stage, done, total: tell(stage, number * total + done, count * total)
 
 
 def node_operations(host: Backend, graph: Graph, order: IntArray, tree: SeparatorTree) -> Costs:
     """Return the operations of the columns of each node: float64, shape (nodes,)."""
-    elimination = elimination_tree(host, graph, order, tree.independent_ranges())
-    totals = totals_of(host, upload(host, graph), elimination, tree)
+    uploaded = upload(host, graph)
+    elimination = elimination_tree(host, uploaded, order, tree.independent_ranges())
+    totals = totals_of(host, uploaded, elimination, tree)
     operations: Costs = host.to_host(totals.operations)
     return operations
 
@@ -85,18 +110,25 @@ def _ordered(
     graph: Graph,
     is_last: Mask,
     effort: Effort,
-    seed: int,
-    tell: Progress,
     processes: Processes,
-) -> tuple[IntArray, SeparatorTree]:
-    """Return the order of a compressed graph by one dissection, and its separator tree."""
-    node_of, tree = dissect(engine, host, graph, effort, seed, tell, processes, is_last)
+    node_of: IntArray,
+    tree: SeparatorTree,
+    start: Start | None = None,
+) -> Found:
+    """Return the order of a dissected compressed graph, and its separator tree.
+
+    The vertices of each node are ordered by minimum degree, or as in the order `start`.
+    """
     # vertices by node, because all that follows reads the rows of nodes
     vertices = sort_by_part(node_of, len(tree)).order
     by_node = download(host, joined(host, upload(host, graph), host.from_host(vertices)))
     matrix, is_last = Matrix(engine, host, by_node), is_last[vertices]
-    blocks = np.where(is_last, -1, node_of[vertices]).astype(np.int32)
-    order = block_orders(matrix, blocks, len(tree), processes)
+    if start is None:
+        blocks = np.where(is_last, -1, node_of[vertices]).astype(np.int32)
+        order = block_orders(matrix, blocks, len(tree), processes)
+    else:
+        order = start.ranked(vertices, node_of[vertices])
+        order = order[~is_last[order]]
     order = with_last(matrix, order, is_last)
     if effort.choice:
         order, tree = choose(matrix, order, tree, processes, int(is_last.any()))

@@ -93,6 +93,20 @@ def test_constraints(run: Run) -> None:
     assert set(np.load("perm.npy")[-2:].tolist()) == {7, 1200}
 
 
+def test_start(run: Run) -> None:
+    start = jetpy.minimum_degree("mesh.graph").perm
+    Path("start.txt").write_text("\n".join(map(str, start + 1)))
+    for method in (jetpy.order, jetpy.nested_dissection):
+        name = method.__name__.replace("_", "-")
+        files = ("--start", "start.txt", "--base", 1, "--method", name)
+        run("order", "mesh.graph", "-o", "perm.npy", *files, *ENGINE)
+        expected = method("mesh.graph", start=start, threads=1)
+        assert np.array_equal(np.load("perm.npy"), expected.perm + 1)
+    message = run("order", "mesh.graph", "--start", "start.txt", *ENGINE, code=1).stderr
+    assert "start.txt: line" in message
+    assert "row 1200 is not in 0..1199; if the file counts from 1" in message
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

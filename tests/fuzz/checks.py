@@ -38,6 +38,7 @@ CHECKS = (
         "column counts",
         "fill",
         "operations",
+        "operations of the start",
     ),
     *("no fill of forests", "tree", "separated"),
     *("large nodes", "projected sides", "candidate weights", "best candidates"),

@@ -149,9 +149,9 @@ class Checks:
             return found
 
         def checked_refinement(
-            large: LargeNodes, level: NodesLevel, sides: Array, *others: Any
+            large: LargeNodes, level: NodesLevel, sides: Array, *others: Any, **options: Any
         ) -> tuple[Numbers, Array]:
-            weights, best = refine(large, level, sides, *others)
+            weights, best = refine(large, level, sides, *others, **options)
             found = level.backend.to_host(sides).reshape(-1, level.graph.n)
             own = level.backend.to_host(level.graph.vertex_weights)
             sums = [label_weights(each, own, level.starts) for each in found]

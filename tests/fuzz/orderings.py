@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,7 @@ import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
 from jetpy.graph.csr import Graph
+from jetpy.ordering.dense_rows import without_dense_rows
 from tests.distributed.test_pieces import block_of, evenly
 from tests.distributed.threads import run_on_threads
 from tests.fuzz.checks import Finding, equal, same
@@ -34,6 +36,7 @@ CHOICES: Choices = {
     "rows added": [0, 1, 5],
     "ordering processes": [0, 2, 3],
     "ordering session": [False, False, True],
+    "order to start from": ["none", "none", "random", "minimum degree", "another seed"],
 }
 
 
@@ -50,6 +53,7 @@ class Ordered:
     changes: tuple[int, int] = 0, 0
     processes: int = 0
     is_saved: bool = False
+    start: str = "none"
 
     def __str__(self) -> str:
         limits = "" if self.limits is None else f", {self.limits}"
@@ -57,7 +61,7 @@ class Ordered:
         return (
             f"ordering: {self.graph.name}, {self.method}, {self.order}, leaves {self.leaf_size}, "
             f"seed {self.seed}{limits}, changes {self.changes}, processes {self.processes}"
-            f"{', saved' * self.is_saved}"
+            f"{', saved' * self.is_saved}, start {self.start}"
         )
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
@@ -68,8 +72,13 @@ class Ordered:
             yield equal("permutation", np.sort(perm), np.arange(n))
             yield equal("permutation", perm[found.iperm], np.arange(n))
         if self.order in PRESETS:
-            (found, *others), large = on_all(self.dissected, engines, self.limits)
+            start = self.any_start()
+            dissected = partial(self.dissected, start=start)
+            (found, *others), large = on_all(dissected, engines, self.limits)
             yield from large
+            if start is not None and not self.constraints and not len(without_dense_rows(graph)[2]):
+                most = jetpy.symbolic(graph, start).operations
+                yield same("operations of the start", max(found.operations, most), most)
             perm = found.perm.astype(np.int64)
             yield equal("permutation", np.sort(perm), np.arange(n))
             for other in others:
@@ -118,15 +127,30 @@ class Ordered:
 
     def _process(self, comm: Communicator) -> jetpy.distributed.DistributedOrdering:
         """Order by one of several processes."""
-        block = block_of(self.graph, evenly(self.graph.n, comm.size), comm.rank)
+        bounds = evenly(self.graph.n, comm.size)
+        block = block_of(self.graph, bounds, comm.rank)
         options = {"preset": self.order, "seed": self.seed, **self.constraints}
         own = block.indptr, block.indices
+        if "together" in options:
+            options["together"] = options["together"][slice(*bounds[comm.rank :][:2])]
         return jetpy.distributed.nested_dissection(
             comm, own, leaf_size=self.leaf_size, threads=1, **options
         )
 
-    def dissected(self, engine: Engine) -> jetpy.Ordering:
+    def any_start(self) -> Ints | None:
+        """Return the order to start from, if any."""
+        if self.start == "minimum degree":
+            return jetpy.minimum_degree(self.graph).perm.astype(np.int64)
+        if self.start == "another seed":
+            options: dict[str, Any] = {"preset": "fast", "seed": self.seed + 1, "threads": 1}
+            return jetpy.nested_dissection(self.graph, **options).perm.astype(np.int64)
+        if self.start == "random":
+            return np.random.default_rng(self.seed).permutation(self.graph.n)
+        return None
+
+    def dissected(self, engine: Engine, start: Ints | None) -> jetpy.Ordering:
         given = {"preset": self.order, "seed": self.seed, **self.constraints, **engine}
+        given["start"] = start
         if self.method == "order":
             return jetpy.order(self.graph, **given)
         return jetpy.nested_dissection(self.graph, leaf_size=self.leaf_size, **given)
@@ -187,9 +211,12 @@ def ordered(rng: Random) -> Ordered:
         constraints = any_constraints(rng, graph.n, last, together)
     processes = 0
     is_distributed = order in PRESETS and method == "nested dissection"
-    if is_distributed and limits is None and "together" not in constraints:
+    start = "none"
+    if order in PRESETS:
+        start = rng.pick("order to start from", CHOICES["order to start from"])
+    if is_distributed and limits is None and start == "none":
         processes = rng.pick("ordering processes", CHOICES["ordering processes"])
     is_saved = order in PRESETS and limits is None  # limits change presets, which files name
     is_saved = is_saved and rng.pick("ordering session", CHOICES["ordering session"])
-    given_to = leaf_size, seed, limits, method, constraints, changes, processes, is_saved
+    given_to = leaf_size, seed, limits, method, constraints, changes, processes, is_saved, start
     return Ordered(graph, order, given, *given_to)

@@ -88,8 +88,8 @@ def with_a_joined_edge(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_less_weight(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `_refine` with wrong weights."""
 
-    def refine(*arguments: Any) -> Any:
-        weights, best = function(*arguments)
+    def refine(*arguments: Any, **options: Any) -> Any:
+        weights, best = function(*arguments, **options)
         return weights - 1, best
 
     return refine

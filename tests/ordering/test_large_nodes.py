@@ -166,8 +166,10 @@ def test_large_nodes_have_equal_separators_on_all_back_ends(name: str, preset: s
     graph, found = GRAPHS[name], []
     refine = large_nodes.LargeNodes._refine
 
-    def checked(self: Any, level: NodesLevel, sides: Any, before: Array, *options: Any) -> Any:
-        weights, best = refine(self, level, sides, before, *options)
+    def checked(
+        self: Any, level: NodesLevel, sides: Any, before: Array, seeds: Array, **options: Any
+    ) -> Any:
+        weights, best = refine(self, level, sides, before, seeds, **options)
         here = level.backend.to_host(sides)
         expected = side_weights(level, here)
         assert (weights[:, 1::2] == expected[:, 1::2]).all()

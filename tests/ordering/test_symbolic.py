@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import GraphError, OptionError, as_graph, generators
 from jetpy.device.backends import lease
+from jetpy.device.device_graph import upload
 from jetpy.io import patterns
 from jetpy.ordering.elimination import elimination_tree
 from jetpy.result import separator_tree
@@ -98,7 +99,7 @@ def test_a_vertex_of_weight_w_stands_for_w_rows(given: tuple[np.ndarray, np.ndar
     graph = replace(graph, vertex_weights=weights)
     order = perm.astype(np.int32)
     with lease("cpu", 1) as host, host.using():
-        tree = elimination_tree(host, graph, order)
+        tree = elimination_tree(host, upload(host, graph), order)
         counts, heights = host.to_host(tree.counts), host.to_host(tree.heights)
         paths = host.to_host(tree.paths)
     sizes = weights[order]
@@ -123,8 +124,8 @@ def test_ranges_do_not_change_the_analysis(seed: int, n: int, density: float, pa
         lease("cpu", 2) as host,
         host.using(),
     ):
-        whole = elimination_tree(host, graph, order)
-        in_ranges = elimination_tree(host, graph, order, tree.independent_ranges())
+        whole = elimination_tree(host, upload(host, graph), order)
+        in_ranges = elimination_tree(host, upload(host, graph), order, tree.independent_ranges())
         for name in ("parents", "counts", "heights", "paths"):
             one, other = (host.to_host(getattr(each, name)) for each in (whole, in_ranges))
             np.testing.assert_array_equal(one, other, name)

@@ -2,8 +2,8 @@
 
 A band has the vertices within some hops of a node's separator. Refinement needs no other vertices:
 those at the end of the band may not move to the other side. A node has several candidates on each
-level: slot c n + v has the side of vertex v by candidate c. Every other candidate is a bisection,
-which becomes a separator on the finest level.
+level: slot c n + v has the side of vertex v by candidate c. Of those that tries propose, every
+other one is a bisection, which becomes a separator on the finest level.
 
 Source: Chevalier, Pellegrini, "PT-Scotch: A tool for efficient parallel graph ordering", Parallel
 Computing 34 (2008).
@@ -65,6 +65,7 @@ def begin_search(
     candidates: int,
     first_task: int,
     end_task: int,
+    has_bisections: int,
     node_of: pk.View1D[pk.int32],
     graph: Graph,
     sides: pk.View1D[pk.int32],
@@ -72,13 +73,14 @@ def begin_search(
 ):
     """Start from the separators, and from the vertices of bisections with edges between sides.
 
-    Only some tasks have a search: candidate c of node i is task i candidates + c.
+    Only some tasks have a search: candidate c of node i is task i candidates + c. With
+    `has_bisections` = 1, every other candidate is a bisection.
     """
     hops[slot] = FAR
     task: int = node_of[slot % n] * candidates + slot // n
     if task < first_task or task >= end_task:
         return
-    if not is_bisection(slot // n):
+    if has_bisections == 0 or not is_bisection(slot // n):
         if sides[slot] == SEPARATOR:
             hops[slot] = 0
         return
@@ -190,7 +192,7 @@ def begin_band(
     i: int,
     candidates: int,
     nodes: int,
-    seed: int,
+    seeds: pk.View1D[pk.int64],
     starts: pk.View1D[pk.int64],
     side_weights: pk.View1D[pk.int64],
     levels: Separations,
@@ -204,8 +206,7 @@ def begin_band(
     levels.numbers[here + Field.END] = end
     levels.numbers[here + Field.ORIGIN] = begin
     levels.numbers[here + Field.LEVELS] = 0
-    own: pk.int64 = seed
-    levels.numbers[here + Field.SEED] = mix(own + i)
+    levels.numbers[here + Field.SEED] = mix(seeds[i // candidates] + i % candidates)
     total: pk.int64 = 0
     for part in range(SEPARATOR + 1):
         total += side_weights[i * (SEPARATOR + 1) + part]
@@ -223,8 +224,9 @@ def refine_bands(
     i: int,
     candidates: int,
     nodes: int,
-    seed: int,
     is_finest: int,
+    has_bisections: int,
+    seeds: pk.View1D[pk.int64],
     starts: pk.View1D[pk.int64],
     side_weights: pk.View1D[pk.int64],
     search: Search,
@@ -234,12 +236,13 @@ def refine_bands(
     """Refine a candidate, which is one of several for each node, in its band.
 
     `side_weights` has the weights of the candidate's sides and separator. `starts` has the first
-    vertex of each candidate's nodes. On the finest level, bisections become separators.
+    vertex of each candidate's nodes. With `has_bisections` = 1, every other candidate is a
+    bisection; on the finest level, it becomes a separator.
     """
     here: int = i * Field.COUNT
-    begin_band(i, candidates, nodes, seed, starts, side_weights, levels)
+    begin_band(i, candidates, nodes, seeds, starts, side_weights, levels)
     levels.numbers[here + Field.SKEW] = search.skew
-    if is_bisection(i % candidates):
+    if has_bisections == 1 and is_bisection(i % candidates):
         limit_sides(search.shares[i % candidates], here, levels)
         measure(here, levels)
         for side in range(2):
