@@ -150,7 +150,7 @@ def nested_dissection(
         imbalance) / 2 of the rows. Refinement may exceed that up to `largest_side`.
     largest_side : float, optional
         Largest share of the rows that may be on one side of a separator, in 0.5..1. Without this
-        option, `best` tries two values for the whole matrix.
+        option, `best` dissects the whole matrix with two values.
     last : integers, optional
         Rows that come after all others, for example those of a Schur complement. jetpy orders them
         by minimum degree.

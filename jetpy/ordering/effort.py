@@ -31,9 +31,9 @@ class Effort:
         Imbalances up to which the separators of the tries grow, in turn.
     largest_side : float
         Largest share of a node's weight on one side of its separator.
-    second_side : float or None
-        The same in a second dissection of the whole matrix, which is kept if it takes fewer
-        operations; None for no second one.
+    first_side : float or None
+        The same in another dissection of the whole matrix, from which this one starts; None for
+        none.
     skew : int
         Penalty of a lopsided separator that is large (`jetpy.workloads.ordering.separators`). Its
         larger side needs another separator about as large, and so on.
@@ -58,7 +58,7 @@ class Effort:
     small_tries: int
     imbalances: tuple[float, ...]
     largest_side: float = 0.75
-    second_side: float | None = None
+    first_side: float | None = None
     skew: int = 160
     leaf_weight: int = 250
     growings: int = 4
@@ -92,7 +92,7 @@ EFFORTS: Mapping[str, Effort] = {
         step=1,
         flows=3,
         hops=10,
-        second_side=0.6,
+        first_side=0.6,
         choice=True,
     ),
 }
@@ -126,7 +126,7 @@ def chosen_effort(
         share = finite_number("largest_side", largest_side)
         if not MIN_SHARE <= share <= 1:
             raise OptionError(f"largest_side is {share}; it must be a number in {MIN_SHARE}..1")
-        effort = replace(effort, largest_side=share, second_side=None)
+        effort = replace(effort, largest_side=share, first_side=None)
     return effort
 
 

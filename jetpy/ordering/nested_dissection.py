@@ -22,7 +22,7 @@ from jetpy.ordering.multisector import with_last
 from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.start import Start
-from jetpy.progress import Progress, no_progress
+from jetpy.progress import Progress
 from jetpy.result.separator_tree import SeparatorTree
 
 Found = tuple[IntArray, SeparatorTree]
@@ -67,27 +67,25 @@ def groups_dissected(
 ) -> tuple[IntArray, SeparatorTree]:
     """Do the same as `dissected` for a compressed graph."""
     efforts = [effort]
-    if effort.second_side is not None:
-        efforts.append(replace(effort, largest_side=effort.second_side))
-    given = None if start is None else Start.of(start)
-    separate = None if given is None else given.better_separators
+    if effort.first_side is not None:
+        efforts.insert(0, replace(effort, largest_side=effort.first_side))
     finish = partial(_ordered, engine, host, graph, is_last, effort, processes)
+    dissection = partial(dissect, engine, host, graph, processes=processes, is_last=is_last)
 
-    def dissection(number: int) -> Found:
-        options = efforts[number], seed, _share_of(tell, number, len(efforts)), processes
-        return finish(*dissect(engine, host, graph, *options, is_last, separate))
+    def operations(found: Found) -> float:
+        return float(node_operations(host, graph, *found).sum())
 
-    def start_order(given: Start) -> Found:
-        options = effort, seed, no_progress, processes
-        return finish(*dissect(engine, host, graph, *options, is_last, given.separators), given)
-
-    runs = [partial(dissection, number) for number in range(len(efforts))]
-    if given is not None:
-        runs.append(partial(start_order, given))
-    if len(runs) == 1:
-        return runs[0]()
-    found = (run() for run in runs)
-    return min(found, key=lambda found: node_operations(host, graph, *found).sum())
+    best = None
+    if start is not None:
+        given = Start.of(start)
+        best = finish(*dissection(effort, seed, separate=given.separators), given)
+    for number, each in enumerate(efforts):
+        separate = None if best is None else Start.of(best[0]).better_separators
+        share = _share_of(tell, number, len(efforts))
+        found = finish(*dissection(each, seed, share, separate=separate))
+        best = found if best is None else min(found, best, key=operations)
+    assert best is not None
+    return best
 
 
 def _share_of(tell: Progress, number: int, count: int) -> Progress:

@@ -36,13 +36,13 @@ def test_options_have_their_defaults() -> None:
     leaves = listed([e.leaf_weight for e in efforts])
     assert described["leaf_size"][0] == f"{leaves} by preset"
     assert {str(e.largest_side) for e in efforts} == {described["largest_side"][0]}
-    *others, second = (e.second_side for e in efforts)
+    *others, first = (e.first_side for e in efforts)
     assert others == [None, None]
-    assert described["largest_side"][-1].endswith(f"`best` also tries {second}")
+    assert described["largest_side"][-1].endswith(f"`best` begins with {first}")
     page = (DOCS / "algorithm" / "ordering.md").read_text("utf-8")
     heavy = f"of more than {RETRIED_NODE} vertices whose separator has more than {HEAVY_PERCENT} %"
     assert heavy in page
-    assert f"second time, with at most {100 * second:.0f} % on a side" in page
+    assert f"twice, first with at most {100 * first:.0f} % on a side" in page
 
 
 def test_presets_have_their_methods() -> None:
