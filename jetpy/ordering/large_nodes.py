@@ -161,8 +161,8 @@ def band_of(
         slots,
         kernels.begin_search,
         candidates=candidates,
-        first_task=first_task,
-        end_task=end_task,
+        first=first_task,
+        end=end_task,
         has_bisections=int(has_bisections),
         node_of=level.node_of,
         sides=sides,
@@ -314,13 +314,15 @@ class LargeNodes:
         host.run_tasks(
             tasks,
             kernels.refine_bands,
-            nodes=count,
             is_finest=int(is_finest),
-            has_bisections=int(has_bisections),
-            seeds=host.from_host(seeds),
-            starts=host.from_host(band.starts),
-            side_weights=host.from_host(side_weights.ravel()),
-            **both,
+            candidates=kernels.Candidates(
+                candidates,
+                count,
+                int(has_bisections),
+                host.from_host(seeds),
+                host.from_host(band.starts),
+                host.from_host(side_weights.ravel()),
+            ),
             **refined,
         )
         rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)

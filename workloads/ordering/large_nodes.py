@@ -9,6 +9,8 @@ Source: Chevalier, Pellegrini, "PT-Scotch: A tool for efficient parallel graph o
 Computing 34 (2008).
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph, edges
@@ -40,6 +42,18 @@ ALL_SEPARATE = -1
 """Stands for a candidate with all vertices in the separator."""
 
 
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The candidates of all nodes in their bands: candidate c of node i is task i count + c."""
+
+    count: int  # of each node
+    nodes: int
+    has_bisections: int  # 1 if every other candidate is a bisection until the finest level
+    seeds: pk.View1D[pk.int64]  # of each node
+    starts: pk.View1D[pk.int64]  # first vertex of the band of node i by candidate c: c nodes + i
+    side_weights: pk.View1D[pk.int64]  # of the sides and the separator of each task
+
+
 @pk.workunit
 def label_nodes_to_coarsen(
     v: int,
@@ -63,8 +77,8 @@ def begin_search(
     slot: int,
     n: int,
     candidates: int,
-    first_task: int,
-    end_task: int,
+    first: int,
+    end: int,
     has_bisections: int,
     node_of: pk.View1D[pk.int32],
     graph: Graph,
@@ -73,12 +87,12 @@ def begin_search(
 ):
     """Start from the separators, and from the vertices of bisections with edges between sides.
 
-    Only some tasks have a search: candidate c of node i is task i candidates + c. With
-    `has_bisections` = 1, every other candidate is a bisection.
+    Only the tasks first..end - 1 have a search: candidate c of node i is task i candidates + c.
+    With `has_bisections` = 1, every other candidate is a bisection.
     """
     hops[slot] = FAR
     task: int = node_of[slot % n] * candidates + slot // n
-    if task < first_task or task >= end_task:
+    if task < first or task >= end:
         return
     if has_bisections == 0 or not is_bisection(slot // n):
         if sides[slot] == SEPARATOR:
@@ -188,32 +202,27 @@ def take_best(
 
 
 @pk.function
-def begin_band(
-    i: int,
-    candidates: int,
-    nodes: int,
-    seeds: pk.View1D[pk.int64],
-    starts: pk.View1D[pk.int64],
-    side_weights: pk.View1D[pk.int64],
-    levels: Separations,
-):
+def begin_band(i: int, candidates: Candidates, levels: Separations):
     """Set the fields of the band of a candidate."""
     here: int = i * Field.COUNT
-    place: int = i % candidates * nodes + i // candidates
-    begin: int = starts[place]
-    end: int = starts[place + 1]
+    node: int = i // candidates.count
+    number: int = i % candidates.count
+    place: int = number * candidates.nodes + node
+    begin: int = candidates.starts[place]
+    end: int = candidates.starts[place + 1]
     levels.numbers[here + Field.BEGIN] = begin
     levels.numbers[here + Field.END] = end
     levels.numbers[here + Field.ORIGIN] = begin
     levels.numbers[here + Field.LEVELS] = 0
-    levels.numbers[here + Field.SEED] = mix(seeds[i // candidates] + i % candidates)
+    levels.numbers[here + Field.SEED] = mix(candidates.seeds[node] + number)
     total: pk.int64 = 0
     for part in range(SEPARATOR + 1):
-        total += side_weights[i * (SEPARATOR + 1) + part]
+        total += candidates.side_weights[i * (SEPARATOR + 1) + part]
     levels.numbers[here + Field.TOTAL] = total
     levels.numbers[here + Field.TARGET] = total // 2
     for side in range(2):
-        levels.numbers[here + Field.OUTSIDE + side] = side_weights[i * (SEPARATOR + 1) + side]
+        weight: pk.int64 = candidates.side_weights[i * (SEPARATOR + 1) + side]
+        levels.numbers[here + Field.OUTSIDE + side] = weight
     for v in range(begin, end):
         if levels.sides[v] != SEPARATOR:
             levels.numbers[here + Field.OUTSIDE + levels.sides[v]] -= levels.weights[v]
@@ -222,28 +231,19 @@ def begin_band(
 @pk.workunit
 def refine_bands(
     i: int,
-    candidates: int,
-    nodes: int,
     is_finest: int,
-    has_bisections: int,
-    seeds: pk.View1D[pk.int64],
-    starts: pk.View1D[pk.int64],
-    side_weights: pk.View1D[pk.int64],
+    candidates: Candidates,
     search: Search,
     levels: Separations,
     other: Heaps,
 ):
-    """Refine a candidate, which is one of several for each node, in its band.
-
-    `side_weights` has the weights of the candidate's sides and separator. `starts` has the first
-    vertex of each candidate's nodes. With `has_bisections` = 1, every other candidate is a
-    bisection; on the finest level, it becomes a separator.
-    """
+    """Refine a candidate in its band. On the finest level, bisections become separators."""
     here: int = i * Field.COUNT
-    begin_band(i, candidates, nodes, seeds, starts, side_weights, levels)
+    begin_band(i, candidates, levels)
     levels.numbers[here + Field.SKEW] = search.skew
-    if has_bisections == 1 and is_bisection(i % candidates):
-        limit_sides(search.shares[i % candidates], here, levels)
+    number: int = i % candidates.count
+    if candidates.has_bisections == 1 and is_bisection(number):
+        limit_sides(search.shares[number], here, levels)
         measure(here, levels)
         for side in range(2):
             outside: pk.int64 = levels.numbers[here + Field.OUTSIDE + side]
