@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
-from jetpy.refinement.host_flows import Trees, with_others
+from jetpy.refinement.host_flows import Trees
+from jetpy.refinement.pair_flows import PairFlows
 from jetpy.workloads.flows import parallel_networks, turns
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.parallel_networks import NO_PAIR, Turn
@@ -67,23 +67,11 @@ class Arcs:
     capacities: Array
 
 
-class DeviceFlows:
-    """Improves pairs of parts of a level by flows, with networks from its back end.
+class DeviceFlows(PairFlows):
+    """Improves pairs with networks from the back end of the level, and flows on its host."""
 
-    The parameters are those of `HostFlows`.
-    """
-
-    def __init__(
-        self,
-        backend: Backend,
-        graph: DeviceGraph,
-        k: int,
-        max_hops: int,
-        places: Array,
-        processes: Processes = ALONE,
-    ) -> None:
-        self.backend, self.graph, self._processes = backend, graph, processes
-        self._k, self._max_hops, self._places = k, max_hops, places
+    def __init__(self, backend: Backend, graph: DeviceGraph, k: int, *others: Any) -> None:
+        super().__init__(backend, graph, k, *others)
         self._rows = backend.dual_view(k // 2 * Pair.COUNT)
         self._integers = DownloadBuffer(backend, np.int32)
         self._weights = DownloadBuffer(backend, backend.sum_type)
@@ -99,7 +87,7 @@ class DeviceFlows:
     def improve(
         self, rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Improve pairs that have no part in common; see `HostFlows.improve`."""
+        """Improve pairs that have no part in common; see `PairFlows.improve`."""
         rows, turn = self._find_regions(rows)
         turn, arcs = self._build_networks(rows, turn)
         order, hops, *of_arcs = self._integers.download()
@@ -123,7 +111,7 @@ class DeviceFlows:
             turn=turn,
         )
         rows = host.to_host(regions.rows).reshape(rows.shape)
-        return with_others(self._processes, backend, rows, regions, new_parts, self._parts)
+        return self._with_others(rows, regions, new_parts)
 
     def _upload_rows(self, rows: npt.NDArray[np.int64]) -> None:
         self._rows.host[: rows.size] = rows.ravel()

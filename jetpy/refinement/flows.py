@@ -21,6 +21,7 @@ from jetpy.problem.problem import EDGE_CUT, Problem
 from jetpy.refinement.device_flows import DeviceFlows
 from jetpy.refinement.host_flows import HostFlows
 from jetpy.refinement.measures import Measures
+from jetpy.refinement.pair_flows import PairFlows
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
@@ -120,7 +121,7 @@ class Flows:
         self.backend = backend if builds_on_device(backend, graph) else backend.host
 
     @cached_property
-    def method(self) -> HostFlows | DeviceFlows:
+    def method(self) -> PairFlows:
         """What improves the pairs of a turn."""
         backend, k = self.backend, self.problem.k
         graph = carry_graph(self._device, self._source, backend)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
-from jetpy.workloads.common.groups import NO_PART
+from jetpy.refinement.pair_flows import PairFlows
 from jetpy.workloads.flows import turns as kernels
 from jetpy.workloads.flows.flow_networks import TERMINALS
-from jetpy.workloads.flows.regions import Pair, Pairs, Regions
+from jetpy.workloads.flows.regions import Pair, Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,33 +55,11 @@ class Trees:
         return Trees.with_room(backend, max(nodes, room[0]), max(arcs, room[1]))
 
 
-class HostFlows:
-    """Improves pairs of parts of a level by flows, one task per pair.
+class HostFlows(PairFlows):
+    """Improves pairs with the graph and the flows on the host, one task per pair."""
 
-    Parameters
-    ----------
-    backend, graph
-        A level on its back end.
-    k : int
-    max_hops : int
-        Maximum distance of a region from the cut.
-    places : int32, shape (n,)
-        `OUTSIDE`, or `KEPT_OUTSIDE` for vertices that are in no region.
-    processes : Processes
-        Those that share the pairs of a turn; all have the level as a whole.
-    """
-
-    def __init__(
-        self,
-        backend: Backend,
-        graph: DeviceGraph,
-        k: int,
-        max_hops: int,
-        places: Array,
-        processes: Processes = ALONE,
-    ) -> None:
-        self.backend, self.graph, self._processes = backend, graph, processes
-        self._k, self._max_hops, self._places = k, max_hops, places
+    def __init__(self, backend: Backend, graph: DeviceGraph, *others: Any) -> None:
+        super().__init__(backend, graph, *others)
         self._order, self._hops, self._new_parts = (backend.empty(graph.n) for _ in range(3))
         self._trees = Trees.with_room(backend, 0, 0)
 
@@ -101,20 +79,7 @@ class HostFlows:
     def improve(
         self, rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Improve pairs that have no part in common, all in parallel. Collective.
-
-        Parameters
-        ----------
-        rows : int64, shape (count, Pair.COUNT)
-            Their limits, those of the pairs of this process only.
-        chosen : int64, shape (count,)
-            Their indices among the pairs of the sweep.
-
-        Returns
-        -------
-        int64, shape (pairs, Pair.COUNT)
-            The updated rows, those of all processes.
-        """
+        """Improve pairs that have no part in common; see `PairFlows.improve`."""
         both = self._sizes[rows[:, Pair.PARTS : Pair.PARTS + 2]].sum(axis=1)
         rows[:, Pair.EDGES] = self._starts[chosen]
         rows[:, Pair.EDGES_END] = self._starts[chosen + 1]
@@ -129,7 +94,7 @@ class HostFlows:
             self._places,
         )
         rows = self.improve_pairs(pairs, self._parts)
-        rows = with_others(self._processes, backend, rows, pairs, self._new_parts, self._parts)
+        rows = self._with_others(rows, pairs, self._new_parts)
         first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
         self._sizes[first] -= rows[:, Pair.VERTICES]
         self._sizes[second] += rows[:, Pair.VERTICES]
@@ -169,30 +134,3 @@ class HostFlows:
         rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
         rows[:, Pair.NEXT_ARC] = np.cumsum(arcs) - arcs
         return replace(pairs, rows=backend.from_host(rows.ravel())), trees
-
-
-def moved_vertices(rows: npt.NDArray[np.int64], regions: Regions, new_parts: Array) -> Array:
-    """Return the vertices of the regions of some pairs that have new parts."""
-    first, size = rows[:, Pair.FIRST], rows[:, Pair.SIZE]
-    places = np.repeat(first - np.cumsum(size) + size, size) + np.arange(size.sum())
-    return regions.order[places[new_parts[places] != NO_PART]]
-
-
-def with_others(
-    processes: Processes,
-    backend: Backend,
-    rows: npt.NDArray[np.int64],
-    regions: Regions,
-    new_parts: Array,
-    parts: Array,
-) -> npt.NDArray[np.int64]:
-    """Return the rows of the pairs of all processes, and exchange the parts of moved vertices.
-
-    `rows`, `regions` and `new_parts` are those of the pairs of this process, on the host.
-    """
-    if processes.size == 1:
-        return rows
-    host, moved = backend.host, moved_vertices(rows, regions, new_parts)
-    everywhere = host.to_host(processes.gather(host, rows.ravel()))
-    processes.publish(backend, parts, backend.from_host(moved))
-    return everywhere.reshape(-1, Pair.COUNT)
