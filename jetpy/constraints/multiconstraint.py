@@ -1,10 +1,11 @@
 """The multilevel method for several weights per vertex.
 
 The hierarchy and most initial partitions use one combined weight; one of them is by recursive
-bisection with all weights. On every level, one task on the host then relieves parts above a limit,
-and improves the cut within all limits. V-cycles repeat this. Several processes, each with the whole
-graph, share out generations, tries on the coarsest level, and V-cycles. Source: Karypis, Kumar,
-"Multilevel algorithms for multi-constraint graph partitioning", SC 1998.
+bisection with all weights. Small levels are then refined by one task on the host, which relieves
+parts above a limit, and improves the cut within all limits. Large levels are refined by Jet
+(`multiconstraint_jet`). V-cycles repeat this. Several processes, each with the whole graph, share
+out generations, tries on the coarsest level, and V-cycles. Source: Karypis, Kumar, "Multilevel
+algorithms for multi-constraint graph partitioning", SC 1998.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.bisection import Block, bisect_recursively
+from jetpy.constraints.multiconstraint_jet import SeveralRefinement
 from jetpy.device.device_graph import DeviceGraph, carry_graph, download, upload
 from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
@@ -44,12 +47,16 @@ MIN_VERTICES = 16
 """Minimum number of vertices for each part with which the coarsest level is also bisected."""
 MAX_TRIES = 8
 """Maximum number of tries of each of these bisections."""
-CYCLES = 3
-"""Number of V-cycles per V-cycle of the preset."""
+JET_VERTICES, JET_SHARE = 20_000, 16
+"""Minimum number of vertices of a level, and for each part, for Jet instead of passes."""
+CYCLES, LARGE_CYCLES = 3, 1
+"""Number of V-cycles per V-cycle of the preset, and with at least JET_VERTICES vertices."""
 
 Parts = npt.NDArray[np.int32]
 Quality = tuple[int, int]
 """Excess above the limits, then the cut; smaller is better."""
+UNKNOWN: tuple[float, float] = (inf, inf)
+"""Quality of no partition."""
 
 
 def state_of(
@@ -93,24 +100,66 @@ class Found(NamedTuple):
 class Levels:
     """A hierarchy with the weights and limits of each level; coarse levels have higher limits."""
 
-    def __init__(self, hierarchy: list[HierarchyLevel], several: MultiConstraint) -> None:
-        self._host = hierarchy[0].backend.host
-        self.hierarchy, self.constraints = hierarchy, [several]
+    def __init__(
+        self, hierarchy: list[HierarchyLevel], constraints: list[MultiConstraint], problem: Problem
+    ) -> None:
+        self.hierarchy, self.constraints, self.problem = hierarchy, constraints, problem
+
+    @classmethod
+    def of(
+        cls, hierarchy: list[HierarchyLevel], several: MultiConstraint, problem: Problem
+    ) -> Levels:
+        """Return the levels of a hierarchy, given the constraints of the finest level."""
+        constraints = [several]
         for finer, level in pairwise(hierarchy):
             coarse_of = finer.backend.to_host(level.coarse_of)
-            self.constraints.append(self.constraints[-1].coarsened(coarse_of, level.graph.n))
-        self.constraints[1:] = [own.loosened() for own in self.constraints[1:]]
+            constraints.append(constraints[-1].coarsened(coarse_of, level.graph.n))
+        constraints[1:] = [own.loosened() for own in constraints[1:]]
+        return cls(hierarchy, constraints, problem)
 
-    def refine(self, depth: int, parts: IntArray, seed: int) -> Parts:
-        """Refine a partition (int32, shape (n,)) of a level on the host."""
+    def refined(self, depth: int, parts: Parts, seed: int) -> Parts:
+        """Refine a partition (int32, shape (n,)) of a level; both are on the host."""
+        backend = self.hierarchy[depth].backend
+        return backend.to_host(self.refine(depth, backend.from_host(parts), seed))
+
+    def refine(self, depth: int, parts: Array, seed: int) -> Array:
+        """Refine a partition (int32, shape (n,)) of a level by Jet or, on small levels, by passes.
+
+        Where Jet ends with a smaller cut but too much weight in some parts, the host relieves them,
+        and Jet continues.
+        """
         level, several = self.hierarchy[depth], self.constraints[depth]
-        graph = carry_graph(level.graph, level.backend, self._host)
-        state = state_of(self._host, graph, several, parts, _pinned(level))
+        if not self._has_jet(depth):
+            return self._passes(depth, parts, seed, PASSES)
+        refinement = SeveralRefinement(level, self.problem, several)
+        best, least = parts, UNKNOWN
+        while True:
+            found = refinement.refine(parts, finest=depth == 0)
+            quality = refinement.excess, found.measures.cut
+            if quality >= least:
+                return best
+            best, least = found.parts.copy(), quality
+            last = refinement.last()
+            if last is None:
+                return best
+            parts = self._passes(depth, last, seed, 0)
+
+    def _has_jet(self, depth: int) -> bool:
+        n, several = self.hierarchy[depth].graph.n, self.constraints[depth]
+        is_large = n >= JET_VERTICES and n >= JET_SHARE * len(several.limits)
+        return is_large and not several.lower_limits.any()
+
+    def _passes(self, depth: int, parts: Array, seed: int, passes: int) -> Array:
+        """Relieve parts, and then make at most `passes` passes, on the host."""
+        level, several = self.hierarchy[depth], self.constraints[depth]
+        backend, host = level.backend, level.backend.host
+        graph = carry_graph(level.graph, backend, host)
+        state = state_of(host, graph, several, backend.to_host(parts), _pinned(level))
         size = {"n": graph.n, "k": len(several.limits)}
-        self._host.run_tasks(
-            1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
+        host.run_tasks(
+            1, kernels.refine_level, passes=passes, seed=seed, graph=graph, state=state, **size
         )
-        return self._host.to_host(state.parts)
+        return backend.from_host(host.to_host(state.parts))
 
     def filled(self, parts: IntArray, problem: Problem) -> Parts:
         """Return parts of the finest level, none of them empty if the problem asks for that.
@@ -120,8 +169,8 @@ class Levels:
         """
         if not problem.fill or len(np.unique(parts)) == problem.k:
             return parts
-        counted = Levels(self.hierarchy[:1], self.constraints[0].with_counts())
-        return counted.refine(0, parts, problem.seed)
+        counted = self.constraints[0].with_counts()
+        return Levels(self.hierarchy[:1], [counted], problem).refined(0, parts, problem.seed)
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
         """Return the excess and the cut of a partition of a level."""
@@ -136,15 +185,18 @@ class Levels:
             found = inject(finer, level, found)
         return found
 
-    def uncoarsen(self, hierarchy: list[HierarchyLevel], parts: Array, seed: int) -> Parts:
-        """Refine parts of the last level on all levels, and return parts of the finest."""
+    def uncoarsen(self, parts: Parts, start: int, end: int, seed: int) -> Parts:
+        """Return parts of level `end`, given those of level `start`; refine all levels between."""
+        if start == end:
+            return parts
+        coarse, finer = self.hierarchy[start], self.hierarchy[end:start]
 
         def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
-            found = self.refine(len(finer), level.backend.to_host(parts), seed)
-            return level.backend.from_host(found)
+            return self.refine(end + len(finer), parts, seed)
 
-        found, _ = uncoarsen([*hierarchy], parts, refine)
-        return self.hierarchy[0].backend.to_host(found)
+        projected = project(coarse, coarse.backend.from_host(parts), finer)
+        found, _ = uncoarsen([*finer], projected, refine)
+        return self.hierarchy[end].backend.to_host(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +229,8 @@ class MultiConstraintSolver:
             finest = _finest(engine, self.graph, self.pinned)
             if self.pinned is not None:
                 parts = np.where(self.pinned == NO_PART, parts, self.pinned)
-            levels = Levels([finest], self.several.in_units())
-            found = levels.filled(levels.refine(0, parts, self.problem.seed), self.problem)
+            levels = Levels([finest], [self.several.in_units()], self.problem)
+            found = levels.filled(levels.refined(0, parts, self.problem.seed), self.problem)
         cut = edge_cut(self.graph, found)
         return Outcome(found, cut, cut)
 
@@ -267,21 +319,14 @@ def partition_several(
 
     `pinned` and `processes` as for `MultiConstraintSolver`.
     """
-    cycles = CYCLES * problem.options.cycles
     with Stopwatch(backend, "coarsen"):
         finest = _finest(backend, graph, pinned)
-        levels = Levels(coarsen(finest, [problem], progress), several)
+        levels = Levels.of(coarsen(finest, [problem], progress), several, problem)
     with Stopwatch(backend, "initial"):
-        start = _begin(levels, problem, processes)
+        parts = _begin(levels, problem, processes)
     with Stopwatch(backend, "refine"):
-        *finer, coarsest = levels.hierarchy
-        start = project(coarsest, coarsest.backend.from_host(start), finer)
-        parts = levels.uncoarsen(finer, start, problem.seed)
-        found, done = Found(parts, levels.quality(0, parts)), 0
-        while done < cycles:
-            numbers = range(done + 1, min(done + processes.size, cycles) + 1)
-            found, done = _cycles(finest, problem, several, found, numbers, processes)
-            progress("refine", done, cycles)
+        parts = levels.uncoarsen(parts, len(levels.hierarchy) - 1, 0, problem.seed)
+        found = _improve(levels, parts, processes, progress)
         parts = levels.filled(found.parts, problem)
         return found if parts is found.parts else Found(parts, levels.quality(0, parts))
 
@@ -308,7 +353,7 @@ def _begin(levels: Levels, problem: Problem, processes: Processes) -> Parts:
     if 2 < problem.k <= level.graph.n // MIN_VERTICES:
         starts.append(_bisected(levels, problem, processes))
     numbers = range(processes.rank, len(starts), processes.size)
-    refined = [levels.refine(last, starts[number], problem.seed) for number in numbers]
+    refined = [levels.refined(last, starts[number], problem.seed) for number in numbers]
     tries = [
         (levels.quality(last, parts), number)
         for number, parts in zip(numbers, refined, strict=True)
@@ -338,37 +383,41 @@ def _bisected(levels: Levels, problem: Problem, processes: Processes) -> Parts:
     return bisect_recursively(whole, bisect, host, processes)
 
 
-def _cycles(
-    finest: HierarchyLevel,
-    problem: Problem,
-    several: MultiConstraint,
-    best: Found,
-    numbers: range,
-    processes: Processes,
-) -> tuple[Found, int]:
-    """Run consecutive V-cycles from the same partition, at most one for each process.
+def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progress) -> Found:
+    """Improve a partition of the finest level by V-cycles.
 
-    Return the partition of the first V-cycle that improves it, and the number of that V-cycle.
-    Later ones are dropped, because a single process would have run them from another partition.
-    Without an improvement, return `best` and the last number.
+    The processes run consecutive V-cycles from the same partition. The first that improves it
+    counts; later ones are dropped, because a single process would have run them from another
+    partition.
     """
-    found = None
-    if processes.rank < len(numbers):
-        found = _cycle(finest, problem, several, best.parts, numbers[processes.rank])
-    qualities = _qualities(processes, found)[: len(numbers)]
-    for rank, (number, quality) in enumerate(zip(numbers, qualities, strict=True)):
-        if quality < best.quality:
-            return _of_rank(processes, finest.backend, rank, quality, found), number
-    return best, numbers[-1]
+    cycles = LARGE_CYCLES if levels.hierarchy[0].graph.n >= JET_VERTICES else CYCLES
+    cycles *= levels.problem.options.cycles
+    found, done = Found(parts, levels.quality(0, parts)), 0
+    while done < cycles:
+        numbers = range(done + 1, min(done + processes.size, cycles) + 1)
+        own = None
+        if processes.rank < len(numbers):
+            own = _cycle(levels, found.parts, numbers[processes.rank])
+        qualities = _qualities(processes, own)[: len(numbers)]
+        better = [rank for rank, quality in enumerate(qualities) if quality < found.quality]
+        done = numbers[-1]
+        if better:
+            done = numbers[better[0]]
+            backend = levels.hierarchy[0].backend
+            found = _of_rank(processes, backend, better[0], qualities[better[0]], own)
+        progress("refine", done, cycles)
+    return found
 
 
-def _cycle(
-    finest: HierarchyLevel, problem: Problem, several: MultiConstraint, parts: IntArray, number: int
-) -> Found:
+def _cycle(levels: Levels, parts: Parts, number: int) -> Found:
     """Run a V-cycle: coarsen within parts, and refine from the coarsest level up."""
-    within = replace(finest, blocks=finest.backend.from_host(parts))
-    levels = Levels(coarsen(within, [problem], no_progress, variant=number), several)
-    found = levels.uncoarsen(levels.hierarchy, levels.coarsest(parts), problem.seed + number)
+    finest, problem = levels.hierarchy[0], levels.problem
+    within = finest.as_finest(finest.backend.from_host(parts))
+    hierarchy = coarsen(within, [problem], no_progress, variant=number)
+    own = Levels.of(hierarchy, levels.constraints[0], problem)
+    last, seed = len(hierarchy) - 1, problem.seed + number
+    coarse = hierarchy[last].backend.to_host(own.refine(last, own.coarsest(parts), seed))
+    found = own.uncoarsen(coarse, last, 0, seed)
     return Found(found, levels.quality(0, found))
 
 

@@ -50,7 +50,10 @@ class MultiConstraint:
 
     def excess(self, parts: IntArray) -> int:
         """Return the total scaled weight of parts above their limits, or below the lower ones."""
-        held = loads(self.weights, parts, len(self.limits))
+        return self.excess_of(loads(self.weights, parts, len(self.limits)))
+
+    def excess_of(self, held: npt.NDArray[np.int64]) -> int:
+        """Return `excess`, given the weights of parts, shape (k, c)."""
         return int((outside(held, self.lower_limits, self.limits) * self.factors).sum())
 
     def coarsened(self, coarse_of: IntArray, n: int) -> MultiConstraint:

@@ -14,11 +14,10 @@ from jetpy.problem.problem import Problem
 from jetpy.refinement.captured_launches import CapturedLaunches
 from jetpy.refinement.flows import Flows, are_due
 from jetpy.refinement.measures import Measures
-from jetpy.refinement.methods import REFINEMENTS
-from jetpy.refinement.rebalance import Rebalancing
+from jetpy.refinement.methods import REFINEMENTS, Refiner
+from jetpy.refinement.rebalance import Rebalancer, Rebalancing
 from jetpy.refinement.state import MAX_MOVED, RefinementState
 from jetpy.workloads.common.control_block import TOLERANCE_UNITS, Control, Request, Tasks
-from jetpy.workloads.refinement import iterations as kernels
 
 STEPS = 4
 """Minimum number of iterations that the host enqueues at a time on an asynchronous back end."""
@@ -63,11 +62,15 @@ class Refinement:
         self.backend, self.problem, self.pinned = backend, problem, pinned
         self.processes = processes
         self.state: RefinementState = self.state_type(backend, graph, problem, pinned, room)
-        self.refiner = REFINEMENTS[problem.options.refine.method](self.state)
-        self.rebalancing = Rebalancing(self.state)
+        self.refiner, self.rebalancing = self._make_methods()
         self._flows = Flows(backend, graph, problem, pinned, processes)
         self._best_weights = backend.dual_view(problem.k)
         self._captured = {tasks: CapturedLaunches(self.state) for tasks in Tasks}
+
+    def _make_methods(self) -> tuple[Refiner, Rebalancer]:
+        """Return what makes the iterations, while the partition is balanced and otherwise."""
+        refiner = REFINEMENTS[self.problem.options.refine.method](self.state)
+        return refiner, Rebalancing(self.state)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
         """Move to another level; on CPUs, both levels must be without long rows.
@@ -114,7 +117,6 @@ class Refinement:
         """
         state, options = self.state, self.problem.options.refine
         state.start(parts, known)
-        self.rebalancing.start()
         measures = state.measures
         control = state.dual.control.host
         control[Control.LOCK] += 1
@@ -126,7 +128,6 @@ class Refinement:
             Control.IS_PENDING: 0,
             Control.CUT: measures.cut,
             Control.BEST_CUT: measures.cut,
-            Control.BEST_OVERLOAD: measures.overload(self.problem),
             Control.SINCE_BEST: 0,
             Control.WEAK_ITERATIONS: 0,
             Control.SEED: self.problem.seed,
@@ -146,6 +147,7 @@ class Refinement:
             Control.ENDS_WITHOUT_GAIN: int(self.refiner.is_monotone),
         }.items():
             control[place] = value
+        control[Control.BEST_OVERLOAD] = self.rebalancing.start(measures)
         self.backend.sync_device(state.dual.control)
         self._best_weights.host[:] = measures.part_weights
         self.backend.sync_device(self._best_weights)
@@ -191,9 +193,7 @@ class Refinement:
 
     def begin(self, tasks: Tasks = Tasks.ANY) -> None:
         """Begin an iteration, if one of the tasks is due."""
-        state = self.state
-        self.backend.parallel_for(1, kernels.begin_iteration, tasks=tasks, state=state)
-        self.rebalancing.plan.draw_up(state, self._best_weights.device)
+        self.rebalancing.begin(tasks, self._best_weights.device)
 
     def wait_and_serve(self) -> bool:
         """Wait for the iterations and serve a request; return False if refinement has ended."""

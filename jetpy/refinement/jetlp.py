@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.engines.base import Count
 from jetpy.refinement.launches import MAX_COUNTED
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.striped_counters import APART
@@ -24,7 +25,7 @@ class LabelPropagation:
         backend, n = state.backend, state.room
         options = state.problem.options.refine
         self._has_afterburner = options.afterburner
-        self._cap = None if options.overfill is None else _inflow(state, options.overfill)
+        self._cap = self._make_cap(options.overfill)
         may_have_long_rows = state.graph.long_rows.count > 0 or backend.is_asynchronous
         needs_gains = may_have_long_rows or self._cap is not None
         self._proposals = Proposals(
@@ -32,6 +33,10 @@ class LabelPropagation:
             gains=backend.full(n if needs_gains else 0, 0, np.int64),
             is_capped=self._cap is not None,
         )
+
+    def _make_cap(self, overfill: int | None) -> Any:
+        """Return the caps on what enters a part; None if nothing limits that."""
+        return None if overfill is None else _inflow(self._state, overfill)
 
     def launch(self) -> None:
         """Move each vertex that passes both filters."""
@@ -53,15 +58,18 @@ class LabelPropagation:
             rows.launch(count, kernels.afterburn, **arguments)
         else:
             backend.parallel_for(count, kernels.skip_afterburner, **arguments)
-        if self._cap is None:
-            if self._has_afterburner:
-                rows.launch_each(kernels.afterburn_long_rows, **arguments)
-        else:
-            backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
-            cap, halo = self._cap, state.graph.halo
-            halo.allreduce(cap.incoming, cap.outgoing, stripes=(cap.stripes, 1))
-            backend.parallel_for(state.partition.k, kernels.cap_inflow, state=state, cap=self._cap)
-            backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
+        if self._proposals.is_capped:
+            self._admit(count, arguments)
+        elif self._has_afterburner:
+            rows.launch_each(kernels.afterburn_long_rows, **arguments)
+
+    def _admit(self, count: int | Count, arguments: dict[str, Any]) -> None:
+        """Move the proposals that their parts admit."""
+        state, backend, cap = self._state, self._state.backend, self._cap
+        backend.parallel_for(count, kernels.tally_inflow, cap=cap, **arguments)
+        state.graph.halo.allreduce(cap.incoming, cap.outgoing, stripes=(cap.stripes, 1))
+        backend.parallel_for(state.partition.k, kernels.cap_inflow, state=state, cap=cap)
+        backend.parallel_for(count, kernels.admit, cap=cap, **arguments)
 
     def launch_many(self) -> None:
         """Raise an error: Jetlp's kernels never request it."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from jetpy.device.halo import ALIGNED_BITS
-from jetpy.engines.base import Count
+from jetpy.engines.base import Array, Count
+from jetpy.refinement.measures import Measures
 from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import Counter
+from jetpy.workloads.common.control_block import Counter, Tasks
+from jetpy.workloads.refinement import iterations
 from jetpy.workloads.refinement import rebalance as kernels
 from jetpy.workloads.refinement.losses import BUCKETS
 from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS, EvictedSums, Eviction
@@ -21,6 +24,29 @@ last vertex's id."""
 LAST_BITS = ALIGNED_BITS
 """Maximum number of id bits left to `evict`, which compares the vertices that share all other bits.
 None are left if these vertices may be in different pieces of the graph."""
+
+
+class Rebalancer(Protocol):
+    """Begins all iterations, and makes those in which a part is outside its limits."""
+
+    def move(self) -> None:
+        """Adapt to the new level of the state."""
+
+    def start(self, measures: Measures) -> int:
+        """Start with a partition; return its overload, at most 0 within all limits."""
+
+    def begin(self, tasks: Tasks, best_weights: Array) -> None:
+        """Begin an iteration, if one of the tasks is due.
+
+        `best_weights` (int64, shape (k,)) receives the part weights if the partition is the best so
+        far.
+        """
+
+    def launch(self) -> None:
+        """Move vertices out of overweight parts, or into underloaded parts."""
+
+    def activate_more(self) -> None:
+        """Activate more vertices, after a kernel has requested it (`Request.ACTIVATE`)."""
 
 
 class Rebalancing:
@@ -47,9 +73,16 @@ class Rebalancing:
         """Adapt to the new level of the state."""
         self.plan.take_limits(self._state.problem)
 
-    def start(self) -> None:
+    def start(self, measures: Measures) -> int:
         """Clear the sums of earlier iterations, whose vertices may no longer be active."""
         self._evicted.sums.fill(0)
+        return measures.overload(self._state.problem)
+
+    def begin(self, tasks: Tasks, best_weights: Array) -> None:
+        """Begin an iteration as `Rebalancer` does, with a plan if it rebalances."""
+        state = self._state
+        state.backend.parallel_for(1, iterations.begin_iteration, tasks=tasks, state=state)
+        self.plan.draw_up(state, best_weights)
 
     def launch(self) -> None:
         """Move vertices out of overweight parts, or into underloaded parts.

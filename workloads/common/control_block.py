@@ -102,6 +102,8 @@ class Control(IntEnum):
     """Number of counters from one of these stripes to the next."""
     HAS_LOWER_LIMITS = 40
     """Whether a part has a lower limit."""
+    EXCESS = 41
+    """With several weights: the excess of all parts before the iteration."""
 
 
 class Task(IntEnum):

@@ -29,6 +29,7 @@ from jetpy.workloads.common.fm import (
 )
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph, edges
 from jetpy.workloads.common.heaps import LOCKED, Field
+from jetpy.workloads.constraints.loads import Loads, excess_of, fits, total_excess
 
 RELIEF_BITS = 15
 """Reliefs are shares of a total weight, in fixed point with 15 bits."""
@@ -40,20 +41,14 @@ MIN_TRIED, TRIED_SHARE = 100, 20
 
 
 @dataclass(frozen=True, eq=False)
-class MultiConstraint(Moves):
-    """A partition of a level; each vertex and each part has a row of `kinds` values."""
+class MultiConstraint(Moves, Loads):
+    """A partition of a level."""
 
-    weights: pk.View1D[pk.int32]  # of vertices
-    limits: pk.View1D[pk.int64]  # of parts
-    lower_limits: pk.View1D[pk.int64]  # of parts
-    loads: pk.View1D[pk.int64]  # weights of parts
-    factors: pk.View1D[pk.int64]  # scale of each weight in sums over weights
     parts: pk.View1D[pk.int32]
     targets: pk.View1D[pk.int32]  # the part that a vertex may move to; after a move, where it was
     connections: pk.View1D[pk.int64]  # edge weight to each part: a row for the current vertex, 0
     # between uses, then the table
     rows: pk.View1D[pk.int64]  # where the row of a vertex begins; 0 without a row of its own
-    kinds: int  # number of weights of a vertex
 
 
 @pk.function
@@ -108,41 +103,6 @@ def candidate(i: int, v: int, graph: Graph, state: MultiConstraint) -> int:
     if state.rows[v] > 0:
         return i
     return state.parts[graph.indices[graph.indptr[v] + i]]
-
-
-@pk.function
-def fits(v: int, q: int, state: MultiConstraint) -> bool:
-    """Whether part q has room for all weights of a vertex."""
-    for j in range(state.kinds):
-        load: pk.int64 = state.loads[q * state.kinds + j] + state.weights[v * state.kinds + j]
-        if load > state.limits[q * state.kinds + j]:
-            return False
-    return True
-
-
-@pk.function
-def excess_of(p: int, v: int, sign: int, state: MultiConstraint) -> pk.int64:
-    """Return the scaled excess of part p with v (sign 1), without v (-1), or as it is (0)."""
-    excess: pk.int64 = 0
-    for j in range(state.kinds):
-        load: pk.int64 = state.loads[p * state.kinds + j]
-        load += sign * state.weights[v * state.kinds + j]
-        above: pk.int64 = load - state.limits[p * state.kinds + j]
-        below: pk.int64 = state.lower_limits[p * state.kinds + j] - load
-        if above > 0:
-            excess += above * state.factors[j]
-        if below > 0:
-            excess += below * state.factors[j]
-    return excess
-
-
-@pk.function
-def total_excess(k: int, state: MultiConstraint) -> pk.int64:
-    """Return the scaled excess of all parts."""
-    excess: pk.int64 = 0
-    for p in range(k):
-        excess += excess_of(p, 0, 0, state)
-    return excess
 
 
 @pk.function

@@ -198,18 +198,16 @@ def begin_task(task: int, iteration: Iteration):
         iteration.control[Control.REBALANCING] = iteration.counters[Counter.ACTIVE]
 
 
-@pk.workunit
-def begin_iteration(i: int, tasks: int, state: Progress):
-    """Process the results of the last iteration, and choose the next task.
+@pk.function
+def may_begin(tasks: int, state: Progress) -> bool:
+    """Whether an iteration may begin: no request to the host is open, and none is made now.
 
-    `tasks` are the tasks that the launches can do (`Tasks`). The task is `NOTHING` if they cannot
-    do the next task, or if a request to the host is open. If there were too few active vertices to
-    rebalance, but all vertices are active, the kernels rebalance again without a request.
+    `tasks` as for `begin_iteration`.
     """
     begin_task(Task.NOTHING, state)
     state.control[Control.NEXT_TASK] = Task.NOTHING
     if state.control[Control.REQUEST] != Request.NOTHING:
-        return
+        return False
     if state.counters[Counter.TOO_FEW] == 1:
         if (
             state.counters[Counter.ACTIVE] < state.control[Control.VERTICES]
@@ -219,15 +217,22 @@ def begin_iteration(i: int, tasks: int, state: Progress):
         elif tasks != Tasks.PROPAGATION:
             state.counters[Counter.TOO_FEW] = 0
             state.control[Control.NEXT_TASK] = Task.REPEAT
-        return
+        return False
     if (
         state.counters[Counter.ACTIVE] > state.control[Control.ROOM]
         or state.control[Control.WITHOUT_ROOM] > 0
     ):
         state.control[Control.REQUEST] = Request.ROOM
-        return
-    overload: pk.int64 = largest_overload(state)
-    underload: pk.int64 = largest_underload(state)
+        return False
+    return True
+
+
+@pk.function
+def choose_task(overload: pk.int64, underload: pk.int64, tasks: int, state: Progress):
+    """Process the results of the last iteration, and choose the next task, or end refinement.
+
+    `tasks` as for `begin_iteration`.
+    """
     outside: pk.int64 = overload
     if underload > 0 and underload > overload:
         outside = underload
@@ -243,3 +248,15 @@ def begin_iteration(i: int, tasks: int, state: Progress):
     if task != Task.PROPAGATE and tasks == Tasks.PROPAGATION:
         return
     count_iteration(task, state)
+
+
+@pk.workunit
+def begin_iteration(i: int, tasks: int, state: Progress):
+    """Process the results of the last iteration, and choose the next task.
+
+    `tasks` are the tasks that the launches can do (`Tasks`). The task is `NOTHING` if they cannot
+    do the next task, or if a request to the host is open. If there were too few active vertices to
+    rebalance, but all vertices are active, the kernels rebalance again without a request.
+    """
+    if may_begin(tasks, state):
+        choose_task(largest_overload(state), largest_underload(state), tasks, state)

@@ -329,6 +329,34 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: P
         plan.numbers[Row.ROOM * state.k + index] = room_before + threshold - own + above
 
 
+@pk.function
+def begin_planned(i: int, best_weights: pk.View1D[pk.int64], state: Progress) -> bool:
+    """Begin the chosen task; return whether part i needs a plan.
+
+    Stores the part weights if the partition is the best so far, and clears the counters of the
+    last iteration. Each index has one part and one stripe.
+    """
+    task: pk.int64 = state.control[Control.NEXT_TASK]
+    if task == Task.NOTHING:
+        return False
+    if task == Task.REPEAT:
+        if i == 0:
+            begin_task(state.control[Control.LAST_TASK], state)
+        return False
+    if i < state.k and state.control[Control.IS_BEST] == 1:
+        best_weights[i] = state.part_weights[i]
+    if task == Task.FINISH:
+        return False
+    if i < COUNTER_STRIPES:
+        state.counters[copy_of(Counter.CUT_CHANGE, i)] = 0
+        state.counters[copy_of(Counter.MOVED, i)] = 0
+    if i == 0:
+        state.counters[Counter.REBUILD] = 0
+        begin_task(task, state)
+        state.control[Control.LAST_TASK] = task
+    return i < state.k and task != Task.PROPAGATE
+
+
 @pk.workunit
 def draw_up_plan(
     i: int,
@@ -338,31 +366,9 @@ def draw_up_plan(
     groups: GroupSums,
     state: Progress,
 ):
-    """Begin the chosen task; to rebalance, also compute the plan.
-
-    Stores the part weights if the partition is the best so far, and clears the counters of the
-    last iteration. Each index has one part and one stripe.
-    """
-    task: pk.int64 = state.control[Control.NEXT_TASK]
-    if task == Task.NOTHING:
-        return
-    if task == Task.REPEAT:
-        if i == 0:
-            begin_task(state.control[Control.LAST_TASK], state)
-        return
-    if i < state.k and state.control[Control.IS_BEST] == 1:
-        best_weights[i] = state.part_weights[i]
-    if task == Task.FINISH:
-        return
-    if i < COUNTER_STRIPES:
-        state.counters[copy_of(Counter.CUT_CHANGE, i)] = 0
-        state.counters[copy_of(Counter.MOVED, i)] = 0
-    if i == 0:
-        state.counters[Counter.REBUILD] = 0
-        begin_task(task, state)
-        state.control[Control.LAST_TASK] = task
-    if i < state.k and task != Task.PROPAGATE:
-        if task == Task.FILL_UNDERLOADED:
+    """Begin the chosen task (`begin_planned`); to rebalance, also compute the plan."""
+    if begin_planned(i, best_weights, state):
+        if state.control[Control.NEXT_TASK] == Task.FILL_UNDERLOADED:
             plan_underloaded(i, plan, state)
         else:
             plan_part(i, plan, blocks, groups, state)

@@ -1,0 +1,54 @@
+"""Several weights of vertices and parts, and the limits of each."""
+
+from dataclasses import dataclass
+
+import pykokkos as pk
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """Weights and limits; each vertex and each part has a row of `kinds` values."""
+
+    weights: pk.View1D[pk.int32]  # of vertices
+    limits: pk.View1D[pk.int64]  # of parts
+    lower_limits: pk.View1D[pk.int64]  # of parts
+    loads: pk.View1D[pk.int64]  # weights of parts
+    factors: pk.View1D[pk.int64]  # scale of each weight in sums over weights
+    kinds: int  # number of weights of a vertex
+
+
+@pk.function
+def fits(v: int, q: int, several: Loads) -> bool:
+    """Whether part q has room for all weights of a vertex."""
+    for j in range(several.kinds):
+        load: pk.int64 = (
+            several.loads[q * several.kinds + j] + several.weights[v * several.kinds + j]
+        )
+        if load > several.limits[q * several.kinds + j]:
+            return False
+    return True
+
+
+@pk.function
+def excess_of(p: int, v: int, sign: int, several: Loads) -> pk.int64:
+    """Return the scaled excess of part p with v (sign 1), without v (-1), or as it is (0)."""
+    excess: pk.int64 = 0
+    for j in range(several.kinds):
+        load: pk.int64 = several.loads[p * several.kinds + j]
+        load += sign * several.weights[v * several.kinds + j]
+        above: pk.int64 = load - several.limits[p * several.kinds + j]
+        below: pk.int64 = several.lower_limits[p * several.kinds + j] - load
+        if above > 0:
+            excess += above * several.factors[j]
+        if below > 0:
+            excess += below * several.factors[j]
+    return excess
+
+
+@pk.function
+def total_excess(k: int, several: Loads) -> pk.int64:
+    """Return the scaled excess of all parts."""
+    excess: pk.int64 = 0
+    for p in range(k):
+        excess += excess_of(p, 0, 0, several)
+    return excess
