@@ -49,6 +49,8 @@ MAX_TRIES = 8
 """Maximum number of tries of each of these bisections."""
 JET_VERTICES, JET_SHARE = 20_000, 16
 """Minimum number of vertices of a level, and for each part, for Jet instead of passes."""
+RUNS = 5
+"""Maximum number of runs of Jet on a level, each from what the host has relieved."""
 CYCLES, LARGE_CYCLES = 3, 1
 """Number of V-cycles per V-cycle of the preset, and with at least JET_VERTICES vertices."""
 
@@ -133,7 +135,7 @@ class Levels:
             return self._passes(depth, parts, seed, PASSES)
         refinement = SeveralRefinement(level, self.problem, several)
         best, least = parts, UNKNOWN
-        while True:
+        for _ in range(RUNS):
             found = refinement.refine(parts, finest=depth == 0)
             quality = refinement.excess, found.measures.cut
             if quality >= least:
@@ -143,6 +145,7 @@ class Levels:
             if last is None:
                 return best
             parts = self._passes(depth, last, seed, 0)
+        return best
 
     def _has_jet(self, depth: int) -> bool:
         n, several = self.hierarchy[depth].graph.n, self.constraints[depth]

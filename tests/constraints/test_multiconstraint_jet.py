@@ -23,7 +23,7 @@ from jetpy.problem.multiconstraint import WHOLE, MultiConstraint, in_one, loads
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.workloads.common.control_block import Control, Task, Tasks
-from jetpy.workloads.constraints.multiconstraint_jet import DIGITS, SPARE, WORSE
+from jetpy.workloads.constraints.multiconstraint_jet import CARRIED_ON, DIGITS, WORSE
 from jetpy.workloads.refinement.active import TIE_SCALE
 from jetpy.workloads.refinement.jetlp import ALL
 from jetpy.workloads.refinement.losses import (
@@ -134,10 +134,14 @@ class Level:
             chosen |= {v: own[v][:2] for v in own if own[v][1:] <= last}
         return chosen
 
+    def carried_on(self) -> np.ndarray:
+        """Return by how much rebalancing may exceed a limit of each weight."""
+        return self.several.excess(self.parts) // self.several.factors // CARRIED_ON
+
     def moves(self) -> dict[int, int]:
         """Return the destinations of the vertices that their destinations admit."""
         wanted = {v: (q, BUCKETS - 1 - bucket) for v, (q, bucket) in self.leaving().items()}
-        most = self.several.limits * (100 + SPARE) // 100
+        most = self.several.limits + self.carried_on()
         return admitted(wanted, self.several.weights, (most - self.held).clip(0), self.seed)
 
 
@@ -236,10 +240,11 @@ def test_admission_equals_the_oracle(
     control = state.dual.control
     control.host[Control.TASK] = Task.PROPAGATE if propagates else Task.REBALANCE_WEAKLY
     control.host[Control.ITERATION_SEED] = SEED
+    control.host[Control.EXCESS] = level.several.excess(level.parts)
     backend.sync_device(control)
     admission.launch(n, backend.from_host(np.arange(n, dtype=np.int32)))
     wanted = {v: (int(destinations[v]), int(ranks[v])) for v in range(n) if ranks[v] >= 0}
-    most = level.several.limits * (100 + SPARE) // 100
+    most = level.several.limits + level.carried_on()
     if propagates:
         leaving = np.where(ranks >= 0, level.parts, level.k)
         outgoing = loads(level.several.weights, leaving, level.k + 1)[: level.k]

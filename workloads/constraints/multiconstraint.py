@@ -204,16 +204,20 @@ def queue_by_gain(v: int, k: int, graph: Graph, state: MultiConstraint):
 
 
 @pk.function
+def is_interior(v: int, graph: Graph, state: MultiConstraint) -> bool:
+    """Whether all neighbours of a vertex are in its part."""
+    for e in edges(v, graph):
+        if state.parts[graph.indices[e]] != state.parts[v]:
+            return False
+    return True
+
+
+@pk.function
 def improve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
     """Make one pass of Fiduccia and Mattheyses; return whether it has improved the partition."""
     begin_pass(ONLY_LEVEL, state)
     for v in range(n):
-        is_inside: bool = True
-        for e in edges(v, graph):
-            if state.parts[graph.indices[e]] != state.parts[v]:
-                is_inside = False
-                break
-        if not is_inside:
+        if not is_interior(v, graph, state):
             queue_by_gain(v, k, graph, state)
     most: int = n // TRIED_SHARE
     if most < MIN_TRIED:
@@ -360,23 +364,49 @@ def queue_for_relief(v: int, widest: int, needy: int, k: int, graph: Graph, stat
 
 
 @pk.function
+def queue_part(
+    p: int,
+    interior: bool,
+    widest: int,
+    needy: int,
+    n: int,
+    k: int,
+    graph: Graph,
+    state: MultiConstraint,
+):
+    """Queue the vertices of part p, or of all parts if it is `NO_PART`, for relief.
+
+    Vertices without neighbours in other parts are only queued if `interior`.
+    """
+    for v in range(n):
+        if p == NO_PART or state.parts[v] == p:
+            if interior or not is_interior(v, graph, state):
+                queue_for_relief(v, widest, needy, k, graph, state)
+
+
+@pk.function
 def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
     """Move vertices out of overweight parts, and into parts below their lower limits.
 
-    Each vertex moves at most once. A move may overload its target, as a last resort. It is undone
+    Vertices without neighbours in other parts follow when no others are left. Each vertex moves at
+    most once. A move may overload its target, as a last resort. It is undone
     unless the excess falls later. Return whether the excess has fallen.
     """
     begin_pass(ONLY_LEVEL, state)
     widest: int = roomiest(k, state)
     needy: int = neediest(k, state)
-    for v in range(n):
-        queue_for_relief(v, widest, needy, k, graph, state)
+    interior: bool = False
+    queue_part(NO_PART, interior, widest, needy, n, k, graph, state)
     excess: pk.int64 = total_excess(k, state)
     least: pk.int64 = excess
     while excess > 0 and moves_in_vain(ONLY_LEVEL, state) < MAX_IN_VAIN:
         u: int = first_queued(0, ONLY_LEVEL, state)
         if u == NO_VERTEX:
-            break
+            if interior:
+                break
+            interior = True
+            queue_part(NO_PART, interior, widest, needy, n, k, graph, state)
+            continue
         price: pk.int64 = queued_gain(u, 0, ONLY_LEVEL, state)
         widest = roomiest(k, state)
         needy = neediest(k, state)
@@ -394,9 +424,7 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
             least = excess
             keep_moves(ONLY_LEVEL, state)
         if excess_of(q, u, 0, state) > 0 and not was_in_excess:
-            for v in range(n):
-                if state.parts[v] == q:
-                    queue_for_relief(v, widest, needy, k, graph, state)
+            queue_part(q, interior, widest, needy, n, k, graph, state)
         for e in edges(u, graph):
             queue_for_relief(graph.indices[e], widest, needy, k, graph, state)
     for i in to_undo(ONLY_LEVEL, state):

@@ -36,13 +36,13 @@ from jetpy.workloads.refinement.rebalance import filled_lock
 
 DIGITS = 64
 """Number of hash digits by which the vertices of the last bucket leave a part."""
-LEAST_RELIEF = 8
-"""Rebalancing that reduces the excess by 1 / LEAST_RELIEF costs no patience."""
+MIN_RELIEF = 8
+"""Rebalancing that reduces the excess by 1 / MIN_RELIEF costs no patience."""
 WORSE = 16
 """A move that does not reduce the excess counts as 1 / WORSE of its relief."""
-SPARE = 1
-"""Percentage by which rebalancing may fill a part above its limits: some problems can only be
-balanced through partitions with more excess."""
+CARRIED_ON = 4
+"""In rebalancing, a part may exceed a limit by 1 / CARRIED_ON of the excess, because some problems
+can only be balanced through other partitions with excess."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def begin_iteration(i: int, tasks: int, several: Loads, state: Progress):
         if state.control[Control.IS_PENDING] == 1 and (
             state.control[Control.LAST_TASK] == Task.REBALANCE_WEAKLY
         ):
-            if excess <= before - before // LEAST_RELIEF:
+            if excess <= before - before // MIN_RELIEF:
                 state.control[Control.SINCE_BEST] -= 1
         state.control[Control.EXCESS] = excess
         choose_task(excess, 0, tasks, state)
@@ -160,7 +160,8 @@ def cap_inflow(p: int, several: Loads, inflow: Inflow, state: Progress):
 
     In propagation, each weight of the part may exceed its limit by at most `overfill` percent if
     all moves out of it happen and the expected number of vertices of the lowest rank enters. In
-    rebalancing, it may not exceed its limit, even if nothing leaves. Resets both sums to 0.
+    rebalancing, it may exceed the limit by a share of the excess (`CARRIED_ON`) if nothing leaves.
+    Resets both sums to 0.
     """
     if state.control[Control.TASK] == Task.NOTHING:
         return
@@ -177,7 +178,7 @@ def cap_inflow(p: int, several: Loads, inflow: Inflow, state: Progress):
         if propagates(state):
             room = room * (PERCENT + inflow.overfill) // PERCENT + outgoing
         else:
-            room = room * (PERCENT + SPARE) // PERCENT
+            room += state.control[Control.EXCESS] // several.factors[j] // CARRIED_ON
         room -= several.loads[p * kinds + j]
         if room < 0:
             room = 0
