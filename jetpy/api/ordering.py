@@ -10,7 +10,14 @@ from typing import Any
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.ordering_run import BACKENDS, OrderingRun, chosen_backend, cpus, structure_of
+from jetpy.api.ordering_run import (
+    BACKENDS,
+    OrderingRun,
+    checked_start,
+    chosen_backend,
+    cpus,
+    structure_of,
+)
 from jetpy.api.run import Execution
 from jetpy.device.backends import CPU, lease
 from jetpy.engines.base import Backend
@@ -101,7 +108,8 @@ def order(
     run = OrderingRun(
         "order", effort, {"preset": preset}, seed, constraints, graph.indptr, graph.indices
     )
-    return run.order(graph, Execution(backend, threads, device, progress, profile), start)
+    begin = checked_start(start, graph.n)
+    return run.order(graph, Execution(backend, threads, device, progress, profile), begin)
 
 
 def nested_dissection(
@@ -201,7 +209,8 @@ def nested_dissection(
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
     pattern = graph.indptr, graph.indices
     run = OrderingRun("nested_dissection", effort, options, seed, constraints, *pattern)
-    return run.order(graph, Execution(backend, threads, device, progress, profile), start)
+    begin = checked_start(start, graph.n)
+    return run.order(graph, Execution(backend, threads, device, progress, profile), begin)
 
 
 def minimum_degree(

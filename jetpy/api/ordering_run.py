@@ -31,6 +31,7 @@ from jetpy.ordering.constraints import Constraints
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.nested_dissection import dissected
+from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.updates import Old, updated
 from jetpy.progress import Progress, no_progress
 from jetpy.result.ordering import Ordering, OrderingUpdate
@@ -90,17 +91,23 @@ class OrderingRun:
             )
 
     def order(
-        self, graph: Graph, execution: Execution, start: npt.ArrayLike | None = None
+        self,
+        graph: Graph,
+        execution: Execution,
+        start: IntArray | None,
+        processes: Processes = ALONE,
     ) -> Ordering:
-        """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`."""
-        rows = None if start is None else checked_permutation(start, graph.n, "start")
+        """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`.
+
+        `start` is as `checked_start` returns it.
+        """
 
         def find(
             engine: Backend, host: Backend, tell: Progress
         ) -> tuple[IntArray, SeparatorTree, dict[str, Any]]:
             reduced = self.constraints.reduce(graph)
-            begin = None if rows is None else self.constraints.reduce_order(rows)
-            order, tree, choices = self._find(engine, host, *reduced, tell, begin)
+            begin = None if start is None else self.constraints.reduce_order(start)
+            order, tree, choices = self._find(engine, host, *reduced, tell, processes, begin)
             return *self.constraints.expand(order, tree), {"choices": choices}
 
         return self._run(find, graph, execution)
@@ -168,13 +175,25 @@ class OrderingRun:
         graph: Graph,
         is_last: Mask,
         tell: Progress,
+        processes: Processes = ALONE,
         start: IntArray | None = None,
     ) -> tuple[IntArray, SeparatorTree, Choices]:
         """Return the order of a graph, its tree, and the choices of `order`."""
-        given = engine, host, graph, is_last, self.effort, self.seed, tell
+        given = engine, host, graph, is_last, self.effort, self.seed, tell, processes, start
         if self.method == "order":
-            return ordered_by_component(*given, start)
-        return *dissected(*given, start=start), ()
+            return ordered_by_component(*given)
+        return *dissected(*given), ()
+
+
+def checked_start(start: npt.ArrayLike | None, n: int) -> IntArray | None:
+    """Return an order of n rows to start from as int32, shape (n,), if there is one.
+
+    Raises
+    ------
+    OptionError
+        If it is not a permutation of 0..n - 1.
+    """
+    return None if start is None else checked_permutation(start, n, "start")
 
 
 def chosen_backend(backend: str, device: int | bool | None) -> str:

@@ -132,10 +132,10 @@ def chosen_effort(
 
 def used_options(
     preset: str,
-    tries: int | None,
-    leaf_size: int | None,
-    imbalances: Sequence[float] | None,
-    largest_side: float | None,
+    tries: int | None = None,
+    leaf_size: int | None = None,
+    imbalances: Sequence[float] | None = None,
+    largest_side: float | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of `chosen_effort` that are not None, as Python's own numbers.
 

@@ -123,7 +123,7 @@ def _ordered(
     matrix, is_last = Matrix(engine, host, by_node), is_last[vertices]
     if start is None:
         blocks = np.where(is_last, -1, node_of[vertices]).astype(np.int32)
-        order = block_orders(matrix, blocks, len(tree), processes)
+        order = block_orders(matrix, blocks, len(tree), processes).order
     else:
         order = start.ranked(vertices, node_of[vertices])
         order = order[~is_last[order]]

@@ -83,7 +83,7 @@ def updated(
     blocks = np.full(len(levels.parents), -1, np.int32)
     blocks[leaves] = np.arange(len(leaves))
     matrix = Matrix(engine, host, graph)
-    order = block_orders(matrix, blocks[node_of], len(leaves))
+    order = block_orders(matrix, blocks[node_of], len(leaves)).order
     rank[order] = np.arange(len(order))
     again = np.isin(node_of, leaves)
     pieces = []
