@@ -31,7 +31,7 @@ from jetpy.ordering.constraints import Constraints
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.nested_dissection import dissected
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.updates import Old, updated
 from jetpy.progress import Progress, no_progress
 from jetpy.result.ordering import Ordering, OrderingUpdate
@@ -95,7 +95,7 @@ class OrderingRun:
         graph: Graph,
         execution: Execution,
         start: IntArray | None,
-        processes: Processes = ALONE,
+        processes: OrderingProcesses = ALONE,
     ) -> Ordering:
         """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`.
 
@@ -175,7 +175,7 @@ class OrderingRun:
         graph: Graph,
         is_last: Mask,
         tell: Progress,
-        processes: Processes = ALONE,
+        processes: OrderingProcesses = ALONE,
         start: IntArray | None = None,
     ) -> tuple[IntArray, SeparatorTree, Choices]:
         """Return the order of a graph, its tree, and the choices of `order`."""

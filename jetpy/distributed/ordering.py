@@ -33,7 +33,7 @@ from jetpy.io.patterns import pattern_graph
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.constraints import checked_constraints, rows_of
 from jetpy.ordering.effort import chosen_effort, used_options
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.problem.options import CoarsenOptions
 from jetpy.progress import ProgressOption
 from jetpy.result.ordering import Ordering
@@ -274,7 +274,7 @@ class GatheredGraph(DeviceGraph):
     piece: Piece
 
 
-class SeveralProcesses(Processes):
+class SeveralProcesses(OrderingProcesses):
     """The processes of a communicator.
 
     Parameters

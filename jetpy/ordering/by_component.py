@@ -19,7 +19,7 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.multisector import with_last
 from jetpy.ordering.nested_dissection import groups_dissected, node_operations
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.progress import Progress
 from jetpy.result.ordering_choice import METHODS, OrderingChoice
@@ -127,7 +127,7 @@ def ordered_by_component(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: Processes = ALONE,
+    processes: OrderingProcesses = ALONE,
     start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree, tuple[OrderingChoice, ...]]:
     """Return the order of elimination (int32, shape (n,)), its separator tree, and the choices.
@@ -170,7 +170,7 @@ def _given(matrix: Matrix, components: Components, start: IntArray | None) -> Ca
 
 
 def _by_degree(
-    matrix: Matrix, components: Components, given: Candidate, processes: Processes
+    matrix: Matrix, components: Components, given: Candidate, processes: OrderingProcesses
 ) -> Candidate:
     """Order components by minimum degree, except where the given order has no fill."""
     is_tried, count = given.has_fill, len(components.rows)
@@ -193,7 +193,7 @@ def _dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: Processes,
+    processes: OrderingProcesses,
     start: IntArray | None,
 ) -> tuple[Candidate, SeparatorTree, IntArray]:
     """Dissect the large components that have fill; the tree has only their vertices.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.ranges import ranges
@@ -22,7 +23,6 @@ from jetpy.ordering.block_elimination import (
     begin_elimination,
     copy_blocks,
 )
-from jetpy.ordering.processes import ALONE, Processes
 from jetpy.workloads.ordering import quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Cost
 from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks

@@ -26,7 +26,7 @@ from jetpy.errors import GraphError, OptionError
 from jetpy.ordering import dissection, large_nodes
 from jetpy.ordering.effort import EFFORTS
 from jetpy.ordering.large_nodes import OPTIONS
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from tests.distributed.test_pieces import evenly
 from tests.distributed.threads import run_on_threads
 from tests.graphs import edge_dict, random_graph
@@ -254,7 +254,7 @@ def test_all_steps_are_shared() -> None:
         steps.add((len(found.selection.slots) > 0, "bands"))
         return found
 
-    def nodes(host: Any, depth: Any, processes: Processes) -> Any:
+    def nodes(host: Any, depth: Any, processes: OrderingProcesses) -> Any:
         found = own_nodes(host, depth, processes)
         assert 0 < len(found.nodes) < len(depth.nodes)
         steps.add((processes.rank, "nodes"))
@@ -304,7 +304,7 @@ def test_pieces_coarsen_within_labels_as_one_device(graph: jetpy.Graph, size: in
     """Two-hop matching, too: with few edges, many vertices have no free neighbour."""
     labels = np.random.default_rng(4).integers(0, 3, graph.n).astype(np.int32)
 
-    def coarsened(processes: Processes) -> list[Any]:
+    def coarsened(processes: OrderingProcesses) -> list[Any]:
         found, of_vertices = [], labels
         with lease("cpu", 1) as host, host.using():
             level: DeviceGraph = upload(host, graph)
@@ -329,9 +329,9 @@ def test_pieces_coarsen_within_labels_as_one_device(graph: jetpy.Graph, size: in
 def test_the_order_of_entries_of_coarse_rows_does_not_matter(name: str, preset: Any) -> None:
     """It depends on the pieces."""
     random = np.random.default_rng(6)
-    coarsen = Processes.coarsen
+    coarsen = OrderingProcesses.coarsen
 
-    def shuffled(self: Processes, *arguments: Any) -> Any:
+    def shuffled(self: OrderingProcesses, *arguments: Any) -> Any:
         coarse, coarse_of = coarsen(self, *arguments)
         rows = np.repeat(np.arange(coarse.n), np.diff(coarse.indptr))
         entries = np.lexsort((random.random(coarse.nnz), rows))
@@ -341,7 +341,7 @@ def test_the_order_of_entries_of_coarse_rows_does_not_matter(name: str, preset: 
 
     with small_limits():
         expected = jetpy.nested_dissection(PATTERNS[name], preset=preset, threads=1)
-        with patch.object(Processes, "coarsen", shuffled):
+        with patch.object(OrderingProcesses, "coarsen", shuffled):
             found = jetpy.nested_dissection(PATTERNS[name], preset=preset, threads=1)
     assert np.array_equal(found.perm, expected.perm)
 
