@@ -229,7 +229,7 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     above[node[separates]] = found.add(above[node[separates]])
     is_node = ~separates & (weights > effort.leaf_weight) & (sizes >= FEWEST)
     is_leaf = ~separates & ~is_node
-    with_leaf, leaf_of = _distinct(node[is_leaf])
+    with_leaf, leaf_of = np.unique(node[is_leaf], return_inverse=True)
     tree_nodes = np.empty(n, np.int32)
     tree_nodes[firsts] = NO_COMPONENT
     tree_nodes[firsts[separates]] = above[node[separates]]
@@ -248,12 +248,6 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     vertices = project_parts(host, kept[:count], depth.vertices)
     own_weights = weights[is_node].astype(np.int64)
     return Depth(Nodes(on_host, starts, own_weights, seeds, on_backend), vertices, above[own])
-
-
-def _distinct(values: Vertices) -> tuple[Vertices, Numbers]:
-    """Return the distinct values of an ascending array, and the index of each value in them."""
-    is_first = np.append(True, values[1:] != values[:-1])[: len(values)]
-    return values[is_first], np.cumsum(is_first) - 1
 
 
 def _postorder(parents: Numbers) -> Numbers:

@@ -24,6 +24,7 @@ from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.common.lists import put
 from jetpy.workloads.initial.inner_levels import heaviest_of
 from jetpy.workloads.multilevel.projection import project
 from jetpy.workloads.ordering import large_nodes as kernels
@@ -347,10 +348,10 @@ class LargeNodes:
             host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)
         backend.parallel_for(
             band.graph.n,
-            kernels.copy_sides,
-            selection=band.selection,
-            band_sides=carry(levels.sides, host, backend),
-            sides=sides,
+            put,
+            values=sides,
+            places=band.selection.slots,
+            given=carry(levels.sides, host, backend),
         )
         processes.publish(backend, sides, band.selection.slots)
         after = rows[:, WEIGHTS].reshape(side_weights.shape)
