@@ -111,24 +111,18 @@ def _checked_tree(parents: Any, starts: Any, n: int) -> SeparatorTree:
     if not is_tree:
         raise ValueError("the arrays parents and starts are not a tree")
     tree = SeparatorTree(above.astype(np.int32), begins.astype(np.int32))
-    if not np.array_equal(*_first_nodes(tree)):
+    counts = [1] * count
+    for node, parent in enumerate(tree.parents.tolist()):
+        if parent >= 0:
+            counts[parent] += counts[node]
+    if not np.array_equal(tree.first_nodes, np.arange(1, count + 1) - counts):
         raise ValueError("the nodes of the tree are not in postorder")
     return tree
 
 
-def _first_nodes(tree: SeparatorTree) -> tuple[list[int], list[int]]:
-    """Return the lowest node of each subtree, and what it would be in postorder."""
-    firsts, counts = list(range(len(tree))), [1] * len(tree)
-    for node, parent in enumerate(tree.parents.tolist()):
-        if parent >= 0:
-            firsts[parent] = min(firsts[parent], firsts[node])
-            counts[parent] += counts[node]
-    return firsts, [node + 1 - size for node, size in enumerate(counts)]
-
-
 def _check_tree_separates(graph: Graph, found: Ordering, tree: SeparatorTree) -> None:
     """Check that each edge joins a node of the tree and itself or one above it."""
-    firsts = np.array(_first_nodes(tree)[0], np.int64)
+    firsts = tree.first_nodes
     node_of = np.repeat(np.arange(len(tree)), tree.sizes)[found.iperm]
     tails, heads = node_of[graph.sources(0, graph.n)], node_of[graph.indices]
     if (firsts[np.maximum(tails, heads)] > np.minimum(tails, heads)).any():

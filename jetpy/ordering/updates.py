@@ -21,7 +21,6 @@ from jetpy.graph.ranges import Integers, entries_of
 from jetpy.ordering.compression import Mask
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
-from jetpy.ordering.subtrees import Subtrees
 from jetpy.result.separator_tree import SeparatorTree
 
 SHARE = 4
@@ -158,11 +157,7 @@ class Levels:
         shifted = np.append(np.int32(-1), np.where(tree.parents < 0, -1, tree.parents + 1))
         starts = np.append(np.int32(0), tree.starts)
         whole = SeparatorTree(shifted.astype(np.int32), starts).below_root(0)
-        depths = np.zeros(len(whole), np.int64)
-        for node in reversed(range(len(whole) - 1)):
-            depths[node] = depths[whole.parents[node]] + 1
-        subtrees = Subtrees.of(whole, np.zeros(len(whole)))
-        return cls(whole.parents, subtrees.first_nodes, depths, whole.is_leaf)
+        return cls(whole.parents, whole.first_nodes, whole.depths, whole.is_leaf)
 
     def are_related(self, low: Integers, high: Integers) -> Mask:
         """Return whether node `high` is above `low`, or the same."""
