@@ -24,11 +24,12 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.io.archive import write_archive
 from jetpy.io.compression import open_output
 from jetpy.io.patterns import checked_permutation, pattern_graph
+from jetpy.lazy import cached_property
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.by_component import ordered_by_component
 from jetpy.ordering.compression import Mask
 from jetpy.ordering.constraints import Constraints
-from jetpy.ordering.effort import Effort
+from jetpy.ordering.effort import Effort, chosen_effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.nested_dissection import dissected
 from jetpy.ordering.processes import ALONE, OrderingProcesses
@@ -50,9 +51,8 @@ class OrderingRun:
     Attributes
     ----------
     method : {'order', 'nested_dissection'}
-    effort : Effort
     options : dict
-        Arguments of `chosen_effort` that return `effort`.
+        As `used_options` returns them.
     seed : int
     constraints : Constraints
     indptr, indices : int32 or int64, shape (n + 1,), and int32, shape (entries,)
@@ -60,12 +60,16 @@ class OrderingRun:
     """
 
     method: str
-    effort: Effort
     options: Mapping[str, Any]
     seed: int
     constraints: Constraints
     indptr: IntArray
     indices: IntArray
+
+    @cached_property
+    def effort(self) -> Effort:
+        """The effort of nested dissection."""
+        return chosen_effort(**self.options)
 
     def save(self, path: str | os.PathLike[str], ordering: Ordering) -> None:
         """Write an ordering of the matrix as `Ordering.save_session` does."""

@@ -18,7 +18,7 @@ from jetpy.io.archive import read_archive
 from jetpy.io.compression import open_input
 from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.ordering.constraints import Constraints, checked_constraints
-from jetpy.ordering.effort import chosen_effort
+from jetpy.ordering.effort import used_options
 from jetpy.result.ordering import Ordering
 from jetpy.result.separator_tree import SeparatorTree
 
@@ -80,8 +80,7 @@ def _ordering(arrays: dict[str, npt.NDArray[Any]]) -> Ordering:
     one_of(METHODS, "method", settings["method"])
     run = OrderingRun(
         settings["method"],
-        chosen_effort(**settings["options"]),
-        settings["options"],
+        used_options(**settings["options"]),
         whole_number("seed", settings["seed"]),
         checked_constraints(
             arrays["last"],

@@ -115,7 +115,7 @@ def order(
     `nested_dissection`.
     """
     given = last, keep_last_order, together, start, seed, threads, progress
-    return _ordered("order", (preset,), comm, block, vtxdist, *given)
+    return _ordered("order", {"preset": preset}, comm, block, vtxdist, *given)
 
 
 def nested_dissection(
@@ -175,14 +175,20 @@ def nested_dissection(
         As for `jetpy.nested_dissection`, in all processes; the message names the lowest rank with
         an error. Any other exception in one process ends all processes (MPI_Abort).
     """
-    chosen = preset, tries, leaf_size, imbalances, largest_side
+    chosen = {
+        "preset": preset,
+        "tries": tries,
+        "leaf_size": leaf_size,
+        "imbalances": imbalances,
+        "largest_side": largest_side,
+    }
     given = last, keep_last_order, together, start, seed, threads, progress
     return _ordered("nested_dissection", chosen, comm, block, vtxdist, *given)
 
 
 def _ordered(
     method: str,
-    chosen: tuple[Any, ...],
+    chosen: dict[str, Any],
     comm: Any,
     block: Any,
     vtxdist: npt.ArrayLike | None,
@@ -198,7 +204,7 @@ def _ordered(
 
     def shared() -> dict[str, Any]:
         return {
-            **vars(chosen_effort(*chosen)),
+            **vars(chosen_effort(**chosen)),
             "seed": whole_number("seed", seed),
             "last": () if last is None else tuple(rows_of(last).tolist()),
             "keep_last_order": flag("keep_last_order", keep_last_order),
@@ -222,15 +228,8 @@ def _ordered(
             graph = gather_pattern(host, blocks, own)
             shown = progress if group.rank == 0 else None
             execution = Execution("cpu", cpu_threads(host), None, shown)
-        run = OrderingRun(
-            method,
-            chosen_effort(*chosen),
-            used_options(*chosen),
-            given["seed"],
-            constraints,
-            graph.indptr,
-            graph.indices,
-        )
+        options, pattern = used_options(**chosen), (graph.indptr, graph.indices)
+        run = OrderingRun(method, options, given["seed"], constraints, *pattern)
         processes = SeveralProcesses(group) if group.size > 1 else ALONE
         try:
             whole = run.order(graph, execution, begin, processes)
