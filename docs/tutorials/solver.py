@@ -10,7 +10,8 @@ by jetpy, and approximate minimum degree (AMD). The best ordering for one system
 the best ordering for the other.
 
 First run ``pip install '.[report]'``, then ``python docs/tutorials/solver.py``. The
-solver is SciPy's SuperLU. After ``pip install 'scikit-sparse<0.5'``, it is CHOLMOD.
+solver is SciPy's SuperLU. After ``pip install 'scikit-sparse>=0.5'``, which needs
+SuiteSparse 7, it is CHOLMOD.
 """
 
 # %%
@@ -127,10 +128,10 @@ ORDERS = {
 # %%
 # The solver
 # ----------
-# CHOLMOD gets the permuted matrix and keeps its order, because of
-# ``ordering_method="natural"``. ``analyze`` uses only the pattern, and
-# ``cholesky_inplace`` computes the factor. CHOLMOD's own AMD is one more order. Its
-# time includes an analysis, because CHOLMOD does both in one call.
+# CHOLMOD gets the permuted matrix and keeps its order, because of ``order="natural"``.
+# ``CholeskyFactor`` uses only the pattern, and ``factorize`` computes the factor.
+# CHOLMOD's own AMD is one more order. Its time includes an analysis, because CHOLMOD
+# does both in one call.
 #
 # SuperLU analyses and factorizes in one call, with the settings from :doc:`orderings
 # </guide/orderings>`. It is faster if each subtree of the elimination tree has
@@ -139,7 +140,7 @@ ORDERS = {
 # does not change the number of nonzeros.
 
 try:
-    from sksparse.cholmod import analyze
+    from sksparse.cholmod import CholeskyFactor
 except ImportError:
     SOLVER = "SuperLU"
 
@@ -172,22 +173,22 @@ else:
 
     def amd(matrix):
         """Return the order of CHOLMOD's AMD."""
-        return analyze(sp.csc_matrix(matrix), ordering_method="amd").P()
+        return CholeskyFactor(sp.csc_array(matrix), order="amd").get_perm()
 
     ORDERS = {"AMD (CHOLMOD)": amd, **ORDERS}
 
     def analyse(permuted):
         """Return a symbolic factor."""
-        return analyze(permuted, ordering_method="natural")
+        return CholeskyFactor(permuted, order="natural", lower=True)
 
     def factorize(permuted, factor):
         """Return the factor of a permuted matrix."""
-        factor.cholesky_inplace(permuted)
+        factor.factorize(permuted)
         return factor
 
     def substitute(factor, right):
         """Return the solution for a permuted right-hand side."""
-        return factor(right)
+        return factor.solve(right)
 
 
 # %%
@@ -210,7 +211,7 @@ def solve(matrix, right, order):
     """Return the solution, the nonzeros of L, and the seconds of each step."""
     seconds = dict.fromkeys(STEPS, 0.0)
     perm, seconds["ordering"] = timed(order, matrix)
-    permuted = sp.csc_matrix(matrix[perm][:, perm])
+    permuted = sp.csc_array(matrix[perm][:, perm])
     plan, seconds["analysis"] = timed(analyse, permuted)
     factor, seconds["factorization"] = timed(factorize, permuted, plan)
     found, seconds["solution"] = timed(substitute, factor, right[perm])

@@ -10,7 +10,14 @@ from typing import Any
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.ordering_run import BACKENDS, OrderingRun, chosen_backend, cpus, structure_of
+from jetpy.api.ordering_run import (
+    BACKENDS,
+    OrderingRun,
+    checked_start,
+    chosen_backend,
+    cpus,
+    structure_of,
+)
 from jetpy.api.run import Execution
 from jetpy.device.backends import CPU, lease
 from jetpy.engines.base import Backend
@@ -94,14 +101,13 @@ def order(
     >>> [choice.method for choice in jetpy.order(jetpy.generators.grid(60, 60)).choices]
     ['nested_dissection']
     """
-    effort = chosen_effort(preset)
+    options = used_options(preset)
     seed = whole_number("seed", seed)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
-    run = OrderingRun(
-        "order", effort, {"preset": preset}, seed, constraints, graph.indptr, graph.indices
-    )
-    return run.order(graph, Execution(backend, threads, device, progress, profile), start)
+    run = OrderingRun("order", options, seed, constraints, graph.indptr, graph.indices)
+    begin = checked_start(start, graph.n)
+    return run.order(graph, Execution(backend, threads, device, progress, profile), begin)
 
 
 def nested_dissection(
@@ -194,14 +200,20 @@ def nested_dissection(
     >>> order.fill < jetpy.symbolic(grid).fill / 2
     True
     """
-    chosen = preset, tries, leaf_size, imbalances, largest_side
-    effort, options = chosen_effort(*chosen), used_options(*chosen)
+    options = used_options(
+        preset,
+        tries=tries,
+        leaf_size=leaf_size,
+        imbalances=imbalances,
+        largest_side=largest_side,
+    )
     seed = whole_number("seed", seed)
     graph = pattern_graph(matrix, n, symmetrize=symmetrize)
     constraints = checked_constraints(last, keep_last_order, together, graph.n)
     pattern = graph.indptr, graph.indices
-    run = OrderingRun("nested_dissection", effort, options, seed, constraints, *pattern)
-    return run.order(graph, Execution(backend, threads, device, progress, profile), start)
+    run = OrderingRun("nested_dissection", options, seed, constraints, *pattern)
+    begin = checked_start(start, graph.n)
+    return run.order(graph, Execution(backend, threads, device, progress, profile), begin)
 
 
 def minimum_degree(

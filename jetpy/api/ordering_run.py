@@ -24,13 +24,15 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.io.archive import write_archive
 from jetpy.io.compression import open_output
 from jetpy.io.patterns import checked_permutation, pattern_graph
+from jetpy.lazy import cached_property
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.by_component import ordered_by_component
 from jetpy.ordering.compression import Mask
 from jetpy.ordering.constraints import Constraints
-from jetpy.ordering.effort import Effort
+from jetpy.ordering.effort import Effort, chosen_effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.nested_dissection import dissected
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.updates import Old, updated
 from jetpy.progress import Progress, no_progress
 from jetpy.result.ordering import Ordering, OrderingUpdate
@@ -49,9 +51,8 @@ class OrderingRun:
     Attributes
     ----------
     method : {'order', 'nested_dissection'}
-    effort : Effort
     options : dict
-        Arguments of `chosen_effort` that return `effort`.
+        As `used_options` returns them.
     seed : int
     constraints : Constraints
     indptr, indices : int32 or int64, shape (n + 1,), and int32, shape (entries,)
@@ -59,12 +60,16 @@ class OrderingRun:
     """
 
     method: str
-    effort: Effort
     options: Mapping[str, Any]
     seed: int
     constraints: Constraints
     indptr: IntArray
     indices: IntArray
+
+    @cached_property
+    def effort(self) -> Effort:
+        """The effort of nested dissection."""
+        return chosen_effort(**self.options)
 
     def save(self, path: str | os.PathLike[str], ordering: Ordering) -> None:
         """Write an ordering of the matrix as `Ordering.save_session` does."""
@@ -90,17 +95,23 @@ class OrderingRun:
             )
 
     def order(
-        self, graph: Graph, execution: Execution, start: npt.ArrayLike | None = None
+        self,
+        graph: Graph,
+        execution: Execution,
+        start: IntArray | None,
+        processes: OrderingProcesses = ALONE,
     ) -> Ordering:
-        """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`."""
-        rows = None if start is None else checked_permutation(start, graph.n, "start")
+        """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`.
+
+        `start` is as `checked_start` returns it.
+        """
 
         def find(
             engine: Backend, host: Backend, tell: Progress
         ) -> tuple[IntArray, SeparatorTree, dict[str, Any]]:
             reduced = self.constraints.reduce(graph)
-            begin = None if rows is None else self.constraints.reduce_order(rows)
-            order, tree, choices = self._find(engine, host, *reduced, tell, begin)
+            begin = None if start is None else self.constraints.reduce_order(start)
+            order, tree, choices = self._find(engine, host, *reduced, tell, processes, begin)
             return *self.constraints.expand(order, tree), {"choices": choices}
 
         return self._run(find, graph, execution)
@@ -168,13 +179,25 @@ class OrderingRun:
         graph: Graph,
         is_last: Mask,
         tell: Progress,
+        processes: OrderingProcesses = ALONE,
         start: IntArray | None = None,
     ) -> tuple[IntArray, SeparatorTree, Choices]:
         """Return the order of a graph, its tree, and the choices of `order`."""
-        given = engine, host, graph, is_last, self.effort, self.seed, tell
+        given = engine, host, graph, is_last, self.effort, self.seed, tell, processes, start
         if self.method == "order":
-            return ordered_by_component(*given, start)
-        return *dissected(*given, start=start), ()
+            return ordered_by_component(*given)
+        return *dissected(*given), ()
+
+
+def checked_start(start: npt.ArrayLike | None, n: int) -> IntArray | None:
+    """Return an order of n rows to start from as int32, shape (n,), if there is one.
+
+    Raises
+    ------
+    OptionError
+        If it is not a permutation of 0..n - 1.
+    """
+    return None if start is None else checked_permutation(start, n, "start")
 
 
 def chosen_backend(backend: str, device: int | bool | None) -> str:

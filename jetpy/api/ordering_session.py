@@ -18,7 +18,7 @@ from jetpy.io.archive import read_archive
 from jetpy.io.compression import open_input
 from jetpy.io.patterns import checked_permutation, pattern_graph
 from jetpy.ordering.constraints import Constraints, checked_constraints
-from jetpy.ordering.effort import chosen_effort
+from jetpy.ordering.effort import used_options
 from jetpy.result.ordering import Ordering
 from jetpy.result.separator_tree import SeparatorTree
 
@@ -80,8 +80,7 @@ def _ordering(arrays: dict[str, npt.NDArray[Any]]) -> Ordering:
     one_of(METHODS, "method", settings["method"])
     run = OrderingRun(
         settings["method"],
-        chosen_effort(**settings["options"]),
-        settings["options"],
+        used_options(**settings["options"]),
         whole_number("seed", settings["seed"]),
         checked_constraints(
             arrays["last"],
@@ -111,24 +110,18 @@ def _checked_tree(parents: Any, starts: Any, n: int) -> SeparatorTree:
     if not is_tree:
         raise ValueError("the arrays parents and starts are not a tree")
     tree = SeparatorTree(above.astype(np.int32), begins.astype(np.int32))
-    if not np.array_equal(*_first_nodes(tree)):
+    counts = [1] * count
+    for node, parent in enumerate(tree.parents.tolist()):
+        if parent >= 0:
+            counts[parent] += counts[node]
+    if not np.array_equal(tree.first_nodes, np.arange(1, count + 1) - counts):
         raise ValueError("the nodes of the tree are not in postorder")
     return tree
 
 
-def _first_nodes(tree: SeparatorTree) -> tuple[list[int], list[int]]:
-    """Return the lowest node of each subtree, and what it would be in postorder."""
-    firsts, counts = list(range(len(tree))), [1] * len(tree)
-    for node, parent in enumerate(tree.parents.tolist()):
-        if parent >= 0:
-            firsts[parent] = min(firsts[parent], firsts[node])
-            counts[parent] += counts[node]
-    return firsts, [node + 1 - size for node, size in enumerate(counts)]
-
-
 def _check_tree_separates(graph: Graph, found: Ordering, tree: SeparatorTree) -> None:
     """Check that each edge joins a node of the tree and itself or one above it."""
-    firsts = np.array(_first_nodes(tree)[0], np.int64)
+    firsts = tree.first_nodes
     node_of = np.repeat(np.arange(len(tree)), tree.sizes)[found.iperm]
     tails, heads = node_of[graph.sources(0, graph.n)], node_of[graph.indices]
     if (firsts[np.maximum(tails, heads)] > np.minimum(tails, heads)).any():

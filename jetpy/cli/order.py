@@ -11,6 +11,7 @@ import click
 from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example, notify, options_given
+from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -23,35 +24,33 @@ from jetpy.cli.options import (
     seed_option,
     symmetrize_option,
 )
-from jetpy.cli.output import (
-    STDOUT,
-    check_name,
-    check_outputs,
-    standard_output_kept,
-    write_json,
+from jetpy.cli.order_processes import order_together
+from jetpy.cli.orderings import (
+    check_files,
+    checked_method,
+    conclude,
+    options_of_run,
+    read_orders,
 )
-from jetpy.cli.results import read_timed, read_together
+from jetpy.cli.output import standard_output_kept
+from jetpy.cli.results import read_timed
 from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from jetpy.graph.csr import Graph
-    from jetpy.result.ordering import Ordering
     from jetpy.result.symbolic import Symbolic
 
-DRAWINGS = (".png", ".svg", ".pdf")
-"""Suffixes of drawings."""
 OF_SESSION = ("output", "base", "metis", "plot", "json_file", "trace_file", "quiet", "session")
 """Parameters, besides those of the engine, that do not change an updated ordering."""
 ENGINE = ("backend", "threads", "device")
-COMPARED = ("fill", "operations", "height")
-"""Fields of the JSON that the comparison with METIS has."""
 
 
 @click.command(
     "order",
     cls=Command,
+    by_several=True,
     epilog=example(
         "jetpy order matrix.mtx -o perm.txt",
         "jetpy order matrix.mtx --preset best --metis",
@@ -179,55 +178,28 @@ def order_command(
     """Order a sparse symmetric matrix so that its Cholesky factor has few entries.
 
     MATRIX is a file in one of the formats of `jetpy partition`; a graph is a matrix, too. Only the
-    positions of its entries matter. Row PERM[i] comes in place i.
+    positions of its entries matter. Row PERM[i] comes in place i. If mpiexec starts several
+    processes, they order one matrix, and each reads the whole file.
     """
-    from jetpy.io.permutations import check_permutation_name
-
-    if output is not None:
-        check_name(output, check_permutation_name)
-    if plot is not None:
-        _check_drawing(plot)
-    inputs = [matrix, last, together, start, None if updated == session else updated]
-    check_outputs([output, plot, trace_file, session], json_file, inputs=inputs)
+    if are_several():
+        order_together(**{"ctx": ctx, **ctx.params})
+        return
+    check_files(ctx.params)
     if updated is not None:
         _check_update(ctx)
-    if keep_last_order and last is None:
-        raise click.UsageError("--keep-last-order needs --last")
-    divides = {"--tries": tries, "--leaf-size": leaf_size}
-    given = [name for name, value in divides.items() if value is not None]
-    method = method or ("nested-dissection" if given else "order")
-    if method == "minimum-degree":
-        trees = {"--preset": preset, "--profile": trace_file, "--session": session}
-        trees["--start"] = start
-        given += [name for name, value in trees.items() if value is not None]
-    if given and method != "nested-dissection":
-        raise click.UsageError(f"{given[0]} cannot be combined with --method {method}")
+    method = checked_method(ctx.params)
 
     from jetpy.api.ordering import minimum_degree, nested_dissection, order
     from jetpy.api.ordering_session import read_ordering
     from jetpy.device.backends import check_backend
-    from jetpy.graph.checks import whole_number
-    from jetpy.io.permutations import read_permutation, read_rows
-    from jetpy.ordering.effort import chosen_effort
 
     # refuse wrong numbers before reading
-    preset = preset or "default"
-    effort = chosen_effort(preset, tries, leaf_size)
-    whole_number("seed", seed)
+    asked = options_of_run(method, ctx.params)
     check_backend(engine["backend"], engine["threads"], engine["device"])
-    asked: dict[str, Any] = {"method": method, "preset": preset, "seed": seed}
-    if method == "nested-dissection":
-        asked |= {"tries": effort.tries, "leaf_size": effort.leaf_weight}
-    if method == "minimum-degree":
-        asked = {"method": method}
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         graph, read_seconds = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
-        constraints: dict[str, Any] = {
-            "last": None if last is None else read_rows(last, graph.n, base=base),
-            "keep_last_order": keep_last_order,
-            "together": read_together(together, graph.n),
-        }
-        begin = None if start is None else read_permutation(start, graph.n, base=base)
+        given = read_orders(ctx.params, graph.n)
+        begin = given.pop("start")
         bars.busy("Preparing")
         with standard_output_kept():
             watched: dict[str, Any] = {"progress": bars.stage, "profile": trace_file is not None}
@@ -235,15 +207,15 @@ def order_command(
                 result = read_ordering(updated).updated(graph, **engine, **watched)
                 asked = {"method": result.method.replace("_", "-")}
             elif method == "minimum-degree":
-                result = minimum_degree(graph, **constraints)
+                result = minimum_degree(graph, **given)
             else:
                 find = order
                 if method == "nested-dissection":
                     find = partial(nested_dissection, tries=tries, leaf_size=leaf_size)
                 result = find(
                     graph,
-                    preset=preset,
-                    **constraints,
+                    preset=asked["preset"],
+                    **given,
                     start=begin,
                     seed=seed,
                     **engine,
@@ -262,7 +234,7 @@ def order_command(
             _write_drawing(plot, figure)
         if trace_file is not None and result.profile is not None:
             result.profile.write(trace_file)
-    _conclude(graph, result, asked, read_seconds, other, json_file, quiet)
+    conclude(graph, result, asked, read_seconds, other, json_file, quiet)
 
 
 def _check_update(ctx: click.Context) -> None:
@@ -288,72 +260,9 @@ def _by_metis(graph: Graph, seed: int) -> tuple[Symbolic, float] | None:
     return symbolic(graph, perm), seconds
 
 
-def _check_drawing(path: Path) -> None:
-    from jetpy.pages.page import check_installed
-
-    check_installed()
-    if path != STDOUT and path.suffix not in DRAWINGS:
-        raise click.UsageError(f"{path}: a drawing must be .png, .svg or .pdf")
-
-
 def _write_drawing(path: Path, figure: Figure) -> None:
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.style import styled
 
     with styled(), atomic_write(path) as stream:
         figure.savefig(stream, format=path.suffix.removeprefix("."))
-
-
-def _conclude(
-    graph: Graph,
-    result: Ordering,
-    asked: dict[str, Any],
-    read_seconds: float,
-    other: tuple[Symbolic, float] | None,
-    json_file: Path | None,
-    quiet: bool,
-) -> None:
-    """Write the report, and print the summary."""
-    from jetpy.cli.json_summary import ordering_stats, structure_report
-
-    report = ordering_stats(graph, result, asked, read_seconds)
-    if other is not None:
-        structure, seconds = other
-        report["metis"] = {**structure_report(structure), "seconds": seconds}
-    if json_file is not None:
-        write_json(json_file, report)
-    if quiet or json_file == STDOUT:
-        return
-
-    from jetpy.cli.tables import columns, facts, kernels, stdout_console, steps
-    from jetpy.result.ordering import ordering_rows
-
-    console = stdout_console()
-    options = (f"{name.replace('_', ' ')} {value}" for name, value in asked.items())
-    run = ", ".join(options)
-    console.print(
-        facts(
-            [
-                *ordering_rows(graph, result, run),
-                ("seconds", f"{result.seconds:.2f}"),
-                ("setup", f"read {read_seconds:.2f}"),
-            ]
-        )
-    )
-    if other is not None:
-        rows = (
-            (
-                name,
-                f"{figures['fill']:,}",
-                f"{figures['operations']:.4g}",
-                f"{figures['height']:,}",
-                f"{seconds:.2f}",
-            )
-            for name, figures, seconds in (
-                ("jetpy", report, result.seconds),
-                ("METIS", report["metis"], other[1]),
-            )
-        )
-        console.print(columns(("", *COMPARED, "seconds"), rows, left=1))
-    if result.profile is not None:
-        console.print(steps(result.profile), kernels(result.profile))

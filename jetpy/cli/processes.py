@@ -99,20 +99,48 @@ def partition_together(
     comm = world()
     mine = comm.Get_rank() == 0
     json_file, quiet = options.pop("json_file"), options.pop("quiet")
-    try:
+    with printed_once(ctx, comm.Get_rank()):
         result, read_seconds = _partition(
             ctx, comm, graph, source, k, options, json_file, quiet=quiet or not mine
         )
-    except Exception as error:
-        if mine:
-            raise
-        ctx.exit(code_of(error))  # rank 0 prints the reason
     if mine:
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
         weights = result.part_weights, result.limits, result.lower_limits
         exit_unless_within(ctx, *weights, ("partition", "part"))
     elif not result.feasible:
         ctx.exit(INFEASIBLE)
+
+
+@contextmanager
+def printed_once(ctx: click.Context, rank: int) -> Iterator[None]:
+    """Let rank 0 print an error that all processes raise; the others exit with its code."""
+    try:
+        yield
+    except Exception as error:
+        if rank == 0:
+            raise
+        ctx.exit(code_of(error))
+
+
+def on_rank_0(comm: Communicator, work: Callable[[], None]) -> None:
+    """Run `work` on rank 0 only; if it fails, raise on all. Collective.
+
+    Raises
+    ------
+    Exception
+        As `run_collectively` does. A UsageError becomes an OptionError.
+    """
+    from jetpy.distributed.faults import run_collectively
+
+    def run() -> None:
+        if comm.rank > 0:
+            return
+        try:
+            work()
+        except click.UsageError as error:
+            raise OptionError(error.message) from error
+
+    run_collectively(comm, run)
 
 
 def _partition(
@@ -142,11 +170,11 @@ def _partition(
 
     output, options["options"] = options.pop("output"), options.pop("settings")
     check_migration(ctx, options["home"])
-    _refuse_unknown(ctx, options, signature(partition).parameters)
+    refuse_unknown(ctx, options, signature(partition).parameters)
     group = communicator(comm)
 
     with ending_at_once(), collective_call(group, ctx.command_path):
-        run_collectively(group, lambda: _check_outputs(group, graph, source, output, json_file))
+        on_rank_0(group, lambda: _check_outputs(graph, source, output, json_file))
         options |= run_collectively(group, lambda: numbers_of_parts(options))
         with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
             bars.busy("Reading")
@@ -186,26 +214,15 @@ def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
 
 
 def _check_outputs(
-    comm: Communicator, graph: Path, source: GraphInput, output: Path | None, json_file: Path | None
+    graph: Path, source: GraphInput, output: Path | None, json_file: Path | None
 ) -> None:
-    """Check, on rank 0, that output files can be written, before the work starts.
-
-    Raises
-    ------
-    JetpyError
-        Under the conditions of `check_outputs`.
-    """
-    if comm.rank > 0:
-        return
+    """Check that output files can be written; errors as for `check_outputs`."""
     if output is not None:
         source.check_target(output)
-    try:
-        check_outputs([], json_file, inputs=[graph], parts=output)
-    except click.UsageError as error:
-        raise OptionError(error.message) from error
+    check_outputs([], json_file, inputs=[graph], parts=output)
 
 
-def _refuse_unknown(ctx: click.Context, options: dict[str, Any], known: Container[str]) -> None:
+def refuse_unknown(ctx: click.Context, options: dict[str, Any], known: Container[str]) -> None:
     """Remove options that require a single process, which are not `known`, from a dictionary.
 
     Raises

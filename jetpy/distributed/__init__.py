@@ -11,7 +11,7 @@ from jetpy.distributed.files import read, write_parts
 from jetpy.distributed.generators import cube, grid, rmat
 from jetpy.distributed.mesh_files import read_mesh
 from jetpy.distributed.meshes import MeshBlock, dual_graph
-from jetpy.distributed.ordering import DistributedOrdering, nested_dissection
+from jetpy.distributed.ordering import DistributedOrdering, nested_dissection, order
 
 __all__ = [
     "Block",
@@ -23,6 +23,7 @@ __all__ = [
     "evaluate",
     "grid",
     "nested_dissection",
+    "order",
     "partition",
     "read",
     "read_mesh",

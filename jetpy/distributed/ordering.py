@@ -1,4 +1,4 @@
-"""Nested dissection of a matrix whose rows are distributed over processes."""
+"""Orderings of a matrix whose rows are distributed over processes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
+from jetpy.api.ordering_run import OrderingRun, checked_start
+from jetpy.api.run import Execution
 from jetpy.coarsening.methods import is_dense
-from jetpy.device.device_graph import DeviceGraph, with_required_width
+from jetpy.device.device_graph import DeviceGraph
 from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
 from jetpy.distributed.block import Block, check_ids, find_asymmetry
 from jetpy.distributed.communicator import Communicator, starts_of
@@ -23,71 +26,96 @@ from jetpy.distributed.levels import coarsen_piece
 from jetpy.distributed.piece import Blocks, Piece, cut_out
 from jetpy.distributed.together import group_names
 from jetpy.engines.base import Array, Backend
-from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
 from jetpy.graph.checks import flag, whole_number
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.io.patterns import pattern_graph
-from jetpy.multilevel.execution import execute
 from jetpy.multilevel.outcome import cpu_threads
 from jetpy.ordering.constraints import checked_constraints, rows_of
-from jetpy.ordering.effort import Effort, chosen_effort
-from jetpy.ordering.nested_dissection import dissected
-from jetpy.ordering.processes import Processes
+from jetpy.ordering.effort import chosen_effort, used_options
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.problem.options import CoarsenOptions
-from jetpy.progress import Progress, ProgressOption
+from jetpy.progress import ProgressOption
+from jetpy.result.ordering import Ordering
 from jetpy.result.separator_tree import SeparatorTree
-
-
-@dataclass(frozen=True)
-class OrderingArguments:
-    """The arguments of `nested_dissection` that all processes must share."""
-
-    effort: Effort
-    seed: int
-    last: tuple[int, ...]
-    keep_last_order: bool
 
 
 @dataclass(frozen=True, eq=False)
 class DistributedOrdering:
     """An order of the rows of a distributed matrix.
 
-    All processes have the same attributes, except for `iperm`, `first`, `threads` and `seconds`.
+    All processes have the same attributes, except for `iperm`, `first`, and the seconds and threads
+    of `whole`.
 
     Attributes
     ----------
+    whole : Ordering
+        The order of all rows, and what it costs. `seconds` are those of this process, without the
+        time to gather the matrix and to compile kernels.
     iperm : int32, shape (n_owned,)
         Place of each owned row, as `Ordering.iperm` has it for all rows.
-    perm : int32, shape (n,)
-        The row in each place: the permutation of all rows.
-    tree : SeparatorTree
-        The separators and leaves of the whole matrix.
     first : int
         Global id of the first owned row.
-    n : int
-        Number of rows of the whole matrix.
-    threads, processes : int
-        Number of CPU threads of this process, and number of processes.
-    seconds : float
-        Wall seconds of this process, without the time to gather the matrix and to compile kernels.
+    processes : int
+        Number of processes.
     """
 
+    whole: Ordering
     iperm: IntArray
-    perm: IntArray
-    tree: SeparatorTree
     first: int
-    n: int
-    threads: int
     processes: int
-    seconds: float
+
+    @property
+    def perm(self) -> IntArray:
+        """The row in each place, int32, shape (n,): the permutation of all rows."""
+        return self.whole.perm
+
+    @property
+    def tree(self) -> SeparatorTree:
+        """The separators and leaves of the whole matrix."""
+        assert self.whole.tree is not None
+        return self.whole.tree
+
+    @property
+    def n(self) -> int:
+        """Number of rows of the whole matrix."""
+        return self.whole.n
+
+    @property
+    def threads(self) -> int:
+        """Number of CPU threads of this process."""
+        return self.whole.threads
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of this process, as `whole` has them."""
+        return self.whole.seconds
 
     def __repr__(self) -> str:
-        separators = int((~self.tree.is_leaf).sum())
-        return (
-            f"DistributedOrdering(n = {self.n}, {separators} separators, processes "
-            f"{self.processes}, {self.seconds:.3g} s)"
-        )
+        return f"DistributedOrdering({self.whole!r}, processes {self.processes})"
+
+
+def order(
+    comm: Any,
+    block: Any,
+    *,
+    vtxdist: npt.ArrayLike | None = None,
+    preset: choices.OrderingPreset = "default",
+    last: npt.ArrayLike | None = None,
+    keep_last_order: bool = False,
+    together: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: ProgressOption = None,
+) -> DistributedOrdering:
+    """Order a sparse symmetric matrix as `jetpy.order` does, with several processes. Collective.
+
+    Every process takes the same choices. Parameters, result and errors are those of
+    `nested_dissection`.
+    """
+    given = last, keep_last_order, together, start, seed, threads, progress
+    return _ordered("order", {"preset": preset}, comm, block, vtxdist, *given)
 
 
 def nested_dissection(
@@ -103,6 +131,7 @@ def nested_dissection(
     last: npt.ArrayLike | None = None,
     keep_last_order: bool = False,
     together: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: ProgressOption = None,
@@ -132,6 +161,9 @@ def nested_dissection(
     together : integers, shape (n_owned,), optional
         Group of each owned row, -1 for none, as for `jetpy.nested_dissection`. Processes may have
         rows of the same group.
+    start : integers, shape (n,), optional
+        An order of all rows to improve, as `DistributedOrdering.perm` has it; the same on all
+        processes.
 
     Returns
     -------
@@ -143,54 +175,74 @@ def nested_dissection(
         As for `jetpy.nested_dissection`, in all processes; the message names the lowest rank with
         an error. Any other exception in one process ends all processes (MPI_Abort).
     """
+    chosen = {
+        "preset": preset,
+        "tries": tries,
+        "leaf_size": leaf_size,
+        "imbalances": imbalances,
+        "largest_side": largest_side,
+    }
+    given = last, keep_last_order, together, start, seed, threads, progress
+    return _ordered("nested_dissection", chosen, comm, block, vtxdist, *given)
 
-    def arguments() -> OrderingArguments:
-        effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
-        rows = () if last is None else tuple(rows_of(last).tolist())
-        keeps_order = flag("keep_last_order", keep_last_order)
-        return OrderingArguments(effort, whole_number("seed", seed), rows, keeps_order)
+
+def _ordered(
+    method: str,
+    chosen: dict[str, Any],
+    comm: Any,
+    block: Any,
+    vtxdist: npt.ArrayLike | None,
+    last: npt.ArrayLike | None,
+    keep_last_order: bool,
+    together: npt.ArrayLike | None,
+    start: npt.ArrayLike | None,
+    seed: int,
+    threads: int | None,
+    progress: ProgressOption,
+) -> DistributedOrdering:
+    """Order a matrix by a method of `OrderingRun`; `chosen` are arguments of `chosen_effort`."""
+
+    def shared() -> dict[str, Any]:
+        return {
+            **vars(chosen_effort(**chosen)),
+            "seed": whole_number("seed", seed),
+            "last": () if last is None else tuple(rows_of(last).tolist()),
+            "keep_last_order": flag("keep_last_order", keep_last_order),
+        }
 
     group = communicator(comm)
-    with collective_call(group, "nested_dissection"), ExitStack() as stack:
+    with collective_call(group, method):
         own, blocks = agree_on_block(group, block, vtxdist)
-        given = run_collectively(group, arguments)
-        others = {"seed": given.seed, "last": given.last, "keep_last_order": given.keep_last_order}
-        check_agreement(group, **others, **vars(given.effort))
+        given = run_collectively(group, shared)
+        check_agreement(group, **given)
+        begin = run_collectively(group, lambda: checked_start(start, blocks.n))
+        check_agreement(group, start=None if begin is None else _described(begin))
         names = group_names(blocks, together)
-        lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
-        host = run_collectively(group, lambda: lease(threads=threads))
-        groups = None if names is None else group.gather(host, names)
-        constraints = run_collectively(
-            group, lambda: checked_constraints(last, keep_last_order, groups, blocks.n)
-        )
-        graph = gather_pattern(host, blocks, own)
-        engine, reduced = with_required_width(host, graph), constraints.reduce(graph)
+        with ExitStack() as stack:
+            lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
+            host = run_collectively(group, lambda: lease(threads=threads))
+            groups = None if names is None else group.gather(host, names)
+            constraints = run_collectively(
+                group, lambda: checked_constraints(last, keep_last_order, groups, blocks.n)
+            )
+            graph = gather_pattern(host, blocks, own)
+            shown = progress if group.rank == 0 else None
+            execution = Execution("cpu", cpu_threads(host), None, shown)
+        options, pattern = used_options(**chosen), (graph.indptr, graph.indices)
+        run = OrderingRun(method, options, given["seed"], constraints, *pattern)
+        processes = SeveralProcesses(group) if group.size > 1 else ALONE
+        try:
+            whole = run.order(graph, execution, begin, processes)
+        except GraphError as error:  # of all processes, which have the same graph
+            agreed(error)
+            raise
+        iperm = whole.iperm[blocks.first : blocks.end].copy()
+        return DistributedOrdering(whole, iperm, blocks.first, group.size)
 
-        def work(engine: Backend, tell: Progress) -> tuple[IntArray, SeparatorTree, float]:
-            processes = SeveralProcesses(group) if group.size > 1 else Processes()
-            with Stopwatch(engine, "order") as watch:
-                try:
-                    options = given.effort, given.seed, tell, processes
-                    found = dissected(engine, engine, reduced[0], reduced[1], *options)
-                except GraphError as error:  # of all processes, which have the same graph
-                    agreed(error)
-                    raise
-            return *constraints.expand(*found), watch.seconds
 
-        shown = progress if group.rank == 0 else None
-        (perm, tree, seconds), _ = execute(work, engine, shown, (graph.n, graph.m))
-        iperm = np.empty_like(perm)
-        iperm[perm] = np.arange(graph.n, dtype=np.int32)
-        return DistributedOrdering(
-            iperm=iperm[blocks.first : blocks.end].copy(),
-            perm=perm,
-            tree=tree,
-            first=blocks.first,
-            n=graph.n,
-            threads=cpu_threads(engine),
-            processes=group.size,
-            seconds=seconds,
-        )
+def _described(start: IntArray) -> str:
+    """Describe an order for `check_agreement`."""
+    return f"permutation with SHA-256 {sha256(start.tobytes()).hexdigest()[:16]}"
 
 
 def gather_pattern(host: Backend, blocks: Blocks, block: Block) -> Graph:
@@ -221,7 +273,7 @@ class GatheredGraph(DeviceGraph):
     piece: Piece
 
 
-class SeveralProcesses(Processes):
+class SeveralProcesses(OrderingProcesses):
     """The processes of a communicator.
 
     Parameters

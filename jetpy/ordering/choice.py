@@ -8,12 +8,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from jetpy.device.processes import ALONE, Processes
 from jetpy.graph.csr import IntArray
 from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
-from jetpy.ordering.processes import ALONE, Processes
 from jetpy.ordering.quotient_graphs import (
     NO_ORDERS,
     BlockOrders,

@@ -47,31 +47,22 @@ class Compression:
     is_last: Mask
     last_dense: int
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether each group is one row, with the same number, and no row is dense."""
-        return self.graph.n == len(self.group_of)
-
     def expand(self, order: IntArray) -> IntArray:
         """Return the order of the n rows, int32, given an order of the groups, int32.
 
         The rows of a group are consecutive and ascending; the dense rows are behind all others, or
         all others that come last.
         """
-        if self.is_trivial:
-            return order
-        count = len(order) - int(self.is_last.sum())
-        parts = expanded(order[:count], self.group_of), expanded(order[count:], self.group_of)
+        rows = expanded(order, self.group_of)
+        end = len(rows) - int(self.is_last[self.group_of[rows]].sum())
         split = len(self.dense) - self.last_dense
-        return np.concatenate((parts[0], self.dense[:split], parts[1], self.dense[split:]))
+        return np.concatenate((rows[:end], self.dense[:split], rows[end:], self.dense[split:]))
 
     def expand_tree(self, tree: SeparatorTree, order: IntArray) -> SeparatorTree:
         """Return the tree of the n rows, given the tree of the groups and their order.
 
         Its root has the dense rows and those that come last.
         """
-        if self.is_trivial:
-            return tree
         sizes = np.bincount(self.group_of + 1, minlength=self.graph.n + 1)[1:]
         by_row = tree.weighted(sizes[order])
         if not len(self.dense):

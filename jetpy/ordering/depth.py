@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.processes import Processes
 from jetpy.engines.base import Array, Backend
-from jetpy.ordering.processes import Processes
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ from jetpy.ordering.depth import Depth, Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LARGEST_NODE, LargeNodes
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.small_nodes import separate_small, tries_of
 from jetpy.ordering.tries import most_tries
 from jetpy.progress import Progress, no_progress
@@ -61,7 +61,7 @@ class Dissection:
         first, self.count = self.count, self.count + len(parents)
         return np.arange(first, self.count)
 
-    def join(self, processes: Processes, first: int) -> None:
+    def join(self, processes: OrderingProcesses, first: int) -> None:
         """Join the subtrees of all processes, whose nodes have numbers from `first` on."""
         if processes.size == 1:
             return
@@ -96,7 +96,7 @@ def dissect(
     effort: Effort,
     seed: int,
     tell: Progress = no_progress,
-    processes: Processes = ALONE,
+    processes: OrderingProcesses = ALONE,
     is_last: npt.NDArray[np.bool_] | None = None,
     separate: Separate | None = None,
 ) -> tuple[Vertices, SeparatorTree]:
@@ -196,13 +196,13 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
     return sides
 
 
-def is_divided(nodes: Nodes, processes: Processes) -> bool:
+def is_divided(nodes: Nodes, processes: OrderingProcesses) -> bool:
     """Return whether all nodes are small, and all processes get about equal shares of them."""
     is_small = bool((nodes.sizes <= LARGEST_NODE).all())
     return is_small and len(nodes) >= NODES_PER_PROCESS * processes.size
 
 
-def own_nodes(host: Backend, depth: Depth, processes: Processes) -> Depth:
+def own_nodes(host: Backend, depth: Depth, processes: OrderingProcesses) -> Depth:
     """Return the nodes of a depth that this process dissects."""
     nodes = depth.nodes
     own = processes.share(nodes.sizes)
@@ -229,7 +229,7 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     above[node[separates]] = found.add(above[node[separates]])
     is_node = ~separates & (weights > effort.leaf_weight) & (sizes >= FEWEST)
     is_leaf = ~separates & ~is_node
-    with_leaf, leaf_of = _distinct(node[is_leaf])
+    with_leaf, leaf_of = np.unique(node[is_leaf], return_inverse=True)
     tree_nodes = np.empty(n, np.int32)
     tree_nodes[firsts] = NO_COMPONENT
     tree_nodes[firsts[separates]] = above[node[separates]]
@@ -248,12 +248,6 @@ def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -
     vertices = project_parts(host, kept[:count], depth.vertices)
     own_weights = weights[is_node].astype(np.int64)
     return Depth(Nodes(on_host, starts, own_weights, seeds, on_backend), vertices, above[own])
-
-
-def _distinct(values: Vertices) -> tuple[Vertices, Numbers]:
-    """Return the distinct values of an ascending array, and the index of each value in them."""
-    is_first = np.append(True, values[1:] != values[:-1])[: len(values)]
-    return values[is_first], np.cumsum(is_first) - 1
 
 
 def _postorder(parents: Numbers) -> Numbers:

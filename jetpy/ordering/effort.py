@@ -97,6 +97,13 @@ EFFORTS: Mapping[str, Effort] = {
     ),
 }
 """What each preset spends on a separator."""
+FIELD_OF = {
+    "tries": "tries",
+    "leaf_size": "leaf_weight",
+    "imbalances": "imbalances",
+    "largest_side": "largest_side",
+}
+"""Field of `Effort` that an option of `chosen_effort` sets."""
 
 
 def chosen_effort(
@@ -130,13 +137,7 @@ def chosen_effort(
     return effort
 
 
-def used_options(
-    preset: str,
-    tries: int | None,
-    leaf_size: int | None,
-    imbalances: Sequence[float] | None,
-    largest_side: float | None,
-) -> dict[str, Any]:
+def used_options(preset: str, **given: Any) -> dict[str, Any]:
     """Return the arguments of `chosen_effort` that are not None, as Python's own numbers.
 
     Raises
@@ -144,17 +145,9 @@ def used_options(
     OptionError
         If a value is out of range.
     """
-    effort = chosen_effort(preset, tries, leaf_size, imbalances, largest_side)
-    options: dict[str, Any] = {"preset": preset}
-    if tries is not None:
-        options["tries"] = effort.tries
-    if leaf_size is not None:
-        options["leaf_size"] = effort.leaf_weight
-    if imbalances is not None:
-        options["imbalances"] = list(effort.imbalances)
-    if largest_side is not None:
-        options["largest_side"] = effort.largest_side
-    return options
+    effort = chosen_effort(preset, **given)
+    used = [name for name, value in given.items() if value is not None]
+    return {"preset": preset, **{name: getattr(effort, FIELD_OF[name]) for name in used}}
 
 
 def _checked_imbalances(values: Any) -> tuple[float, ...]:

@@ -20,10 +20,11 @@ from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import induced, joined
 from jetpy.ordering.levels import separator_levels
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
+from jetpy.workloads.common.lists import put
 from jetpy.workloads.initial.inner_levels import heaviest_of
 from jetpy.workloads.multilevel.projection import project
 from jetpy.workloads.ordering import large_nodes as kernels
@@ -71,7 +72,7 @@ def coarsened(
     starts: Numbers,
     weights: Numbers,
     seed: int,
-    processes: Processes = ALONE,
+    processes: OrderingProcesses = ALONE,
 ) -> list[NodesLevel]:
     """Coarsen until each node is small; return the levels, from the finest on.
 
@@ -91,7 +92,7 @@ def coarsened(
 
 
 def _coarser(
-    level: NodesLevel, host: Backend, weights: Numbers, salt: int, processes: Processes
+    level: NodesLevel, host: Backend, weights: Numbers, salt: int, processes: OrderingProcesses
 ) -> NodesLevel:
     """Return the next level; nodes that are small enough stay as they are."""
     backend, graph, count = level.backend, level.graph, len(level.sizes)
@@ -207,7 +208,7 @@ class LargeNodes:
     backend: Backend
     host: Backend
     effort: Effort
-    processes: Processes = ALONE
+    processes: OrderingProcesses = ALONE
 
     def best_of(self, nodes: Nodes, separators: tuple[Array, ...]) -> Array:
         """Refine the separators of some nodes; return the sides by the best one for each node.
@@ -347,10 +348,10 @@ class LargeNodes:
             host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)
         backend.parallel_for(
             band.graph.n,
-            kernels.copy_sides,
-            selection=band.selection,
-            band_sides=carry(levels.sides, host, backend),
-            sides=sides,
+            put,
+            values=sides,
+            places=band.selection.slots,
+            given=carry(levels.sides, host, backend),
         )
         processes.publish(backend, sides, band.selection.slots)
         after = rows[:, WEIGHTS].reshape(side_weights.shape)

@@ -24,7 +24,7 @@ def eliminated_by_degree(
     plain = without_merging(graph, is_last)
     rest, count = plain.graph, plain.graph.n - int(plain.is_last.sum())
     matrix = Matrix(host, host, rest)
-    order = block_orders(matrix, np.where(plain.is_last, -1, 0).astype(np.int32), 1)
+    order = block_orders(matrix, np.where(plain.is_last, -1, 0).astype(np.int32), 1).order
     order = with_last(matrix, order, plain.is_last)
     tree = elimination_tree(matrix.host, matrix.on_host, order)
     places = host.to_host(tree.postorder)

@@ -19,7 +19,7 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.multisector import with_last
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.start import Start
 from jetpy.progress import Progress
@@ -37,7 +37,7 @@ def dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: Processes = ALONE,
+    processes: OrderingProcesses = ALONE,
     start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree]:
     """Return the order of elimination (int32, shape (n,)) and its separator tree.
@@ -62,7 +62,7 @@ def groups_dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: Processes = ALONE,
+    processes: OrderingProcesses = ALONE,
     start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree]:
     """Do the same as `dissected` for a compressed graph."""
@@ -108,7 +108,7 @@ def _ordered(
     graph: Graph,
     is_last: Mask,
     effort: Effort,
-    processes: Processes,
+    processes: OrderingProcesses,
     node_of: IntArray,
     tree: SeparatorTree,
     start: Start | None = None,
@@ -123,7 +123,7 @@ def _ordered(
     matrix, is_last = Matrix(engine, host, by_node), is_last[vertices]
     if start is None:
         blocks = np.where(is_last, -1, node_of[vertices]).astype(np.int32)
-        order = block_orders(matrix, blocks, len(tree), processes)
+        order = block_orders(matrix, blocks, len(tree), processes).order
     else:
         order = start.ranked(vertices, node_of[vertices])
         order = order[~is_last[order]]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from jetpy.coarsening.methods import coarsening_of
-from jetpy.device import processes
 from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.processes import Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 
 
-class Processes(processes.Processes):
+class OrderingProcesses(Processes):
     """A single process; `jetpy.distributed.ordering` has several."""
 
     def coarsen(
@@ -29,4 +29,4 @@ class Processes(processes.Processes):
         return coarsen(backend, graph, options, heaviest, salt, labels)
 
 
-ALONE = Processes()
+ALONE = OrderingProcesses()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.ranges import ranges
@@ -22,7 +23,6 @@ from jetpy.ordering.block_elimination import (
     begin_elimination,
     copy_blocks,
 )
-from jetpy.ordering.processes import ALONE, Processes
 from jetpy.workloads.ordering import quotient_graphs
 from jetpy.workloads.ordering.minimum_degree import Cost
 from jetpy.workloads.ordering.quotient_graphs import NONE, Blocks
@@ -107,7 +107,7 @@ def block_orders(
     block_of: IntArray,
     count: int,
     processes: Processes = ALONE,
-) -> IntArray:
+) -> BlockOrders:
     """Order the vertices of blocks by approximate minimum degree, each block separately.
 
     The degrees count the neighbours outside of the block, too, which are its halo.
@@ -120,11 +120,6 @@ def block_orders(
     count : int
     processes : Processes
         Each process orders some blocks.
-
-    Returns
-    -------
-    int32, shape (number of vertices in blocks,)
-        The vertices of block 0 in order of elimination, then block 1, and so on.
     """
     sizes = sizes_of(block_of, count)
     if processes.size > 1:
@@ -133,7 +128,7 @@ def block_orders(
         block_of = np.where(is_own, block_of - own.start, -1).astype(np.int32)
         sizes = sizes[own]
     orders = eliminated_blocks(matrix, block_of, sizes, np.empty(0))
-    return gathered(processes, matrix.host, orders).order
+    return gathered(processes, matrix.host, orders)
 
 
 def sizes_of(block_of: IntArray, count: int) -> Sizes:

@@ -44,19 +44,17 @@ class Subtrees:
     def of(cls, tree: SeparatorTree, paths: Costs) -> Subtrees:
         """Return the subtrees, given the most expensive path up to a column of each node."""
         count = len(tree)
-        first_nodes, largest_children = list(range(count)), list(range(count))
-        heights, largest_sizes = [0] * count, [-1] * count
+        heights, largest_sizes, largest_children = [0] * count, [-1] * count, list(range(count))
         sizes, longest = tree.sizes.tolist(), paths.tolist()
         for node, parent in enumerate(tree.parents.tolist()):
             if parent < 0:
                 continue
-            first_nodes[parent] = min(first_nodes[parent], first_nodes[node])
             heights[parent] = max(heights[parent], heights[node] + 1)
             longest[parent] = max(longest[parent], longest[node])
             sizes[parent] += sizes[node]
             if sizes[node] > largest_sizes[parent]:
                 largest_sizes[parent], largest_children[parent] = sizes[node], node
-        first = np.array(first_nodes, np.int64)
+        first = tree.first_nodes
         return cls(
             tree.parents,
             first,

@@ -21,7 +21,6 @@ from jetpy.graph.ranges import Integers, entries_of
 from jetpy.ordering.compression import Mask
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
-from jetpy.ordering.subtrees import Subtrees
 from jetpy.result.separator_tree import SeparatorTree
 
 SHARE = 4
@@ -65,7 +64,7 @@ def updated(
     """
     changes = _changes(graph, old.graph)
     is_changed = (np.diff(changes.indptr) > 0) | (np.arange(graph.n) >= old.graph.n)
-    levels = Levels.of(old.tree)
+    levels = Levels.of(old.tree, has_last=bool(is_last.any()))
     node_of, rank = np.full(graph.n, -1), np.arange(graph.n) - graph.n  # new ones first
     node_of[old.order] = np.repeat(1 + np.arange(len(old.tree)), old.tree.sizes)
     rank[old.order] = np.arange(len(old.order))
@@ -79,11 +78,10 @@ def updated(
     if len(levels.parents) - 1 in dirty:
         again = np.ones(graph.n, bool)
         return *find(graph, is_last), _rows(graph, is_changed, again)
-    leaves = np.setdiff1d(leaves, node_of[is_last])
     blocks = np.full(len(levels.parents), -1, np.int32)
     blocks[leaves] = np.arange(len(leaves))
     matrix = Matrix(engine, host, graph)
-    order = block_orders(matrix, blocks[node_of], len(leaves))
+    order = block_orders(matrix, blocks[node_of], len(leaves)).order
     rank[order] = np.arange(len(order))
     again = np.isin(node_of, leaves)
     pieces = []
@@ -136,7 +134,9 @@ def _piece(
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The nodes of an old tree, with an empty leaf before all of them and an empty root.
+    """The nodes of an old tree, with an empty leaf before all of them, and one root.
+
+    The root is empty unless the last node has vertices that come last.
 
     Attributes
     ----------
@@ -153,16 +153,14 @@ class Levels:
     is_leaf: Mask
 
     @classmethod
-    def of(cls, tree: SeparatorTree) -> Levels:
-        """Add the two nodes."""
+    def of(cls, tree: SeparatorTree, *, has_last: bool) -> Levels:
+        """Add the leaf, and a root unless the last node of the tree is to be above all others."""
         shifted = np.append(np.int32(-1), np.where(tree.parents < 0, -1, tree.parents + 1))
         starts = np.append(np.int32(0), tree.starts)
+        if has_last:
+            shifted, starts = shifted[:-1], starts[:-1]
         whole = SeparatorTree(shifted.astype(np.int32), starts).below_root(0)
-        depths = np.zeros(len(whole), np.int64)
-        for node in reversed(range(len(whole) - 1)):
-            depths[node] = depths[whole.parents[node]] + 1
-        subtrees = Subtrees.of(whole, np.zeros(len(whole)))
-        return cls(whole.parents, subtrees.first_nodes, depths, whole.is_leaf)
+        return cls(whole.parents, whole.first_nodes, whole.depths, whole.is_leaf)
 
     def are_related(self, low: Integers, high: Integers) -> Mask:
         """Return whether node `high` is above `low`, or the same."""

@@ -49,13 +49,27 @@ class SeparatorTree:
         return is_leaf
 
     @property
+    def depths(self) -> npt.NDArray[np.int64]:
+        """Number of nodes on the path from each node to a root, int64, shape (nodes,)."""
+        depths, parents = [1] * len(self), self.parents.tolist()
+        for node in reversed(range(len(self))):
+            if parents[node] >= 0:
+                depths[node] = depths[parents[node]] + 1
+        return np.array(depths, np.int64)
+
+    @property
     def depth(self) -> int:
         """Number of nodes on the longest path from a root to a leaf."""
-        depths = [0] * len(self)
-        for node in range(len(self) - 1, -1, -1):
-            parent = int(self.parents[node])
-            depths[node] = 1 if parent < 0 else depths[parent] + 1
-        return max(depths, default=0)
+        return int(self.depths.max(initial=0))
+
+    @property
+    def first_nodes(self) -> npt.NDArray[np.int64]:
+        """Lowest node of each subtree, int64, shape (nodes,): it has ``first_nodes[i]..i``."""
+        firsts = list(range(len(self)))
+        for node, parent in enumerate(self.parents.tolist()):
+            if parent >= 0:
+                firsts[parent] = min(firsts[parent], firsts[node])
+        return np.array(firsts, np.int64)
 
     @property
     def subtree_starts(self) -> npt.NDArray[np.int32]:
@@ -63,11 +77,7 @@ class SeparatorTree:
 
         The subtree of node i has the columns ``subtree_starts[i]..starts[i + 1] - 1``.
         """
-        firsts = self.starts[:-1].tolist()
-        for node, parent in enumerate(self.parents.tolist()):
-            if parent >= 0:
-                firsts[parent] = min(firsts[parent], firsts[node])
-        return np.array(firsts, np.int32)
+        return self.starts[self.first_nodes]
 
     def weighted(self, weights: npt.NDArray[np.integer[Any]]) -> SeparatorTree:
         """Return the tree in which column j is ``weights[j]`` columns."""

@@ -76,7 +76,7 @@ def test_wrong_call_of_one_mpi_process_is_one_error(mpi: str, size: int, tmp_pat
     with start(mpi, size, "-m", "tests.distributed.wrong_calls", cwd=tmp_path) as process:
         printed, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
-    assert printed.split() == ["finished"] * size
+    assert printed.count("finished") == size
 
 
 def fail(mpi: str, folder: Path, fault: str, stage: str, mode: str, *more: str) -> tuple[int, str]:

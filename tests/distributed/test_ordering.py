@@ -1,9 +1,10 @@
-"""`jetpy.distributed.nested_dissection`: the order of one process, and refused input."""
+"""`jetpy.distributed.order` and `nested_dissection`: the order of one process, refused input."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -23,8 +24,9 @@ from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.ordering import SeveralProcesses
 from jetpy.errors import GraphError, OptionError
 from jetpy.ordering import dissection, large_nodes
+from jetpy.ordering.effort import EFFORTS
 from jetpy.ordering.large_nodes import OPTIONS
-from jetpy.ordering.processes import ALONE, Processes
+from jetpy.ordering.processes import ALONE, OrderingProcesses
 from tests.distributed.test_pieces import evenly
 from tests.distributed.threads import run_on_threads
 from tests.graphs import edge_dict, random_graph
@@ -81,7 +83,13 @@ def small_limits() -> Iterator[None]:
         yield
 
 
-def order(comm: Any, matrix: sp.csr_array, bounds: Any = None, **options: Any) -> Any:
+def order(
+    comm: Any,
+    matrix: sp.csr_array,
+    bounds: Any = None,
+    method: str = "nested_dissection",
+    **options: Any,
+) -> Any:
     """Order a matrix; each process passes a block of its rows."""
     size, rank = (1, 0) if comm is None else (comm.size, comm.rank)
     bounds = evenly(matrix.shape[0], size) if bounds is None else bounds
@@ -89,13 +97,15 @@ def order(comm: Any, matrix: sp.csr_array, bounds: Any = None, **options: Any) -
     if options.get("together") is not None:
         options["together"] = options["together"][bounds[rank] : bounds[rank + 1]]
     block = own.indptr.astype(np.int64), own.indices.astype(np.int64)
-    return jetpy.distributed.nested_dissection(comm, block, threads=1, **options)
+    return getattr(jetpy.distributed, method)(comm, block, threads=1, **options)
 
 
-def check(matrix: sp.csr_array, size: int, **options: Any) -> None:
-    expected = jetpy.nested_dissection(matrix, threads=1, **options)
+def check(
+    matrix: sp.csr_array, size: int, method: str = "nested_dissection", **options: Any
+) -> None:
+    expected = getattr(jetpy, method)(matrix, threads=1, **options)
     assert expected.tree is not None
-    results = run_on_threads(size, partial(order, matrix=matrix, **options))
+    results = run_on_threads(size, partial(order, matrix=matrix, method=method, **options))
     assert np.array_equal(np.concatenate([r.iperm for r in results]), expected.iperm)
     for found in results:
         assert np.array_equal(found.perm, expected.perm)
@@ -103,6 +113,7 @@ def check(matrix: sp.csr_array, size: int, **options: Any) -> None:
         assert np.array_equal(found.tree.starts, expected.tree.starts)
         assert np.array_equal(found.iperm, expected.iperm[found.first :][: len(found.iperm)])
         assert (found.n, found.processes, found.threads) == (matrix.shape[0], size, 1)
+        assert (found.whole.fill, found.whole.choices) == (expected.fill, expected.choices)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +148,63 @@ def test_groups_of_rows_on_several_processes(name: str) -> None:
     last = np.flatnonzero(groups % 7 == 1)
     with small_limits():
         check(PATTERNS[name], 3, leaf_size=30, together=groups, last=last)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_orders_to_start_from(name: str, size: int) -> None:
+    n = PATTERNS[name].shape[0]
+    start = np.random.default_rng(size).permutation(n)
+    if size % 2:
+        start = jetpy.minimum_degree(PATTERNS[name]).perm
+    with small_limits():
+        check(PATTERNS[name], size, preset="default", leaf_size=30, start=start)
+
+
+@pytest.mark.parametrize("preset", ["fast", "best"])
+def test_orders_to_start_from_with_constraints(preset: str) -> None:
+    matrix = PATTERNS["dense rows"]
+    n = matrix.shape[0]
+    groups = np.random.default_rng(5).permutation(n) // 2
+    last, start = np.flatnonzero(groups % 9 == 1), np.arange(n)[::-1]
+    with small_limits():
+        check(matrix, 3, preset=preset, leaf_size=30, together=groups, last=last, start=start)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_choices_by_component_equal_those_of_one_process(name: str, size: int) -> None:
+    n = PATTERNS[name].shape[0]
+    start = None if size % 2 else np.random.default_rng(size).permutation(n)
+    with small_limits(), patch.dict(EFFORTS, default=replace(EFFORTS["default"], leaf_weight=30)):
+        check(PATTERNS[name], size, method="order", seed=size, start=start)
+
+
+@pytest.mark.parametrize("method", ["order", "nested_dissection"])
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (np.arange(599), r"process 0: start has shape \(599,\), but the matrix has 600 rows"),
+        (np.arange(1, 601), r"process 0: start\[599\] is 600, but must be in 0..599"),
+        (np.zeros(600, int), "process 0: start is not a permutation: row 0 occurs twice"),
+        (0.5, "process 0: start"),
+    ],
+)
+def test_wrong_starts_are_refused_on_all_ranks(method: str, start: Any, message: str) -> None:
+    def run(comm: Communicator) -> None:
+        with pytest.raises(jetpy.JetpyError, match=message):
+            order(comm, matrix_of(GRID), method=method, start=start)
+
+    run_on_threads(3, run)
+
+
+def test_a_wrong_start_on_one_rank_is_refused_on_all() -> None:
+    def run(comm: Communicator) -> None:
+        start = np.full(600, 7) if comm.rank == 1 else np.arange(600)
+        with pytest.raises(OptionError, match="process 1: start is not a permutation: row 7"):
+            order(comm, matrix_of(GRID), start=start)
+
+    run_on_threads(2, run)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +254,7 @@ def test_all_steps_are_shared() -> None:
         steps.add((len(found.selection.slots) > 0, "bands"))
         return found
 
-    def nodes(host: Any, depth: Any, processes: Processes) -> Any:
+    def nodes(host: Any, depth: Any, processes: OrderingProcesses) -> Any:
         found = own_nodes(host, depth, processes)
         assert 0 < len(found.nodes) < len(depth.nodes)
         steps.add((processes.rank, "nodes"))
@@ -236,7 +304,7 @@ def test_pieces_coarsen_within_labels_as_one_device(graph: jetpy.Graph, size: in
     """Two-hop matching, too: with few edges, many vertices have no free neighbour."""
     labels = np.random.default_rng(4).integers(0, 3, graph.n).astype(np.int32)
 
-    def coarsened(processes: Processes) -> list[Any]:
+    def coarsened(processes: OrderingProcesses) -> list[Any]:
         found, of_vertices = [], labels
         with lease("cpu", 1) as host, host.using():
             level: DeviceGraph = upload(host, graph)
@@ -261,9 +329,9 @@ def test_pieces_coarsen_within_labels_as_one_device(graph: jetpy.Graph, size: in
 def test_the_order_of_entries_of_coarse_rows_does_not_matter(name: str, preset: Any) -> None:
     """It depends on the pieces."""
     random = np.random.default_rng(6)
-    coarsen = Processes.coarsen
+    coarsen = OrderingProcesses.coarsen
 
-    def shuffled(self: Processes, *arguments: Any) -> Any:
+    def shuffled(self: OrderingProcesses, *arguments: Any) -> Any:
         coarse, coarse_of = coarsen(self, *arguments)
         rows = np.repeat(np.arange(coarse.n), np.diff(coarse.indptr))
         entries = np.lexsort((random.random(coarse.nnz), rows))
@@ -273,7 +341,7 @@ def test_the_order_of_entries_of_coarse_rows_does_not_matter(name: str, preset: 
 
     with small_limits():
         expected = jetpy.nested_dissection(PATTERNS[name], preset=preset, threads=1)
-        with patch.object(Processes, "coarsen", shuffled):
+        with patch.object(OrderingProcesses, "coarsen", shuffled):
             found = jetpy.nested_dissection(PATTERNS[name], preset=preset, threads=1)
     assert np.array_equal(found.perm, expected.perm)
 
@@ -294,8 +362,7 @@ def test_only_the_first_process_reports_progress() -> None:
 
 def test_repr() -> None:
     found = order(None, matrix_of(GRID))
-    separators = int((~found.tree.is_leaf).sum())
-    assert repr(found).startswith(f"DistributedOrdering(n = 600, {separators} separators, ")
+    assert repr(found) == f"DistributedOrdering({found.whole!r}, processes 1)"
 
 
 def one_way(comm: Communicator) -> Any:
@@ -337,6 +404,7 @@ def test_a_graph_that_is_too_large_is_refused_on_all_ranks() -> None:
         {"tries": 3},
         {"last": [1, 2]},
         {"keep_last_order": True},
+        {"start": np.arange(600)},
     ],
 )
 def test_different_option_on_another_rank_is_refused(options: dict[str, Any]) -> None:
@@ -344,6 +412,15 @@ def test_different_option_on_another_rank_is_refused(options: dict[str, Any]) ->
         return order(comm, matrix_of(GRID), **(options if comm.rank else {}))
 
     with pytest.raises(OptionError, match="process 1 passes"):
+        run_on_threads(2, run)
+
+
+def test_different_starts_are_refused() -> None:
+    def run(comm: Communicator) -> Any:
+        return order(comm, matrix_of(GRID), start=np.roll(np.arange(600), comm.rank))
+
+    message = "process 1 passes start='permutation with SHA-256 .*', but process 0 passes start='"
+    with pytest.raises(OptionError, match=message):
         run_on_threads(2, run)
 
 

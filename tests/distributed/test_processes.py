@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse as sp
 
 import jetpy
 from jetpy.cli.json_summary import stats
@@ -201,7 +203,61 @@ def test_processes_that_start_together_compile_each_unit_once(
 def test_orders_are_equal(size: int) -> None:
     done = launched(size, str(ORDERED))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(size)]
+    assert done.stdout.split() == [str(size)] * 2
+
+
+@pytest.mark.parametrize("method", ["order", "nested-dissection"])
+def test_the_command_line_orders_as_one_process(tmp_path: Path, method: str) -> None:
+    """The matrix has a diagonal, and the files count rows from 1."""
+    grid = jetpy.generators.grid(30, 20)
+    matrix = sp.csr_array((np.full(len(grid.indices), -0.5), grid.indices, grid.indptr))
+    scipy.io.mmwrite(tmp_path / "grid.mtx", matrix + sp.eye_array(600))
+    groups, last = np.arange(600) // 2, np.arange(40, 50)
+    start = np.random.default_rng(3).permutation(600)
+    for name, values in (("start", start + 1), ("last", last + 1), ("groups", groups)):
+        np.save(tmp_path / f"{name}.npy", values)
+    files = {"--start": "start.npy", "--last": "last.npy", "--together": "groups.npy"}
+    options = [word for name, file in files.items() for word in (name, str(tmp_path / file))]
+    options += ["--method", method, "--base", "1", "--threads", "1", "--json", "-"]
+    command = "-m", "jetpy", "order", str(tmp_path / "grid.mtx"), "-o", str(tmp_path / "perm.npy")
+    done = launched(2, *command, *options)
+    assert done.returncode == 0, done.stderr
+    find = jetpy.order if method == "order" else jetpy.nested_dissection
+    expected = find(grid, start=start, last=last, together=groups, threads=1)
+    assert np.array_equal(np.load(tmp_path / "perm.npy"), expected.perm + 1)
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)
+    own = report["method"], report["processes"], report["threads"], report["fill"]
+    assert own == (method, 2, 1, expected.fill)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--metis",), 2, "--metis needs a run with one process"),
+        (("--backend", "cuda"), 2, "several processes order a matrix on CPUs; use --backend cpu"),
+        (("--method", "minimum-degree"), 2, "--method minimum-degree needs a run with one process"),
+        (("--keep-last-order",), 2, "--keep-last-order needs --last"),
+        (("--tries", "0"), 2, "tries is 0; it must be an integer in 1..64"),
+        (("-o", "perm.csv"), 2, "process 0: perm.csv: .csv is not a format of orderings"),
+        (("-o", "grid.npz"), 2, "process 0: grid.npz: .npz is not a format of orderings"),
+        (("-o", "none/perm.txt"), 1, "process 0: none/perm.txt: cannot be written"),
+        (("--start", "start.txt"), 1, "process 0: start.txt: the file has 2 rows, but the matrix"),
+    ],
+)
+def test_wrong_orders_are_refused_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jetpy.write_graph("grid.npz", jetpy.generators.grid(6, 5))
+    Path("start.txt").write_text("1\n0\n")
+    done = launched(2, "-m", "jetpy", "order", "grid.npz", "--threads", "1", *options)
+    assert done.stderr.count(message) == 1, done.stderr
+    assert done.returncode == code
 
 
 @pytest.mark.parametrize("size", [2, 3])

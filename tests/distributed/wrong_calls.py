@@ -189,6 +189,10 @@ def wrong_calls(comm: Communicator) -> Calls:
             lambda: distributed.nested_dissection(comm, rows, threads=1, last=either([3], None)),
             f"process {last} passes last=(3,), but process 0 passes last=()",
         ),
+        "another start": (
+            lambda: distributed.order(comm, rows, threads=1, start=either(np.arange(GRID.n), None)),
+            f"process {last} passes start='permutation with SHA-256 ",
+        ),
         "an entry outside the matrix": (
             lambda: distributed.nested_dissection(
                 comm, (rows[0], changed(rows[1], 0, either(99, rows[1][0]))), threads=1

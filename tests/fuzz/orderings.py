@@ -84,7 +84,7 @@ class Ordered:
             for other in others:
                 yield equal("engines agree", other.perm, found.perm)
             if self.processes:
-                for part in run_on_threads(self.processes, self._process):
+                for part in run_on_threads(self.processes, partial(self._process, start=start)):
                     yield equal("processes agree", part.perm, found.perm)
             yield same(
                 "choices agree", [o.choices for o in others], [found.choices for _ in others]
@@ -104,38 +104,43 @@ class Ordered:
             yield same("no fill of forests", structure.fill, n + len(graph.indices) // 2)
 
     def updated(self, old: jetpy.Ordering, engines: Sequence[Engine]) -> Iterator[Finding]:
-        """Change the pattern, and check the updated ordering."""
-        rng, (count, rows) = np.random.default_rng(self.seed), self.changes
-        graph = changed(rng, self.graph, count // 2, count - count // 2, rows)
-        found, *others = (old.updated(graph, **engine) for engine in engines)
-        if self.is_saved:
-            with TemporaryDirectory() as folder:
-                old.save_session(Path(folder, "order.npz"))
-                read = jetpy.read_ordering(Path(folder, "order.npz"))
-            others.append(read.updated(graph, **engines[0]))
-        for other in others:
-            yield equal("engines agree when updated", other.perm, found.perm)
-        yield from separated(graph, found)
+        """Change the pattern twice, and check the updated orderings."""
+        rng, (count, rows), graph = np.random.default_rng(self.seed), self.changes, self.graph
         constraints = {**self.constraints}
-        if "together" in constraints:
-            constraints["together"] = np.append(constraints["together"], np.full(rows, -1))
-        yield same("rows last and together", list(breaches(found.perm, constraints)), [])
-        parents, counts = eliminated(graph, found.perm.astype(np.int64))
-        yield equal("permutation", np.sort(found.perm), np.arange(graph.n))
-        yield equal("elimination tree", found.symbolic.parents, parents)
-        yield equal("column counts", found.symbolic.counts, counts)
+        for _ in range(2):
+            graph = changed(rng, graph, count // 2, count - count // 2, rows)
+            found, *others = (old.updated(graph, **engine) for engine in engines)
+            if self.is_saved:
+                with TemporaryDirectory() as folder:
+                    old.save_session(Path(folder, "order.npz"))
+                    read = jetpy.read_ordering(Path(folder, "order.npz"))
+                others.append(read.updated(graph, **engines[0]))
+            for other in others:
+                yield equal("engines agree when updated", other.perm, found.perm)
+            yield equal("permutation", np.sort(found.perm), np.arange(graph.n))
+            yield from separated(graph, found)
+            if "together" in constraints:
+                constraints["together"] = np.append(constraints["together"], np.full(rows, -1))
+            yield same("rows last and together", list(breaches(found.perm, constraints)), [])
+            parents, counts = eliminated(graph, found.perm.astype(np.int64))
+            yield equal("elimination tree", found.symbolic.parents, parents)
+            yield equal("column counts", found.symbolic.counts, counts)
+            old = found
 
-    def _process(self, comm: Communicator) -> jetpy.distributed.DistributedOrdering:
+    def _process(
+        self, comm: Communicator, start: Ints | None
+    ) -> jetpy.distributed.DistributedOrdering:
         """Order by one of several processes."""
         bounds = evenly(self.graph.n, comm.size)
         block = block_of(self.graph, bounds, comm.rank)
-        options = {"preset": self.order, "seed": self.seed, **self.constraints}
+        given = {"preset": self.order, "seed": self.seed, **self.constraints}
+        options: dict[str, Any] = {**given, "start": start, "threads": 1}
         own = block.indptr, block.indices
         if "together" in options:
             options["together"] = options["together"][slice(*bounds[comm.rank :][:2])]
-        return jetpy.distributed.nested_dissection(
-            comm, own, leaf_size=self.leaf_size, threads=1, **options
-        )
+        if self.method == "order":
+            return jetpy.distributed.order(comm, own, **options)
+        return jetpy.distributed.nested_dissection(comm, own, leaf_size=self.leaf_size, **options)
 
     def any_start(self) -> Ints | None:
         """Return the order to start from, if any."""
@@ -209,12 +214,10 @@ def ordered(rng: Random) -> Ordered:
     if order not in ("random", "natural"):
         last, together = (rng.pick(what, CHOICES[what]) for what in ("rows last", "rows together"))
         constraints = any_constraints(rng, graph.n, last, together)
-    processes = 0
-    is_distributed = order in PRESETS and method == "nested dissection"
-    start = "none"
+    processes, start = 0, "none"
     if order in PRESETS:
         start = rng.pick("order to start from", CHOICES["order to start from"])
-    if is_distributed and limits is None and start == "none":
+    if order in PRESETS and limits is None:
         processes = rng.pick("ordering processes", CHOICES["ordering processes"])
     is_saved = order in PRESETS and limits is None  # limits change presets, which files name
     is_saved = is_saved and rng.pick("ordering session", CHOICES["ordering session"])

@@ -74,4 +74,4 @@ def dissected(graph: jetpy.Graph, leaf: int) -> tuple[Array, SeparatorTree]:
     node_of = np.empty(graph.n, np.int32)
     node_of[np.concatenate(nodes)] = np.repeat(np.arange(len(tree)), tree.sizes)
     with lease("cpu", 1) as host, host.using():
-        return block_orders(Matrix(host, host, graph), node_of, len(tree)), tree
+        return block_orders(Matrix(host, host, graph), node_of, len(tree)).order, tree

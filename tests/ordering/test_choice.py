@@ -38,7 +38,7 @@ def costs(graph: jetpy.Graph, order: Array) -> tuple[int, float]:
 def other_orders(graph: jetpy.Graph, order: Array, tree: SeparatorTree) -> list[Array]:
     """Return minimum degree of the whole matrix, and the multisection of all leaves."""
     with lease("cpu", 1) as host, host.using():
-        degree = block_orders(Matrix(host, host, graph), np.zeros(graph.n, np.int32), 1)
+        degree = block_orders(Matrix(host, host, graph), np.zeros(graph.n, np.int32), 1).order
         root = np.array([len(tree) - 1])
         multisection = Search.begin(Matrix(host, host, graph), order, tree).by_multisection(root)
     assert multisection.operations[0] == costs(graph, multisection.order)[0]

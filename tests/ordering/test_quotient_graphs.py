@@ -23,7 +23,7 @@ Array = np.ndarray
 
 def ordered(graph: jetpy.Graph, block_of: Array, count: int, threads: int = 1) -> Array:
     with lease("cpu", threads) as host, host.using():
-        return block_orders(Matrix(host, host, graph), block_of.astype(np.int32), count)
+        return block_orders(Matrix(host, host, graph), block_of.astype(np.int32), count).order
 
 
 def one_at_a_time(graph: jetpy.Graph, block_of: Array, count: int) -> Array:

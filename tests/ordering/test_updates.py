@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -52,6 +53,7 @@ def is_same(one: jetpy.Ordering, other: jetpy.Ordering) -> bool:
     st.sampled_from(LAST),
     st.sampled_from(TOGETHER),
     st.booleans(),
+    st.booleans(),
     st.sampled_from([4, 12]),
 )
 def test_updated_orderings_are_valid(
@@ -63,13 +65,14 @@ def test_updated_orderings_are_valid(
     last: str,
     together: str,
     by_component: bool,
+    has_small_leaves: bool,
     share: int,
 ) -> None:
     rng = np.random.default_rng(seed)
     graph = graph_of(random_pattern(seed, n, density))
     constraints = any_constraints(rng, n, last, together)
     method = jetpy.order if by_component else jetpy.nested_dissection
-    with with_small_leaves():
+    with with_small_leaves() if has_small_leaves else nullcontext():
         old = method(graph, preset=preset, threads=1, **constraints)
     for _ in range(2):
         new = changed(rng, graph, *changes)
@@ -93,6 +96,20 @@ def test_updated_orderings_are_valid(
         if together == "none":
             assert found.update.changed == is_changed.sum()
         graph, old = new, found
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_last_rows_stay_last_if_components_join(keeps: bool) -> None:
+    """A new row has no neighbours at first, so it is a component of its own."""
+    grid = generators.grid(5, 4)
+    old = jetpy.nested_dissection(grid, last=[3, 0], keep_last_order=keeps)
+    entries = grid.sources(0, 20), grid.indices
+    longer = sp.csr_array((np.ones(len(grid.indices)), entries), shape=(21, 21))
+    joined = sp.lil_array(longer)
+    joined[[20, 12], [12, 20]] = 1
+    found = old.updated(longer).updated(joined)
+    check(jetpy.as_graph(joined), found)
+    assert list(breaches(found.perm, {"last": [3, 0], "keep_last_order": keeps})) == []
 
 
 @pytest.mark.parametrize("preset", ["fast", "default", "best"])

@@ -176,17 +176,6 @@ def pin_ends(
 
 
 @pk.workunit
-def copy_sides(
-    i: int,
-    selection: Selection,
-    band_sides: pk.View1D[pk.int32],
-    sides: pk.View1D[pk.int32],
-):
-    """Copy the side of a vertex of a band to the candidate."""
-    sides[selection.slots[i]] = band_sides[i]
-
-
-@pk.workunit
 def take_best(
     v: int,
     n: int,

@@ -1,0 +1,99 @@
+"""``jetpy order`` in several processes started by ``mpiexec``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from jetpy.cli.orderings import check_files, checked_method, conclude, options_of_run, read_orders
+from jetpy.cli.processes import on_rank_0, printed_once, refuse_unknown
+from jetpy.cli.results import read_timed
+from jetpy.cli.signals import ending_at_once
+
+if TYPE_CHECKING:
+    from jetpy.distributed import DistributedOrdering
+    from jetpy.graph.csr import Graph
+
+KNOWN = (
+    *("matrix", "output", "base", "method", "preset", "tries", "leaf_size", "last"),
+    *("keep_last_order", "together", "start", "seed", "symmetrize", "backend", "threads"),
+    *("json_file", "quiet"),
+)
+"""Parameters that several processes support."""
+
+
+class Ordered(NamedTuple):
+    """A matrix, its order, the options of the run, and the wall seconds for reading."""
+
+    graph: Graph
+    ordering: DistributedOrdering
+    asked: dict[str, Any]
+    read_seconds: float
+
+
+def order_together(ctx: click.Context, **options: Any) -> None:
+    """Order a matrix with several processes; rank 0 prints the result. Collective.
+
+    All processes exit with the same code.
+    """
+    from jetpy.distributed.mpi import world
+
+    comm = world()
+    rank = comm.Get_rank()
+    with printed_once(ctx, rank):
+        found = _order(ctx, comm, options, quiet=options["quiet"] or rank > 0)
+    if rank == 0:
+        result = found.ordering.whole
+        files = options["json_file"], options["quiet"]
+        conclude(found.graph, result, found.asked, found.read_seconds, None, *files)
+
+
+def _order(ctx: click.Context, comm: Any, options: dict[str, Any], *, quiet: bool) -> Ordered:
+    """Read the matrix, order it, and write the order. Collective.
+
+    Raises
+    ------
+    JetpyError, UsageError
+        In all processes.
+    """
+    from jetpy import distributed
+    from jetpy.cli.changes import changes_told
+    from jetpy.distributed.api import communicator
+    from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
+    from jetpy.distributed.reading import share_of
+    from jetpy.progress import progress_bars
+
+    method = checked_method(options)
+    if method == "minimum-degree":
+        raise click.UsageError("--method minimum-degree needs a run with one process")
+    if options["backend"] not in ("auto", "cpu"):
+        raise click.UsageError("several processes order a matrix on CPUs; use --backend cpu")
+    refuse_unknown(ctx, dict(options), KNOWN)
+    group, output, asked = communicator(comm), options["output"], options_of_run(method, options)
+
+    with ending_at_once(), collective_call(group, ctx.command_path):
+        on_rank_0(group, lambda: check_files(options))
+        with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
+            pattern = True if options["symmetrize"] else "symmetric"
+            graph, read_seconds = run_collectively(
+                group, lambda: read_timed(options["matrix"], bars, pattern=pattern)
+            )
+            check_agreement(group, rows=graph.n, entries=len(graph.indices))
+            given = run_collectively(group, lambda: read_orders(options, graph.n))
+            first, end = share_of(graph.indptr, group.rank, group.size)
+            indptr = graph.indptr[first : end + 1]
+            block = indptr - indptr[0], graph.indices[indptr[0] : indptr[-1]]
+            if given["together"] is not None:
+                given["together"] = given["together"][first:end]
+            given |= {name: options[name] for name in ("seed", "threads")}
+            given |= {"preset": asked["preset"], "progress": bars.stage}
+            if method == "order":
+                result = distributed.order(comm, block, **given)
+            else:
+                given |= {name: options[name] for name in ("tries", "leaf_size")}
+                result = distributed.nested_dissection(comm, block, **given)
+            if output is not None:
+                bars.busy("Writing")
+                on_rank_0(group, lambda: result.whole.save(output, base=options["base"]))
+    return Ordered(graph, result, {**asked, "processes": group.size}, read_seconds)

@@ -1,0 +1,177 @@
+"""Common parts of `jetpy order` in one process and in several: options, reading, summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jetpy import choices
+from jetpy.cli.output import STDOUT, check_name, check_outputs, write_json
+from jetpy.cli.results import read_together
+
+if TYPE_CHECKING:
+    from jetpy.graph.csr import Graph
+    from jetpy.result.ordering import Ordering
+    from jetpy.result.symbolic import Symbolic
+
+DRAWINGS = (".png", ".svg", ".pdf")
+"""Suffixes of drawings."""
+OF_DISSECTION = {"--tries": "tries", "--leaf-size": "leaf_size"}
+"""Options of nested dissection only, and their parameters."""
+OF_TREES = {
+    "--preset": "preset",
+    "--profile": "trace_file",
+    "--session": "session",
+    "--start": "start",
+}
+"""Options that minimum degree does not have."""
+COMPARED = ("fill", "operations", "height")
+"""Fields of the JSON that the comparison with METIS has."""
+
+
+def check_files(options: Mapping[str, Any]) -> None:
+    """Check that the output files can be written, before the work starts.
+
+    Raises
+    ------
+    JetpyError, UsageError
+        If one of them cannot.
+    """
+    from jetpy.io.permutations import check_permutation_name
+
+    output, plot = options["output"], options["plot"]
+    if output is not None:
+        check_name(output, check_permutation_name)
+    if plot is not None:
+        _check_drawing(plot)
+    inputs = [options[name] for name in ("matrix", "last", "together", "start")]
+    session, updated = options["session"], options["updated"]
+    inputs.append(None if updated == session else updated)
+    outputs = [output, plot, options["trace_file"], session]
+    check_outputs(outputs, options["json_file"], inputs=inputs)
+
+
+def checked_method(options: Mapping[str, Any]) -> choices.OrderingMethod:
+    """Return the method of a run.
+
+    Raises
+    ------
+    UsageError
+        If options cannot be combined.
+    """
+    if options["keep_last_order"] and options["last"] is None:
+        raise click.UsageError("--keep-last-order needs --last")
+    wrong = _given(options, OF_DISSECTION)
+    method: choices.OrderingMethod = options["method"] or (
+        "nested-dissection" if wrong else "order"
+    )
+    if method == "minimum-degree":
+        wrong += _given(options, OF_TREES)
+    if wrong and method != "nested-dissection":
+        raise click.UsageError(f"{wrong[0]} cannot be combined with --method {method}")
+    return method
+
+
+def _given(options: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+    """Return the options, of those with some names, that were given."""
+    return [option for option, name in names.items() if options[name] is not None]
+
+
+def options_of_run(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a report has.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    from jetpy.graph.checks import whole_number
+    from jetpy.ordering.effort import chosen_effort
+
+    preset, seed = options["preset"] or "default", whole_number("seed", options["seed"])
+    effort = chosen_effort(preset, options["tries"], options["leaf_size"])
+    if method == "minimum-degree":
+        return {"method": method}
+    asked = {"method": method, "preset": preset, "seed": seed}
+    if method == "nested-dissection":
+        asked |= {"tries": effort.tries, "leaf_size": effort.leaf_weight}
+    return asked
+
+
+def read_orders(options: Mapping[str, Any], n: int) -> dict[str, Any]:
+    """Return the constraints of the order of n rows, and the order to start from, if any."""
+    from jetpy.io.permutations import read_permutation, read_rows
+
+    last, start, base = options["last"], options["start"], options["base"]
+    return {
+        "last": None if last is None else read_rows(last, n, base=base),
+        "keep_last_order": options["keep_last_order"],
+        "together": read_together(options["together"], n),
+        "start": None if start is None else read_permutation(start, n, base=base),
+    }
+
+
+def _check_drawing(path: Path) -> None:
+    from jetpy.pages.page import check_installed
+
+    check_installed()
+    if path != STDOUT and path.suffix not in DRAWINGS:
+        raise click.UsageError(f"{path}: a drawing must be .png, .svg or .pdf")
+
+
+def conclude(
+    graph: Graph,
+    result: Ordering,
+    asked: dict[str, Any],
+    read_seconds: float,
+    other: tuple[Symbolic, float] | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Write the report, and print the summary."""
+    from jetpy.cli.json_summary import ordering_stats, structure_report
+
+    report = ordering_stats(graph, result, asked, read_seconds)
+    if other is not None:
+        structure, seconds = other
+        report["metis"] = {**structure_report(structure), "seconds": seconds}
+    if json_file is not None:
+        write_json(json_file, report)
+    if quiet or json_file == STDOUT:
+        return
+
+    from jetpy.cli.tables import columns, facts, kernels, stdout_console, steps
+    from jetpy.result.ordering import ordering_rows
+
+    console = stdout_console()
+    options = (f"{name.replace('_', ' ')} {value}" for name, value in asked.items())
+    run = ", ".join(options)
+    console.print(
+        facts(
+            [
+                *ordering_rows(graph, result, run),
+                ("seconds", f"{result.seconds:.2f}"),
+                ("setup", f"read {read_seconds:.2f}"),
+            ]
+        )
+    )
+    if other is not None:
+        rows = (
+            (
+                name,
+                f"{figures['fill']:,}",
+                f"{figures['operations']:.4g}",
+                f"{figures['height']:,}",
+                f"{seconds:.2f}",
+            )
+            for name, figures, seconds in (
+                ("jetpy", report, result.seconds),
+                ("METIS", report["metis"], other[1]),
+            )
+        )
+        console.print(columns(("", *COMPARED, "seconds"), rows, left=1))
+    if result.profile is not None:
+        console.print(steps(result.profile), kernels(result.profile))
