@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import struct
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,34 +22,8 @@ from jetpy.kernel_language import Signature, View, Width
 from jetpy.lazy import cached_property
 
 
-class Launcher(Protocol):
-    """A loaded compiled workunit.
-
-    Attributes
-    ----------
-    call : callable
-        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
-    places : dict of str to int
-        Index, in that list, of each argument that is not a group.
-    signature : Signature
-    """
-
-    signature: Signature
-    call: Callable[..., Any]
-    places: dict[str, int]
-
-    def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
-        """Return the arguments with which `call` runs the workunit over 0..n-1."""
-
-    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
-        """Run the workunit over 0..n-1; return the total of a reduction or scan."""
-
-    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
-        """Run a *for* workunit over 0..n-1, where each index deserves a thread."""
-
-
-class Arguments:
-    """Converts the arguments of launches: the number of indices, array addresses, and numbers.
+class Launcher(ABC):
+    """A loaded compiled workunit, which converts the arguments of its launches.
 
     Parameters
     ----------
@@ -60,6 +34,9 @@ class Arguments:
 
     Attributes
     ----------
+    signature : Signature
+    call : callable
+        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     places : dict of str to int
         Index, in the list of `bind`, of each argument that is not a group.
     read : list of (int, str, str or None, str or None)
@@ -67,8 +44,10 @@ class Arguments:
         parameter is a group, and element type if the value is an array.
     """
 
+    call: Callable[..., Any]
+
     def __init__(self, signature: Signature, memory: Memory) -> None:
-        self._signature, self._memory = signature, memory
+        self.signature, self._memory = signature, memory
         for kind in signature.arguments.values():
             if isinstance(kind, View):
                 memory.addresses[kind.element]  # creates it if it is missing
@@ -85,18 +64,26 @@ class Arguments:
             if field is not None or element is not None
         ]
 
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
+        """Run it over 0..n-1; return the total of a reduction or scan."""
+        return self.call(*self.bind(n, arguments))
+
+    @abstractmethod
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run a *for* workunit over 0..n-1, where each index deserves a thread."""
+
     @cached_property
     def _addressed(self) -> Callable[..., list[Any]]:
-        return self.function("return [_n, {values}]")
+        return self.compiled("return [_n, {values}]")
 
-    def function(self, body: str, **scope: Any) -> Callable[..., Any]:
+    def compiled(self, body: str, **scope: Any) -> Callable[..., Any]:
         """Return a function of `_n` and a launch's keyword arguments; see `Signature.taking`.
 
         In its body, addresses stand for arrays. It raises a KeyError if an address is not known
         yet.
         """
         known = {f"_{element}": addresses for element, addresses in self._memory.addresses.items()}
-        return self._signature.taking(body, _addressed, "_n", **known, **scope)
+        return self.signature.taking(body, _addressed, "_n", **known, **scope)
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
         """Return `n`, then the numbers and array addresses in the order of the parameters.
@@ -110,32 +97,21 @@ class Arguments:
         return bound
 
     def knowing(self, function: Callable[..., Any], n: int, arguments: Mapping[str, Any]) -> Any:
-        """Call a result of `function`; look up the addresses of new arrays first if necessary."""
+        """Call a result of `compiled`; look up the addresses of new arrays first if necessary."""
         try:
             return function(n, **arguments)
         except KeyError:
             known, keep = self._memory.addresses, self._memory.keep_address
             for (name, element), value in zip(
-                self._elements.items(), self._signature.bind(**arguments), strict=True
+                self._elements.items(), self.signature.bind(**arguments), strict=True
             ):
                 if element is not None and id(value) not in known[element]:
-                    keep(value, element, f"{name} of {self._signature.name}")
+                    keep(value, element, f"{name} of {self.signature.name}")
             return function(n, **arguments)
 
-
-def packer(signature: Signature) -> Callable[..., bytes]:
-    """Return a function that packs the number of indices and the arguments into a block.
-
-    A block has one word of 8 bytes for each: array addresses and numbers. The function raises a
-    `struct.error` if a number has the wrong type.
-    """
-    return struct.Struct("q" + "".join(map(_code, signature.arguments.values()))).pack
-
-
-def _code(kind: str | View) -> str:
-    if isinstance(kind, View):
-        return "Q"
-    return "d" if kind.startswith("float") else "q"
+    def wrong(self, error: struct.error) -> TypeError:
+        """Return the error of an argument that cannot be packed."""
+        return TypeError(f"an argument of {self.signature.name} has the wrong type: {error}")
 
 
 def _addressed(value: str, kind: str | View) -> str:

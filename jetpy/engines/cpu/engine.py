@@ -14,7 +14,7 @@ import numpy as np
 from jetpy.engines.base import Array, Count, Workunit
 from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
 from jetpy.engines.cpu import ahead, compiling
-from jetpy.engines.cpu.launcher import Launcher
+from jetpy.engines.cpu.launcher import CpuLauncher
 from jetpy.engines.cpu.program import Program
 from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.cpu.thread_pool import ThreadPool, in_a_run
@@ -74,10 +74,10 @@ class CpuBackend(CompiledBackend):
         with super().using(), in_a_run(self._pool):
             yield
 
-    def _load(self, workunit: Workunit) -> Launcher:
+    def _load(self, workunit: Workunit) -> CpuLauncher:
         module = sys.modules[workunit.__module__]
         code = compiling.code_of(module, self.width)[workunit.__name__]
-        made = Launcher(code.signature, code.address, self._memory, self._pool)
+        made = CpuLauncher(code.signature, code.address, self._memory, self._pool)
         self._launchers[workunit] = made
         return made
 

@@ -16,7 +16,7 @@ from jetpy.engines.cuda import nvrtc
 from jetpy.engines.cuda.code import Code, code_on
 from jetpy.engines.cuda.diagnosis import problems
 from jetpy.engines.cuda.installation import examine
-from jetpy.engines.cuda.launcher import Launcher, Totals
+from jetpy.engines.cuda.launcher import CudaLauncher, Totals
 from jetpy.engines.gpu import check_after_fork, check_device, prefer_gpu
 from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.engines.threads import after_fork, available_threads
@@ -108,10 +108,10 @@ class CudaBackend(CompiledBackend):
             self._complete = True
         return time.perf_counter() - started
 
-    def _load(self, workunit: Workunit) -> Launcher:
+    def _load(self, workunit: Workunit) -> CudaLauncher:
         check_after_fork()
         with self.using():
             loaded = self._code.load(workunit)
-        made = Launcher(*loaded, self._memory, self._totals, self._cuda.driver)
+        made = CudaLauncher(*loaded, self._memory, self._totals, self._cuda.driver)
         self._launchers[workunit] = made
         return made

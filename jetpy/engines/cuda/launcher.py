@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from jetpy.engines.compiled_backend import Arguments
+from jetpy.engines.compiled_backend import Launcher
 from jetpy.engines.cuda.templates import (
     FOR_THREADS,
     SCAN_THREADS,
@@ -96,7 +96,7 @@ class Totals:
         return int(self._answer[0])
 
 
-class Launcher:
+class CudaLauncher(Launcher):
     """A loaded compiled workunit.
 
     Parameters
@@ -109,14 +109,6 @@ class Launcher:
     totals : Totals
         Shared by all launchers.
     driver : Driver
-
-    Attributes
-    ----------
-    bind, places
-        As in `Arguments`.
-    signature : Signature
-    call : callable
-        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     """
 
     def __init__(
@@ -127,14 +119,13 @@ class Launcher:
         totals: Totals,
         driver: Driver,
     ) -> None:
-        self.signature, self._arguments = signature, Arguments(signature, memory)
-        self.bind, self.places = self._arguments.bind, self._arguments.places
-        self.call: Callable[..., Any] = {
+        super().__init__(signature, memory)
+        self.call = {
             Kind.FOR: self._run_for,
             Kind.REDUCE: self._run_reduce,
             Kind.SCAN: self._run_scan,
         }[signature.kind]
-        self._name, self._totals = signature.name, totals
+        self._totals = totals
         codes = kernel_codes(signature)
         layout = struct.Struct(codes)
         self._pack = layout.pack_into
@@ -142,9 +133,9 @@ class Launcher:
         start = ctypes.addressof(self._buffer)
         self._places = (ctypes.c_void_p * len(codes))(*(start + o for o in offsets(codes)))
         self._function, self._parameters = function, ctypes.addressof(self._places)
-        self._memory, self._start = memory, driver.launchKernel
+        self._start = driver.launchKernel
         self._is_for = signature.kind is Kind.FOR
-        self._fill = self._arguments.function(
+        self._fill = self.compiled(
             "_pack(_buffer, 0, _n, {values})", _pack=self._pack, _buffer=self._buffer
         )
 
@@ -155,7 +146,7 @@ class Launcher:
         `bind` and `call`.
         """
         if not self._is_for:
-            return self.call(*self.bind(n, arguments))
+            return super().launch(n, arguments)
         self._fill_and_run(n, arguments, FOR_THREADS)
         return None
 
@@ -165,9 +156,9 @@ class Launcher:
 
     def _fill_and_run(self, n: int, arguments: Mapping[str, Any], threads: int) -> None:
         try:
-            self._arguments.knowing(self._fill, n, arguments)
+            self.knowing(self._fill, n, arguments)
         except struct.error as error:
-            raise self._wrong(error) from error
+            raise self.wrong(error) from error
         if n > 0:
             self._run(-(-n // threads), threads)
 
@@ -175,11 +166,8 @@ class Launcher:
         try:
             self._pack(self._buffer, 0, *values)
         except struct.error as error:
-            raise self._wrong(error) from error
+            raise self.wrong(error) from error
         self._run(blocks, threads)
-
-    def _wrong(self, error: struct.error) -> TypeError:
-        return TypeError(f"an argument of {self._name} has the wrong type: {error}")
 
     def _run(self, blocks: int, threads: int) -> None:
         """Launch the kernel with the packed arguments."""
