@@ -7,13 +7,13 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Arena, Array, DualView
 from jetpy.engines.host_memory_pool import LEAST, POOL
 
 ALIGNMENT = 64  # bytes
@@ -21,6 +21,40 @@ HEAD = object.__basicsize__
 """Offset of the address in a NumPy array object, by NumPy's ABI. Any other way to read the address
 takes ten times as long."""
 _word_at = ctypes.c_size_t.from_address
+Array = Any
+"""A contiguous 1-D array of the back end's array module (numpy or cupy)."""
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Arena:
+    """Arrays that may share one block of memory. Use them only while the arena exists.
+
+    Attributes
+    ----------
+    arrays : list of Array
+    """
+
+    arrays: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class DualView:
+    """A small array on the host and on a back end: two copies, or one array if they share memory.
+
+    Attributes
+    ----------
+    host : int64, shape (n,)
+    device : int64, shape (n,)
+    """
+
+    host: npt.NDArray[np.int64]
+    device: Array
+
+    @classmethod
+    def of_one(cls, n: int) -> DualView:
+        """Return a view of zeros whose host and device arrays are one array."""
+        array = np.zeros(n, np.int64)
+        return cls(array, array)
 
 
 class _Types(dict[str, np.dtype[Any]]):

@@ -10,10 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from jetpy.engines.base import Count
-from jetpy.engines.compiled_backend import Launcher, Step, Tape
 from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import WORD
+from jetpy.engines.launching import Count, Launcher, Step, Tape
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Signature, View
 from jetpy.lazy import cached_property

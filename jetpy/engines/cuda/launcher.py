@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jetpy.engines.compiled_backend import Launcher
 from jetpy.engines.cuda.templates import (
     FOR_THREADS,
     SCAN_THREADS,
@@ -18,6 +17,7 @@ from jetpy.engines.cuda.templates import (
     TILE,
     TILE_BYTES,
 )
+from jetpy.engines.launching import Launcher
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Kind, Signature, View
 

@@ -11,15 +11,14 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from jetpy.engines.base import Backend, Count, Workunit
-from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
+from jetpy.engines.base import Backend, Count, Repeatable, Workunit
 from jetpy.engines.cpu.program import Program
-from jetpy.engines.gpu import prefer_gpu
 from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.engines.kokkos import build
 from jetpy.engines.kokkos.cachekey import kernel_folder
 from jetpy.engines.kokkos.launcher import KokkosLauncher
 from jetpy.engines.kokkos.runtime import check_present, check_space, device_of_kokkos, start
+from jetpy.engines.launching import Tape
 from jetpy.engines.memory import HostMemory
 from jetpy.engines.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.engines.turns import KOKKOS
@@ -35,7 +34,7 @@ def _leave_threads_and_gpu() -> None:
         backend.go_on_after_fork()
 
 
-class KokkosBackend(CompiledBackend):
+class KokkosBackend(Backend):
     """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
 
     A forked process continues without OpenMP's threads, and cannot use the GPU.
@@ -81,7 +80,7 @@ class KokkosBackend(CompiledBackend):
         self.threads = started if space == "OpenMP" else 1
         if on_gpu:
             self.gpu = device_of_kokkos(device)
-            prefer_gpu(self, make_host())
+            self._use_gpu(make_host())
         self._space = space
         self._instance: Any = None
         if space != "OpenMP" or not openmp_is_lost():

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jetpy.engines.base import Workunit
-from jetpy.engines.compiled_backend import CompiledBackend, Launcher
+from jetpy.engines.base import Backend, Workunit
+from jetpy.engines.launching import Launcher
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Kind, View, Width
@@ -120,7 +120,7 @@ class CppLauncher(Launcher):
         self.launch(n, arguments)
 
 
-class CppBackend(CompiledBackend):
+class CppBackend(Backend):
     """Back end with workunits compiled by g++ and NumPy arrays."""
 
     name = "cpp"
