@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -49,12 +48,6 @@ class DualView:
 
     host: npt.NDArray[np.int64]
     device: Array
-
-    @classmethod
-    def of_one(cls, n: int) -> DualView:
-        """Return a view of zeros whose host and device arrays are one array."""
-        array = np.zeros(n, np.int64)
-        return cls(array, array)
 
 
 class _Types(dict[str, np.dtype[Any]]):
@@ -111,8 +104,8 @@ def _forget(known: _Known) -> None:
         known.release()
 
 
-class Memory(ABC):
-    """The memory of a back end's arrays.
+class Memory:
+    """The memory of a back end's arrays. These methods are for the host.
 
     Attributes
     ----------
@@ -124,7 +117,7 @@ class Memory(ABC):
         CuPy stream of the launches; None on the host.
     """
 
-    xp: Any
+    xp: Any = np
     stream: Any = None
 
     def __init__(self) -> None:
@@ -133,27 +126,32 @@ class Memory(ABC):
         self._alive: dict[int, _Known] = {}
         self._without_elements: dict[Any, Array] = {}
 
-    @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return an array with the contents of a contiguous host array."""
+        """Return an array with the contents of a contiguous host array.
 
-    @abstractmethod
+        On the host, this is the array itself, or a copy if it is read-only.
+        """
+        return array if array.flags.writeable else array.copy()
+
     def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Return a host array with the contents of an array: `out`, if given."""
+        host: npt.NDArray[Any] = array
+        if out is None:
+            return host
+        np.copyto(out, host)
+        return out
 
-    @abstractmethod
     def dual_view(self, n: int) -> DualView:
-        """Return a dual view of zeros, int64, shape (n,)."""
+        """Return a dual view of zeros, int64, shape (n,); on the host, both arrays are one."""
+        array = np.zeros(n, np.int64)
+        return DualView(array, array)
 
-    @abstractmethod
     def sync_device(self, array: DualView) -> None:
         """Copy a dual view from the host, in order with launches."""
 
-    @abstractmethod
     def sync_host(self, array: DualView) -> None:
         """Copy a dual view to the host, in order with launches."""
 
-    @abstractmethod
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
@@ -161,10 +159,10 @@ class Memory(ABC):
 
         `are_loaded` returns whether all its kernels have been launched before.
         """
+        return launches
 
-    @abstractmethod
     def synchronize(self) -> None:
-        """Wait until all launches have finished."""
+        """Wait until all launches have finished; on the host, they are synchronous."""
 
     def using(self) -> AbstractContextManager[None]:
         """Make its device the thread's current device within the context."""
@@ -178,9 +176,10 @@ class Memory(ABC):
         """Return the bytes for arrays, if `error` says that the memory is full; else None."""
         return None
 
-    @abstractmethod
     def locate(self, array: Array) -> int:
         """Return the address of an array."""
+        address: int = _word_at(id(array) + HEAD).value
+        return address
 
     def address(self, array: Array, element: str, what: str) -> int:
         """Return the address of an array, after `keep_address` if it is unknown."""
@@ -236,8 +235,6 @@ class Memory(ABC):
 class HostMemory(Memory):
     """NumPy arrays; large ones use blocks of the pool until they die."""
 
-    xp = np
-
     def empty(self, n: int, dtype: Any) -> Array:
         """Return an uninitialised array of shape (n,) with a known address."""
         kind = np.dtype(dtype)
@@ -272,39 +269,3 @@ class HostMemory(Memory):
             offset += ALIGNMENT * length
         weakref.finalize(arena, _release, places, block)
         return arena
-
-    def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return the array itself, or a copy if it is read-only."""
-        return array if array.flags.writeable else array.copy()
-
-    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return the array itself, or `out` with its contents."""
-        host: npt.NDArray[Any] = array
-        if out is None:
-            return host
-        np.copyto(out, host)
-        return out
-
-    def dual_view(self, n: int) -> DualView:
-        """Return a dual view whose host and device arrays are one array."""
-        return DualView.of_one(n)
-
-    def sync_device(self, array: DualView) -> None:
-        """Do nothing, because both arrays are one."""
-
-    def sync_host(self, array: DualView) -> None:
-        """Do nothing, because both arrays are one."""
-
-    def repeatable(
-        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
-    ) -> Callable[[], None]:
-        """Return `launches` itself."""
-        return launches
-
-    def synchronize(self) -> None:
-        """Do nothing, because launches on the host are synchronous."""
-
-    def locate(self, array: Array) -> int:
-        """Return the address of an array."""
-        address: int = _word_at(id(array) + HEAD).value
-        return address
