@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import fields
+from functools import partial
 from types import ModuleType
 from typing import Any, Self
 
@@ -25,7 +26,6 @@ from jetpy.engines.gpu import HOST_SIZE, LONGEST_ROW, WARP_SIZE, LostGPU, check_
 from jetpy.engines.launching import (
     Action,
     Captured,
-    Copy,
     Count,
     Launcher,
     Step,
@@ -329,7 +329,7 @@ class Backend(ABC):
 
     def _copy(self, copy: Callable[[DualView], None], array: DualView) -> None:
         if self._tape is not None:
-            self._tape.append(Copy(copy, array))
+            self._tape.append(Action(partial(copy, array)))
         else:
             copy(array)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jetpy.engines.memory import Array, DualView, Memory
+from jetpy.engines.memory import Array, Memory
 from jetpy.kernel_language import Signature, View
 from jetpy.lazy import cached_property
 
@@ -161,18 +161,6 @@ def _addressed(value: str, kind: str | View) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Copy:
-    """A captured copy of a dual view."""
-
-    copy: Callable[[DualView], None]
-    array: DualView
-
-    def repeat(self) -> None:
-        """Copy the dual view."""
-        self.copy(self.array)
-
-
-@dataclass(frozen=True, eq=False)
 class Step:
     """A captured launch.
 
@@ -221,7 +209,7 @@ class Action:
     repeat: Callable[[], None]
 
 
-Tape = list[Step | Copy | Action]
+Tape = list[Step | Action]
 
 
 def step_of(
