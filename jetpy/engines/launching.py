@@ -7,13 +7,20 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from jetpy.engines.memory import Array, Memory
 from jetpy.kernel_language import Signature, View
 from jetpy.lazy import cached_property
 
 Workunit = Callable[..., Any]
+
+
+class Loaded(NamedTuple):
+    """A loaded workunit: its signature, and an address by which an engine launches it."""
+
+    signature: Signature
+    address: int
 
 
 @dataclass(frozen=True, eq=False)
