@@ -7,7 +7,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ HEAD = object.__basicsize__
 """Offset of the address in a NumPy array object, by NumPy's ABI. Any other way to read the address
 takes ten times as long."""
 _word_at = ctypes.c_size_t.from_address
+_type_of = cache(np.dtype)
+"""Dtype of an element type, because dtypes compare faster than names."""
+_element_of = cache(attrgetter("name"))
+"""Element type of a dtype, because its attribute `name` is slow."""
 Array = Any
 """A contiguous 1-D array of the back end's array module (numpy or cupy)."""
 
@@ -48,22 +53,6 @@ class DualView:
 
     host: npt.NDArray[np.int64]
     device: Array
-
-
-class _Types(dict[str, np.dtype[Any]]):
-    """NumPy dtypes by name, because dtypes compare faster than names."""
-
-    def __missing__(self, name: str) -> np.dtype[Any]:
-        self[name] = np.dtype(name)
-        return self[name]
-
-
-class _Elements(dict["np.dtype[Any]", str]):
-    """Names of NumPy dtypes, because the attribute `name` is slow."""
-
-    def __missing__(self, kind: np.dtype[Any]) -> str:
-        self[kind] = kind.name
-        return self[kind]
 
 
 class _Addresses(dict[str, dict[int, int]]):
@@ -122,7 +111,6 @@ class Memory:
 
     def __init__(self) -> None:
         self.addresses = _Addresses()
-        self._types, self._elements = _Types(), _Elements()
         self._alive: dict[int, _Known] = {}
         self._without_elements: dict[Any, Array] = {}
 
@@ -200,7 +188,7 @@ class Memory:
         if not isinstance(array, self.xp.ndarray):
             actual = type(array).__name__
             raise TypeError(f"{what} is a {actual}; it must be an array of {self.xp.__name__}")
-        if array.dtype != self._types[element]:
+        if array.dtype != _type_of(element):
             raise TypeError(
                 f"{what} is an array of {array.dtype}; it must be an array of {element}"
             )
@@ -216,7 +204,7 @@ class Memory:
         if n == 0 and dtype in self._without_elements:
             return self._without_elements[dtype]
         array = self.xp.empty(n, dtype)
-        self._keep(array, self._elements[array.dtype])
+        self._keep(array, _element_of(array.dtype))
         if n == 0:
             self._without_elements[dtype] = array
         return array
@@ -243,7 +231,7 @@ class HostMemory(Memory):
             return super().empty(n, dtype)
         block = POOL.take(size)
         array = np.frombuffer(block, kind, n)
-        self._keep(array, self._elements[kind], partial(POOL.give, block))
+        self._keep(array, _element_of(kind), partial(POOL.give, block))
         return array
 
     def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
@@ -262,7 +250,7 @@ class HostMemory(Memory):
         places: list[tuple[dict[int, int], int]] = []
         for (n, kind), length in zip(shapes, lengths, strict=True):
             array = np.frombuffer(block, kind, n, offset)
-            addresses = self.addresses[self._elements[kind]]
+            addresses = self.addresses[_element_of(kind)]
             addresses[id(array)] = address + offset
             arena.arrays.append(array)
             places.append((addresses, id(array)))
