@@ -181,7 +181,7 @@ def mesh_command(
         own_file = None if all_regions else json_file
         silent = quiet or (all_regions and json_file == STDOUT)
         try:
-            conclude(ctx, result, text, report, own_file, silent, ("partition", "part"))
+            conclude(ctx, result, text, report, own_file, silent)
         except click.exceptions.Exit as unbalanced:  # after all regions
             code = unbalanced.exit_code
     if code:
