@@ -106,13 +106,15 @@ def levels_chart(levels: Sequence[Level]) -> Figure:
 def stages_chart(steps: Sequence[Step]) -> Figure:
     """Plot the seconds of each stage, in kernels and outside."""
     stages = list(dict.fromkeys(step.stage for step in steps))
-    inside, besides = (
-        [sum(seconds(step) for step in steps if step.stage == stage) for stage in stages]
-        for seconds in (_inside, _besides)
-    )
+    inside, besides = (dict.fromkeys(stages, 0.0) for _ in range(2))
+    for step in steps:
+        inside[step.stage] += step.kernel_seconds
+        besides[step.stage] += max(0.0, step.seconds - step.kernel_seconds)
+    in_kernels = list(inside.values())
     with chart(_AXIS + 0.3 + 1.4 * _BAR * len(stages)) as (figure, axes):
-        axes.barh(stages, inside, color=SERIES[0], label="in kernels")
-        axes.barh(stages, besides, left=inside, color=SERIES[7], label="outside kernels")
+        axes.barh(stages, in_kernels, color=SERIES[0], label="in kernels")
+        outside = list(besides.values())
+        axes.barh(stages, outside, left=in_kernels, color=SERIES[7], label="outside kernels")
         axes.invert_yaxis()
         _seconds(axes)
     return figure
@@ -127,14 +129,6 @@ def kernels_chart(kernels: Sequence[Kernel]) -> Figure:
         axes.invert_yaxis()
         _seconds(axes)
     return figure
-
-
-def _inside(step: Step) -> float:
-    return step.kernel_seconds
-
-
-def _besides(step: Step) -> float:
-    return max(0.0, step.seconds - step.kernel_seconds)
 
 
 def _sorted_line(
