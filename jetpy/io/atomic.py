@@ -86,5 +86,4 @@ def _remove(name: str) -> None:
         _unfinished.discard(name)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unfinished.clear)
+os.register_at_fork(after_in_child=_unfinished.clear)

@@ -111,6 +111,6 @@ class CudaBackend(Backend):
         check_after_fork()
         with self.using():
             loaded = self._code.load(workunit)
-        made = CudaLauncher(*loaded, self._memory, self._totals, self._cuda.driver)
+        made = CudaLauncher(*loaded, self._memory, self._totals, self._cuda.driver.launchKernel)
         self._launchers[workunit] = made
         return made

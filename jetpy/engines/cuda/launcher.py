@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -35,26 +35,6 @@ _TAILS = {Kind.FOR: "", Kind.REDUCE: "QQ", Kind.SCAN: "QQIQ"}
 """Format of the parameters of a kernel after the workunit's arguments."""
 _SCANS = 1 << 29
 """Scans are numbered modulo this."""
-
-
-class Driver(Protocol):
-    """The functions of `cupy.cuda.driver` that launches use."""
-
-    def launchKernel(  # noqa: D102
-        self,
-        f: int,
-        grid_dim_x: int,
-        grid_dim_y: int,
-        grid_dim_z: int,
-        block_dim_x: int,
-        block_dim_y: int,
-        block_dim_z: int,
-        shared_mem_bytes: int,
-        stream: int,
-        kernel_params: int,
-        extra: int,
-        /,
-    ) -> None: ...
 
 
 class Totals:
@@ -108,7 +88,8 @@ class CudaLauncher(Launcher):
         Memory that has its arrays; launches use the memory's current stream.
     totals : Totals
         Shared by all launchers.
-    driver : Driver
+    start : callable
+        `cupy.cuda.driver.launchKernel`.
     """
 
     def __init__(
@@ -117,7 +98,7 @@ class CudaLauncher(Launcher):
         function: int,
         memory: Memory,
         totals: Totals,
-        driver: Driver,
+        start: Callable[..., None],
     ) -> None:
         super().__init__(signature, memory)
         self.call = {
@@ -130,10 +111,10 @@ class CudaLauncher(Launcher):
         layout = struct.Struct(codes)
         self._pack = layout.pack_into
         self._buffer = ctypes.create_string_buffer(layout.size)
-        start = ctypes.addressof(self._buffer)
-        self._places = (ctypes.c_void_p * len(codes))(*(start + o for o in offsets(codes)))
+        first = ctypes.addressof(self._buffer)
+        self._places = (ctypes.c_void_p * len(codes))(*(first + o for o in offsets(codes)))
         self._function, self._parameters = function, ctypes.addressof(self._places)
-        self._start = driver.launchKernel
+        self._start = start
         self._is_for = signature.kind is Kind.FOR
         self._fill = self.compiled(
             "_pack(_buffer, 0, _n, {values})", _pack=self._pack, _buffer=self._buffer

@@ -272,7 +272,7 @@ class Made:
         self.memory.stream = SimpleNamespace(ptr=5, synchronize=lambda: None)
         self.driver = Driver(kernel_codes(signature))
         totals = Totals(self.memory)
-        self.launcher = CudaLauncher(signature, 77, self.memory, totals, self.driver)
+        self.launcher = CudaLauncher(signature, 77, self.memory, totals, self.driver.launchKernel)
 
     def run(self, n: int, **arguments: Any) -> Any:
         return self.launcher.launch(n, arguments)
