@@ -74,7 +74,7 @@ def refuse_cache() -> None:
 
 def cuda_problem(**found: Any) -> None:
     installation = Installation(**{"nvrtc": (13, 0), "driver": (13, 0), **found})
-    raise jetpy.BackendError(diagnosis.problems(installation)[0].what)
+    raise jetpy.BackendError(next(diagnosis.problems(installation)).what)
 
 
 def hide_pykokkos() -> None:

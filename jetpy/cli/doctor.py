@@ -73,7 +73,7 @@ def _print(found: DoctorReport) -> None:
     console.print(facts([*machine, *versions]))
     for problem in found.problems:
         console.print(f"\nWRONG: {problem.what}\nFIX:   {problem.fix}")
-    if found.kokkos is None or problems(found.kokkos):
+    if found.kokkos is None or any(problems(found.kokkos)):
         click.echo(f"\nTo install the Kokkos back ends, see {guide('kokkos')}")
 
 

@@ -28,7 +28,9 @@ class InputGraph:
     rows : int
         Number of rows in accompanying files. For a session, they include deleted vertices; for a
         mesh, they are all cells.
-    is_mesh : bool
+    mesh : meshio.Mesh or None
+    is_case : bool
+        Whether the graph is that of an OpenFOAM case.
     numbers : int array, shape (n,), or None
         Row of each vertex in these files; None if it is the vertex id.
     parts : int32, shape (n,), or None
@@ -38,7 +40,7 @@ class InputGraph:
 
     graph: Graph
     rows: int
-    is_mesh: bool = False
+    mesh: Any = None
     is_case: bool = False
     numbers: npt.NDArray[Any] | None = None
     parts: IntArray | None = None
@@ -91,7 +93,7 @@ class InputGraph:
             return read_parts(path, self.rows)
         parts: IntArray = self.pick(
             self._read_cell_parts(path)
-            if self.is_mesh
+            if self.mesh is not None
             else read_parts(path, self.rows, partial=True)
         )
         without = (parts < 0).nonzero()[0]
@@ -168,7 +170,7 @@ def read_input(path: Path, bars: Bars, region: str | None = None, **rules: bool)
             "mesh format that meshio reads (pip install meshio)"
         )
     bars.busy("Reading")
-    return _mesh(path)
+    return read_cells(path)
 
 
 def is_session_file(path: Path) -> bool:
@@ -217,16 +219,17 @@ def read_region(path: Path, region: str | None) -> InputGraph:
     return InputGraph(replace(graph, name=region or name_of(path)), graph.n, is_case=True)
 
 
-def _mesh(path: Path) -> InputGraph:
+def read_cells(path: Path, common_nodes: int | None = None) -> InputGraph:
+    """Read the cells of a mesh file; `common_nodes` is as for `jetpy.dual_graph`."""
     from jetpy.meshes.cells import blocks_of, count_cells
     from jetpy.meshes.dual import cells_of_vertices, dual_graph
     from jetpy.meshes.files import read_mesh
 
     with standard_output_kept():
         cells = read_mesh(path)
-        graph = replace(dual_graph(cells), name=name_of(path))
+        graph = replace(dual_graph(cells, common_nodes=common_nodes), name=name_of(path))
     rows, numbers = count_cells(blocks_of(cells)), cells_of_vertices(cells)
-    return InputGraph(graph, rows, is_mesh=True, numbers=numbers)
+    return InputGraph(graph, rows, mesh=cells, numbers=numbers)
 
 
 def _session(path: Path, **rules: bool) -> InputGraph:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import click
 
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
-from jetpy.cli.given import check_region, name_of, read_region
+from jetpy.cli.given import InputGraph, check_region, read_cells, read_region
 from jetpy.cli.launched import are_several
 from jetpy.cli.mesh_processes import mesh_together
 from jetpy.cli.options import (
@@ -36,33 +35,11 @@ from jetpy.progress import Bars, progress_bars
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from jetpy.graph.csr import Graph
     from jetpy.result.partition import Partition
 
 NO_OUTPUT = (
     "no output file; use -o out.vtu for the mesh with its parts, or -o out.part for the parts alone"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The cells of a mesh file or of an OpenFOAM region, and where their parts go.
-
-    Attributes
-    ----------
-    graph : Graph
-        The dual graph.
-    seconds : float
-        Wall seconds of reading.
-    mesh : meshio.Mesh or None
-        None for OpenFOAM.
-    region : str or None
-    """
-
-    graph: Graph
-    seconds: float
-    mesh: Any = None
-    region: str | None = None
 
 
 @click.command(
@@ -171,10 +148,10 @@ def mesh_command(
     check_outputs(written, json_file, inputs=[mesh, *files])
     check_backend(asked["backend"], asked["threads"], asked["device"])
 
-    concluded: list[tuple[_Cells, Partition]] = []
+    concluded: list[tuple[Partition, float]] = []
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         for name, target in zip(names, written, strict=True):
-            cells = _read(mesh, name, bars, common_nodes)
+            cells, seconds = _read(mesh, name, bars, common_nodes)
             with standard_output_kept():
                 if target is not None and cells.mesh is not None and not is_parts_name(target):
                     from jetpy.meshes.one_number import check_room_for_parts
@@ -188,23 +165,23 @@ def mesh_command(
                     **asked,
                     progress=bars.stage,
                 )
-            concluded.append((cells, result))
+            concluded.append((result, seconds))
             bars.busy("Writing")
             if target is not None:
-                _write(mesh, target, cells, result, ghosts=ghosts)
+                _write(mesh, name, target, cells, result, ghosts=ghosts)
     if all_regions and json_file is not None:
-        reports = {str(own.region): stats(result, own.seconds) for own, result in concluded}
+        reports = {str(name): stats(*own) for name, own in zip(names, concluded, strict=True)}
         write_json(json_file, {"regions": reports})
     code = 0
-    for (cells, result), target in zip(concluded, written, strict=True):
+    for (result, seconds), target in zip(concluded, written, strict=True):
         warn_of_pieces(result.disconnected)
         last_line = NO_OUTPUT if target is None else f"wrote {target}"
-        text = summary(result, cells.seconds).append(f"\n{last_line}")
-        report = {} if json_file is None or all_regions else stats(result, cells.seconds)
+        text = summary(result, seconds).append(f"\n{last_line}")
+        report = {} if json_file is None or all_regions else stats(result, seconds)
         own_file = None if all_regions else json_file
         silent = quiet or (all_regions and json_file == STDOUT)
         try:
-            conclude(ctx, result, text, report, own_file, silent, ("partition", "part"))
+            conclude(ctx, result, text, report, own_file, silent)
         except click.exceptions.Exit as unbalanced:  # after all regions
             code = unbalanced.exit_code
     if code:
@@ -236,36 +213,29 @@ def _check_combination(ctx: click.Context, mesh: Path) -> None:
                 raise click.UsageError(f"--all-regions cannot be combined with {option}")
 
 
-def _read(mesh: Path, region: str | None, bars: Bars, common_nodes: int | None) -> _Cells:
-    """Read a mesh file or a region of an OpenFOAM case."""
+def _read(
+    mesh: Path, region: str | None, bars: Bars, common_nodes: int | None
+) -> tuple[InputGraph, float]:
+    """Read a mesh file or a region of an OpenFOAM case; return the wall seconds, too."""
     bars.busy("Reading")
     started = time.perf_counter()
-    if mesh.is_dir():
-        graph = read_region(mesh, region).graph
-        return _Cells(graph, time.perf_counter() - started, region=region)
-    from jetpy.meshes.dual import dual_graph
-    from jetpy.meshes.files import read_mesh
-
-    with standard_output_kept():
-        cells = read_mesh(mesh)
-        graph = replace(dual_graph(cells, common_nodes=common_nodes), name=name_of(mesh))
-    return _Cells(graph, time.perf_counter() - started, mesh=cells)
+    cells = read_region(mesh, region) if mesh.is_dir() else read_cells(mesh, common_nodes)
+    return cells, time.perf_counter() - started
 
 
-def _weights(cells: _Cells, given: Sequence[str], *, scale: bool) -> npt.NDArray[Any] | None:
+def _weights(cells: InputGraph, given: Sequence[str], *, scale: bool) -> npt.NDArray[Any] | None:
     """Return the weights of the graph's vertices, shape (n,) or (n, c); None for 1."""
     import numpy as np
 
     from jetpy.graph.scaling import scaled_columns, weights_of
     from jetpy.graph.validate import CellNaming, checked_columns
-    from jetpy.meshes.dual import cells_of_vertices
 
     if not given:
         return None
     values = [_values(cells, name, scale=scale) for name in given]
     columns = np.concatenate([own.reshape(len(own), -1) for own in values], axis=1)
     n = cells.graph.n
-    ids = np.arange(n) if cells.mesh is None else cells_of_vertices(cells.mesh)
+    ids = np.arange(n) if cells.numbers is None else cells.numbers
     columns, naming = columns[ids], CellNaming(ids.tolist())
     if columns.shape[1] == 1:
         what = naming.vertex_weights
@@ -273,11 +243,10 @@ def _weights(cells: _Cells, given: Sequence[str], *, scale: bool) -> npt.NDArray
     return scaled_columns(columns, naming) if scale else checked_columns(columns, n, naming)
 
 
-def _values(cells: _Cells, name: str, *, scale: bool) -> npt.NDArray[Any]:
+def _values(cells: InputGraph, name: str, *, scale: bool) -> npt.NDArray[Any]:
     """Return the weights of all cells in cell data or in a file, shape (cells,) or (cells, c)."""
     from jetpy.graph.validate import CellNaming
     from jetpy.io.weights import read_vertex_weights
-    from jetpy.meshes.cells import blocks_of, count_cells
     from jetpy.meshes.files import cell_values
 
     names = [] if cells.mesh is None else sorted(cells.mesh.cell_data)
@@ -287,8 +256,7 @@ def _values(cells: _Cells, name: str, *, scale: bool) -> npt.NDArray[Any]:
         known = f"cell data of the mesh ({', '.join(names)}) nor " if names else ""
         neither = "neither " if names else "not "
         raise click.UsageError(f"--cell-weights {name!r} is {neither}{known}a file")
-    rows = cells.graph.n if cells.mesh is None else count_cells(blocks_of(cells.mesh))
-    naming = CellNaming(range(rows))
+    rows, naming = cells.rows, CellNaming(range(cells.rows))
     try:
         return read_vertex_weights(Path(name), rows, scale=scale, naming=naming)
     except FileFormatError as error:
@@ -299,7 +267,15 @@ def _values(cells: _Cells, name: str, *, scale: bool) -> npt.NDArray[Any]:
         ) from None
 
 
-def _write(mesh: Path, target: Path, cells: _Cells, result: Partition, *, ghosts: bool) -> None:
+def _write(
+    mesh: Path,
+    region: str | None,
+    target: Path,
+    cells: InputGraph,
+    result: Partition,
+    *,
+    ghosts: bool,
+) -> None:
     """Write the parts, or the mesh with its parts."""
     from jetpy.io.parts import is_parts_name, write_parts
     from jetpy.meshes import openfoam
@@ -310,7 +286,7 @@ def _write(mesh: Path, target: Path, cells: _Cells, result: Partition, *, ghosts
     if is_parts_name(target):
         write_parts(target, parts)
     elif cells.mesh is None:
-        openfoam.write_decomposition(mesh, parts, target, cells.region)
+        openfoam.write_decomposition(mesh, parts, target, region)
     else:
         found = ghost_cells(cells.mesh, cells.graph, result.parts) if ghosts else None
         with standard_output_kept():

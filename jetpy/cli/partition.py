@@ -259,5 +259,4 @@ def partition_command(
             IncrementalPartitioner(loaded, k, **kept, **limits, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)
-    names = "partition", "part"
-    conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)
+    conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet)

@@ -106,7 +106,7 @@ def partition_together(
     if mine:
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
         weights = result.part_weights, result.limits, result.lower_limits
-        exit_unless_within(ctx, *weights, ("partition", "part"))
+        exit_unless_within(ctx, *weights)
     elif not result.feasible:
         ctx.exit(INFEASIBLE)
 

@@ -29,7 +29,7 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
-from jetpy.cli.results import exit_unless_balanced, warn_of_pieces
+from jetpy.cli.results import exit_unless_within, warn_of_pieces
 from jetpy.cli.settings import set_option
 from jetpy.progress import Bars, progress_bars
 
@@ -242,8 +242,7 @@ def _conclude(
     if not quiet:
         parts = count(subject.k, "part")
         click.echo(f"wrote {output}: {subject.graph.name}: {parts}, {size / 1e3:.0f} kB")
-    if subject.run is None:
-        return
-    warn_of_pieces(subject.run.disconnected)
-    heaviest = int(subject.run.part_weights.max())
-    exit_unless_balanced(ctx, heaviest, subject.limit, ("partition", "part"))
+    run = subject.run
+    if run is not None:
+        warn_of_pieces(run.disconnected)
+        exit_unless_within(ctx, run.part_weights, run.limits, run.lower_limits)

@@ -12,6 +12,8 @@ import click
 from jetpy.cli.command import INFEASIBLE, notify, options_given
 from jetpy.cli.output import STDOUT, write_json
 
+PARTITION = "partition", "part"
+"""Nouns for the result of a run and its parts."""
 MAX_LISTED = 8
 """Maximum number of parts that a warning names."""
 
@@ -105,7 +107,7 @@ def conclude(
     report: dict[str, Any],
     json_file: Path | None,
     quiet: bool,
-    names: tuple[str, str],
+    names: tuple[str, str] = PARTITION,
 ) -> None:
     """Write the report, print the summary, and exit with code 3 if the result is not balanced.
 
@@ -137,32 +139,20 @@ def exit_unless_within(
     weights: npt.NDArray[np.int64],
     limits: npt.NDArray[np.int64],
     lower_limits: npt.NDArray[np.int64],
-    names: tuple[str, str],
+    names: tuple[str, str] = PARTITION,
 ) -> None:
     """Warn and exit with code 3 if a part is outside its limits; `names` as for `conclude`."""
-    worst = int((weights - limits).argmax())
-    exit_unless_balanced(ctx, int(weights.flat[worst]), int(limits.flat[worst]), names)
-    lightest = int((weights - lower_limits).argmin())
-    weight, least = int(weights.flat[lightest]), int(lower_limits.flat[lightest])
-    if weight < least:
-        result, part = names
-        notify(
-            "warning",
-            f"no balanced {result} was found: the lightest {part} weighs {weight:,}, "
-            f"less than its lower limit of {least:,}",
-        )
-        ctx.exit(INFEASIBLE)
-
-
-def exit_unless_balanced(
-    ctx: click.Context, heaviest: int, limit: int, names: tuple[str, str]
-) -> None:
-    """Warn and exit with code 3 if `heaviest` exceeds `limit`; `names` as for `conclude`."""
+    result, part = names
+    worst, least = int((weights - limits).argmax()), int((weights - lower_limits).argmin())
+    heaviest, limit = int(weights.flat[worst]), int(limits.flat[worst])
+    lightest, lower_limit = int(weights.flat[least]), int(lower_limits.flat[least])
     if heaviest > limit:
-        result, part = names
-        notify(
-            "warning",
-            f"no balanced {result} was found: the heaviest {part} weighs {heaviest:,}, "
-            f"more than the limit of {limit:,}",
+        why = f"the heaviest {part} weighs {heaviest:,}, more than the limit of {limit:,}"
+    elif lightest < lower_limit:
+        why = (
+            f"the lightest {part} weighs {lightest:,}, less than its lower limit of {lower_limit:,}"
         )
-        ctx.exit(INFEASIBLE)
+    else:
+        return
+    notify("warning", f"no balanced {result} was found: {why}")
+    ctx.exit(INFEASIBLE)

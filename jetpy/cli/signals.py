@@ -76,19 +76,17 @@ def _is_from_metis(error: BaseException) -> bool:
 
 def _signals() -> list[signal.Signals]:
     """Return the signals that end the program, except ignored ones."""
-    names = ("SIGINT", "SIGHUP", "SIGTERM")
-    known = [signal.Signals[name] for name in names if hasattr(signal, name)]
+    known = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
     return [number for number in known if signal.getsignal(number) != signal.SIG_IGN]
 
 
 def _take_charge() -> None:
     for number in _signals():
         signal.signal(number, _stop)
-    if os.name == "posix":
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reader,), daemon=True).start()
 
 
 def _let_go() -> None:

@@ -91,5 +91,4 @@ def update_command(
     if not quiet and json_file != STDOUT:
         console = stdout_console()
         console.print(updates_table(updates), update_summary(live, updates))
-    limits = live.limits, live.lower_limits
-    exit_unless_within(ctx, live.part_weights, *limits, ("partition", "part"))
+    exit_unless_within(ctx, live.part_weights, live.limits, live.lower_limits)

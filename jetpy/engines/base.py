@@ -1,4 +1,4 @@
-"""The interface of all back ends: an array module and three verbs.
+"""Back ends: an array module and three verbs.
 
 A stage of the partitioner allocates arrays and launches workunits through a `Backend`; its code
 does not depend on the back end. A workunit is a function of `jetpy.workloads`. Its first parameter
@@ -9,109 +9,54 @@ a flag that says whether this pass writes. All other parameters are passed by ke
 from __future__ import annotations
 
 import operator
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from dataclasses import fields
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.engines.gpu import HOST_SIZE, LONGEST_ROW, WARP_SIZE, LostGPU, check_after_fork
+from jetpy.engines.launching import (
+    Action,
+    Captured,
+    Count,
+    Launcher,
+    Step,
+    Tape,
+    Workunit,
+    repeated,
+    step_of,
+)
 from jetpy.engines.ledger import Ledger
+from jetpy.engines.memory import Arena, Array, DualView, Memory
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.types import INT32
 from jetpy.lazy import cached_property
 
-Workunit = Callable[..., Any]
-Array = Any
-"""A contiguous 1-D array of the back end's array module (numpy or cupy)."""
+__all__ = ["Arena", "Array", "Backend", "Captured", "Count", "DualView", "Workunit"]
 
-
-@dataclass(eq=False, slots=True, weakref_slot=True)
-class Arena:
-    """Arrays that may share one block of memory. Use them only while the arena exists.
-
-    Attributes
-    ----------
-    arrays : list of Array
-    """
-
-    arrays: list[Array]
-
-
-@dataclass(frozen=True, eq=False)
-class DualView:
-    """A small array on the host and on a back end: two copies, or one array if they share memory.
-
-    Attributes
-    ----------
-    host : int64, shape (n,)
-    device : int64, shape (n,)
-    """
-
-    host: npt.NDArray[np.int64]
-    device: Array
-
-    @classmethod
-    def of_one(cls, n: int) -> DualView:
-        """Return a view of zeros whose host and device arrays are one array."""
-        array = np.zeros(n, np.int64)
-        return cls(array, array)
-
-
-@dataclass(frozen=True, eq=False)
-class Count:
-    """A number that launches read when they run, as index count or, without `more`, as argument.
-
-    Only for back ends on the host, where a launch finishes before the next begins.
-
-    Attributes
-    ----------
-    array : int64, on the back end
-    place : int
-        Index of the number in `array`.
-    more : int
-        Added to the number for an index count.
-    """
-
-    array: Array
-    place: int
-    more: int = 0
-
-    def __index__(self) -> int:
-        return int(self.array[self.place]) + self.more
-
-    def __add__(self, more: int) -> Count:
-        return Count(self.array, self.place, self.more + more)
-
-
-@dataclass(frozen=True, eq=False)
-class Captured:
-    """Captured launches.
-
-    Attributes
-    ----------
-    replay : callable
-        Repeats the launches.
-    exchange : callable
-        Takes a mapping from the `id` of some arguments to their replacements. Replaces these
-        arguments, and reads again the arrays and numbers that are attributes of any argument.
-        Returns whether it can.
-    """
-
-    replay: Callable[[], None]
-    exchange: Callable[[Mapping[int, Any]], bool]
-
-    def __call__(self) -> None:
-        """Repeat the launches."""
-        self.replay()
+Repeatable = tuple[Callable[[], int], Callable[[Mapping[int, Any]], bool]]
 
 
 class Backend(ABC):
     """Runs workunits over index ranges and allocates the arrays that they use.
+
+    Launches run compiled workunits, or are captured to repeat them. Arrays are NumPy's, or CuPy's
+    on a GPU. On a GPU, launches are asynchronous and in order with CuPy's own work, and a reduction
+    or scan returns when its result is available.
+
+    Parameters
+    ----------
+    memory : Memory
+        Memory of its arrays.
 
     Attributes
     ----------
@@ -159,6 +104,25 @@ class Backend(ABC):
     host_size: int = 0
     width: Width = Width.NARROW
     sum_type: np.dtype[Any] = np.dtype(np.int32)
+    has_wide_kernels = True
+    """Whether it can compile kernels for wide graphs."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.launches = 0
+        self.xp = memory.xp
+        self._memory = memory
+        self._launchers: dict[Workunit, Launcher] = {}
+        self._tape: Tape | None = None
+        self._launched: set[Launcher] = set()
+        self._complete = False
+        self._of_width: dict[Width, Backend] = {self.width: self}
+
+    def _use_gpu(self, host: Backend) -> None:
+        """Configure a back end for a GPU; small levels go to `host`."""
+        self.copies = True
+        self.is_asynchronous, self.warp_size = True, WARP_SIZE
+        self.longest_row = LONGEST_ROW
+        self.host_engine, self.host_size = host, HOST_SIZE
 
     @cached_property
     def kept(self) -> dict[Any, Any]:
@@ -191,47 +155,30 @@ class Backend(ABC):
         BackendError
             If it has no kernels of this width.
         """
-        if width is self.width:
-            return self
-        raise BackendError(
-            "the graph has 2**31 or more directed edges, or a sum of weights of 2**31 or more, "
-            f"which {self.name} does not support; use cuda or cpu, or make the weights smaller "
-            "(scale=True, --scale)"
-        )
+        if width not in self._of_width:
+            if not self.has_wide_kernels:
+                raise BackendError(
+                    "the graph has 2**31 or more directed edges, or a sum of weights of 2**31 or "
+                    f"more, which {self.name} does not support; use cuda or cpu, or make the "
+                    "weights smaller (scale=True, --scale)"
+                )
+            self._of_width[width] = self._with_wide_kernels()
+        return self._of_width[width]
+
+    def _with_wide_kernels(self) -> Self:
+        """Return a back end that shares everything except kernels with this one."""
+        made = copy(self)
+        made.width, made.sum_type, made.launches = Width.WIDE, np.dtype(np.int64), 0
+        made.ledger = self.ledger
+        made._launchers, made._launched = {}, set()
+        made._tape, made._complete = None, False
+        if self.host_engine is not None:
+            made.host_engine = self.host_engine.with_width(Width.WIDE)
+        return made
 
     @abstractmethod
-    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run ``workunit(i, ...)`` for every i in 0..n-1."""
-
-    @abstractmethod
-    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        """Run ``workunit(i, acc, ...)`` for every i and return the sum, an int64."""
-
-    @abstractmethod
-    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        """Run an exclusive prefix sum over ``workunit(i, acc, last_pass, ...)``; return the total.
-
-        The total is an int64. The workunit may be called twice for each i; it writes only when
-        ``last_pass`` is true.
-        """
-
-    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run a *for* workunit whose indices take long; even a few may use all threads."""
-        self.parallel_for(n, workunit, **arguments)
-
-    def scan_into(
-        self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
-    ) -> None:
-        """Run a *scan* workunit, and store the total where later launches read it."""
-        total.array[total.place] = self.scan(operator.index(n), workunit, **arguments)
-
-    @abstractmethod
-    def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""
-
-    @abstractmethod
-    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return a NumPy array with the same contents: `out`, if given."""
+    def _load(self, workunit: Workunit) -> Launcher:
+        """Load a workunit, compile it first if necessary, and keep its launcher."""
 
     @abstractmethod
     def compile(
@@ -256,6 +203,144 @@ class Backend(ABC):
         """
         return self.compile(modules, progress=progress)
 
+    def _check(self) -> None:
+        """Raise a BackendError if a fork prevents this process from using the back end."""
+        if self.copies:
+            check_after_fork()
+
+    def lose_gpu(self) -> None:
+        """Release a GPU that was lost by a fork; any later use of it raises a BackendError."""
+        for one in self._of_width.values():
+            lost: Any = LostGPU(one._memory)
+            one._memory = one.xp = lost
+            one._launchers.clear()
+            one._complete = False
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Wait for a turn at resources shared with runs of other threads, and select the device.
+
+        A GPU and Kokkos serve one run at a time; runs on CPUs divide the processors among
+        themselves. Use the back end only within this context, unless the process has no other run.
+        """
+        host = self.host_engine.using() if self.host_engine else nullcontext()
+        with self._memory.using(), host:
+            yield
+
+    def available_bytes(self, error: MemoryError) -> int | None:
+        """Return the bytes for arrays, if `error` says that the memory is full; else None."""
+        return self._memory.available_bytes(error)
+
+    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run ``workunit(i, ...)`` for every i in 0..n-1."""
+        self._launch(n, workunit, arguments)
+
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit whose indices take long; even a few may use all threads."""
+        self.launches += 1
+        self._launcher(workunit).launch_tasks(n, arguments)
+
+    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run ``workunit(i, acc, ...)`` for every i and return the sum, an int64."""
+        return int(self._launch(n, workunit, arguments))
+
+    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run an exclusive prefix sum over ``workunit(i, acc, last_pass, ...)``; return the total.
+
+        The total is an int64. The workunit may be called twice for each i; it writes only when
+        ``last_pass`` is true.
+        """
+        return int(self._launch(n, workunit, arguments))
+
+    def scan_into(
+        self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
+    ) -> None:
+        """Run a *scan* workunit, and store the total where later launches read it."""
+        found = self._launch(n, workunit, arguments, total)
+        if self._tape is None:
+            total.array[total.place] = found
+
+    def _launch(
+        self,
+        n: int | Count,
+        workunit: Workunit,
+        arguments: dict[str, Any],
+        total: Count | None = None,
+    ) -> Any:
+        launcher = self._launcher(workunit)
+        if self._tape is not None:
+            if self.width is Width.NARROW:  # PyKokkos does not get wide kernels
+                launcher.signature.check_capture()
+            self._tape.append(step_of(launcher, n, arguments, total))
+            return 0
+        self.launches += 1
+        return launcher.launch(operator.index(n), arguments)
+
+    def _launcher(self, workunit: Workunit) -> Launcher:
+        return self._launchers.get(workunit) or self._first(workunit)
+
+    def _first(self, workunit: Workunit) -> Launcher:
+        started = time.perf_counter()
+        launcher = self._load(workunit)
+        self.ledger.loading += time.perf_counter() - started
+        return launcher
+
+    def empty(self, n: int, dtype: Any = np.int32) -> Array:
+        """Return an uninitialised array of shape (n,)."""
+        return self._memory.empty(n, dtype)
+
+    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
+        """Return uninitialised arrays of some lengths and dtypes."""
+        return self._memory.arena(sizes)
+
+    def group(self, kind: Any, n: int, /, **given: Any) -> Any:
+        """Return a group of arrays for kernels, a dataclass.
+
+        Fields that are not given are uninitialised int32 arrays, shape (n,).
+        """
+        missing = (field.name for field in fields(kind) if field.name not in given)
+        return kind(**given, **{name: self.empty(n) for name in missing})
+
+    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
+        """Return an array of shape (n,) filled with `value`."""
+        array = self.empty(n, dtype)
+        array.fill(int(value))  # CuPy does not accept members of an enumeration
+        return array
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""
+        return self._memory.from_host(np.ascontiguousarray(array))
+
+    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return a NumPy array with the same contents: `out`, if given."""
+        return self._memory.to_host(array, out)
+
+    def dual_view(self, n: int) -> DualView:
+        """Return a dual view of zeros, int64, shape (n,), on the host and the back end."""
+        return self._memory.dual_view(n)
+
+    def sync_device(self, array: DualView) -> None:
+        """Copy a dual view from the host to the back end, in order with launches."""
+        self._copy(self._memory.sync_device, array)
+
+    def sync_host(self, array: DualView) -> None:
+        """Copy a dual view to the host, in order with launches; complete after `synchronize`."""
+        self._copy(self._memory.sync_host, array)
+
+    def _copy(self, copy: Callable[[DualView], None], array: DualView) -> None:
+        if self._tape is not None:
+            self._tape.append(Action(partial(copy, array)))
+        else:
+            copy(array)
+
+    def perform(self, action: Callable[[], None], /) -> None:
+        """Call a function that uses arrays, in order with launches; `capture` captures the call."""
+        if self._tape is not None:
+            self._tape.append(Action(action))
+        else:
+            with self._memory.in_order():
+                action()
+
     def capture(
         self,
         launches: Callable[[], None],
@@ -270,69 +355,44 @@ class Backend(ABC):
         with the same numbers and the same arrays each time. The function repeats them until the
         number `until`, if given, is not zero, but at most `most` times. Other processes repeat
         theirs at the same time: `agree` returns whether a condition holds in all of them.
-
-        Here, nothing is captured: the function calls `launches`.
         """
+        tape: Tape = []
+        self._tape = tape
+        try:
+            launches()
+        finally:
+            self._tape = None
+
+        repeat, exchange = self._repeatable(tape, until, most, agree)
+        launches_each_time = sum(isinstance(step, Step) for step in tape)
 
         def replay() -> None:
-            for _ in range(most):
-                launches()
-                if until is not None and operator.index(until) != 0:
-                    break
+            self._check()
+            self.launches += launches_each_time * repeat()
 
-        return Captured(replay, lambda _: True)
+        return Captured(replay, exchange)
 
-    def perform(self, action: Callable[[], None], /) -> None:
-        """Call a function that uses arrays, in order with launches; `capture` captures the call."""
-        action()
+    def _repeatable(
+        self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
+    ) -> Repeatable:
+        """Return the fastest function that repeats a tape, and one for `Captured.exchange`.
 
-    def using(self) -> AbstractContextManager[None]:
-        """Wait for a turn at resources shared with runs of other threads, and select the device.
-
-        A GPU and Kokkos serve one run at a time; runs on CPUs divide the processors among
-        themselves. Use the back end only within this context, unless the process has no other run.
+        The first repeats the tape until the number `until` is not zero, but at most `most` times,
+        and returns the number of repetitions. On a GPU, the tape becomes a CUDA graph.
         """
-        return nullcontext()
+        kernels = {step.launcher for step in tape if isinstance(step, Step) and step.has_indices}
 
-    def available_bytes(self, error: MemoryError) -> int | None:
-        """Return the bytes for arrays, if `error` says that the memory is full; else None."""
-        return None
+        def launch_all() -> None:
+            for step in tape:
+                step.repeat()
+            self._launched |= kernels
 
-    def dual_view(self, n: int) -> DualView:
-        """Return a dual view of zeros, int64, shape (n,), on the host and the back end."""
-        return DualView.of_one(n)
-
-    def sync_device(self, array: DualView) -> None:
-        """Copy a dual view from the host to the back end, in order with launches."""
-        return
-
-    def sync_host(self, array: DualView) -> None:
-        """Copy a dual view to the host, in order with launches; complete after `synchronize`."""
-        return
-
-    @abstractmethod
-    def empty(self, n: int, dtype: Any = np.int32) -> Array:
-        """Return an uninitialised array of shape (n,)."""
-
-    def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
-        """Return uninitialised arrays of some lengths and dtypes."""
-        return Arena([self.empty(n, dtype) for n, dtype in sizes])
-
-    def group(self, kind: Any, n: int, /, **given: Any) -> Any:
-        """Return a group of arrays for kernels, a dataclass.
-
-        Fields that are not given are uninitialised int32 arrays, shape (n,).
-        """
-        missing = (field.name for field in fields(kind) if field.name not in given)
-        return kind(**given, **{name: self.empty(n) for name in missing})
-
-    @abstractmethod
-    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
-        """Return an array of shape (n,) filled with `value`."""
+        once = self._memory.repeatable(launch_all, lambda: agree(kernels <= self._launched))
+        return lambda: repeated(once, until, most), lambda _: False
 
     def synchronize(self) -> None:
         """Wait until all launches have finished; on a synchronous back end, do nothing."""
-        return
+        self._memory.synchronize()
 
     def sorted(self, keys: Array) -> Array:
         """Return a sorted copy of int64 `keys`."""

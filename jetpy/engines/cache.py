@@ -37,8 +37,7 @@ def _own_dir() -> Path:
 
 def _temporary_dir() -> Path:
     """Return this user's folder among the system's temporary files."""
-    user = os.geteuid() if hasattr(os, "geteuid") else "user"
-    return Path(gettempdir(), f"jetpy-{user}")
+    return Path(gettempdir(), f"jetpy-{os.geteuid()}")
 
 
 def cache_dirs() -> list[Path]:
@@ -68,9 +67,7 @@ def prospects() -> str:
 
 def _is_mine(folder: Path) -> bool:
     """Return whether a folder belongs to this user or does not exist yet."""
-    if not hasattr(os, "geteuid") or not os.path.lexists(folder):
-        return True
-    return folder.lstat().st_uid == os.geteuid()
+    return not os.path.lexists(folder) or folder.lstat().st_uid == os.geteuid()
 
 
 def is_writable(folder: Path) -> bool:
@@ -195,8 +192,6 @@ def check_trusted(top: Path, below: Path) -> None:
     BackendError
         If the owner is neither this user nor root, or other users can write to it.
     """
-    if not hasattr(os, "geteuid"):
-        return
     for path in _down_to(top, below):
         try:
             status = path.stat()

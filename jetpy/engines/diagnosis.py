@@ -7,7 +7,7 @@ Each check is for one known cause of failed compilations or, worse, of wrong res
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 Version = tuple[int, ...]
@@ -139,159 +139,106 @@ class Problem:
     fix: str
 
 
-def problems(installation: Installation) -> list[Problem]:
-    """Return all known problems of an installation."""
-    results = (check(installation) for check in CHECKS)
-    return [problem for problem in results if problem is not None]
-
-
-def _old_base(found: Installation) -> Problem | None:
-    if found.has_int8:
-        return None
-    return Problem(
-        "pykokkos-base is too old for PyKokkos: its package kokkos has no type int8",
-        "Uninstall it (pip uninstall pykokkos-base) and build its main branch from source, "
-        "because the version on PyPI is too old.",
-    )
-
-
-def _not_importable(found: Installation) -> Problem | None:
-    if not found.import_error:
-        return None
-    return Problem(
-        f"the Python package kokkos cannot be imported: {found.import_error}",
-        "Rebuild pykokkos-base with this Python and the Kokkos that is now installed.",
-    )
-
-
-def _no_headers(found: Installation) -> Problem | None:
-    if found.config is not None:
-        return None
-    return Problem(
-        "the headers of Kokkos (KokkosCore_config.h) are not installed",
-        "Install Kokkos into the environment of this Python, with "
-        "-DCMAKE_INSTALL_INCLUDEDIR=include/kokkos.",
-    )
-
-
-def _static_libraries(found: Installation) -> Problem | None:
-    if found.config is None or found.shared:
-        return None
-    return Problem(
-        "Kokkos has no shared libraries (libkokkoscore.so), which kernels need for linking",
-        "Rebuild Kokkos with -DBUILD_SHARED_LIBS=ON, then pykokkos-base.",
-    )
-
-
-def _layouts_on_the_gpu(found: Installation) -> Problem | None:
+def problems(found: Installation) -> Iterator[Problem]:
+    """Yield all known problems of an installation."""
     config = found.config
-    if config is None or not found.cuda or found.nvcc < (13,):
-        return None
-    if config.standard < 20 or not config.views_are_mdspans:
-        return None
-    return Problem(
-        f"Kokkos was built as C++{config.standard} with views on mdspan for CUDA "
-        f"{version_text(found.nvcc)}: host and GPU disagree on the layout of kernel arguments, so "
-        "scans read garbage",
-        "Rebuild Kokkos with -DCMAKE_CXX_STANDARD=17 -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then "
-        "pykokkos-base.",
-    )
+    if not found.has_int8:
+        yield Problem(
+            "pykokkos-base is too old for PyKokkos: its package kokkos has no type int8",
+            "Uninstall it (pip uninstall pykokkos-base) and build its main branch from source, "
+            "because the version on PyPI is too old.",
+        )
+    if found.import_error:
+        yield Problem(
+            f"the Python package kokkos cannot be imported: {found.import_error}",
+            "Rebuild pykokkos-base with this Python and the Kokkos that is now installed.",
+        )
+    if config is None:
+        yield Problem(
+            "the headers of Kokkos (KokkosCore_config.h) are not installed",
+            "Install Kokkos into the environment of this Python, with "
+            "-DCMAKE_INSTALL_INCLUDEDIR=include/kokkos.",
+        )
+    else:
+        yield from _problems_of_build(found, config)
+    missing = _missing_views(found)
+    if missing:
+        yield Problem(
+            f"pykokkos-base was built without {', '.join(missing)}",
+            "Rebuild pykokkos-base with -DENABLE_LAYOUTS=ON and the Kokkos that is now installed.",
+        )
+    if found.missing:
+        yield Problem(
+            f"compiling kernels needs {', '.join(found.missing)}, which jetpy does not find",
+            "Install what is missing (pip install pybind11; g++ and the CUDA toolkit from "
+            "your system) and put the programs on PATH.",
+        )
+    if found.cuda:
+        yield from _problems_of_cupy(found)
 
 
-def _layouts_on_the_cpu(found: Installation) -> Problem | None:
-    config = found.config
-    if config is None or found.gxx[:1] != (12,):
-        return None
-    if config.standard < 20 or not config.views_are_mdspans:
-        return None
-    return Problem(
-        f"Kokkos was built as C++{config.standard} with views on mdspan: kernels compiled by g++ "
-        f"{version_text(found.gxx)} crash",
-        "Rebuild Kokkos with -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then pykokkos-base.",
-    )
+def _problems_of_build(found: Installation, config: Config) -> Iterator[Problem]:
+    """Yield the problems of the options with which Kokkos was built."""
+    is_for_cuda_13 = found.cuda and found.nvcc >= (13,)
+    has_mdspans = config.standard >= 20 and config.views_are_mdspans
+    if not found.shared:
+        yield Problem(
+            "Kokkos has no shared libraries (libkokkoscore.so), which kernels need for linking",
+            "Rebuild Kokkos with -DBUILD_SHARED_LIBS=ON, then pykokkos-base.",
+        )
+    if is_for_cuda_13 and has_mdspans:
+        yield Problem(
+            f"Kokkos was built as C++{config.standard} with views on mdspan for CUDA "
+            f"{version_text(found.nvcc)}: host and GPU disagree on the layout of kernel arguments, "
+            "so scans read garbage",
+            "Rebuild Kokkos with -DCMAKE_CXX_STANDARD=17 -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then "
+            "pykokkos-base.",
+        )
+    if found.gxx[:1] == (12,) and has_mdspans:
+        yield Problem(
+            f"Kokkos was built as C++{config.standard} with views on mdspan: kernels compiled by "
+            f"g++ {version_text(found.gxx)} crash",
+            "Rebuild Kokkos with -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then pykokkos-base.",
+        )
+    if is_for_cuda_13 and config.version < (4, 7):
+        kokkos, cuda = version_text(config.version), version_text(found.nvcc)
+        yield Problem(
+            f"Kokkos {kokkos} does not support CUDA {cuda}",
+            "Build Kokkos 4.7.01 or a later 4.7, then pykokkos-base; or use CUDA 12.",
+        )
+    if "CUDA_UVM" in config.options:
+        yield Problem(
+            "Kokkos keeps arrays in unified memory (KOKKOS_ENABLE_CUDA_UVM), but jetpy keeps them "
+            "in GPU memory",
+            "Rebuild Kokkos without -DKokkos_ENABLE_CUDA_UVM=ON, then pykokkos-base.",
+        )
 
 
-def _kokkos_before_cuda_13(found: Installation) -> Problem | None:
-    config = found.config
-    if config is None or not found.cuda or found.nvcc < (13,) or config.version >= (4, 7):
-        return None
-    return Problem(
-        f"Kokkos {version_text(config.version)} does not support CUDA {version_text(found.nvcc)}",
-        "Build Kokkos 4.7.01 or a later 4.7, then pykokkos-base; or use CUDA 12.",
-    )
-
-
-def _unified_memory(found: Installation) -> Problem | None:
-    if found.config is None or "CUDA_UVM" not in found.config.options:
-        return None
-    return Problem(
-        "Kokkos keeps arrays in unified memory (KOKKOS_ENABLE_CUDA_UVM), but jetpy keeps them in "
-        "GPU memory",
-        "Rebuild Kokkos without -DKokkos_ENABLE_CUDA_UVM=ON, then pykokkos-base.",
-    )
-
-
-def _missing_views(found: Installation) -> Problem | None:
+def _missing_views(found: Installation) -> list[str]:
+    """Return the views that pykokkos-base lacks, if its views are known."""
     if found.import_error or not found.has_int8:
-        return None  # the views are unknown
+        return []
     kinds = ["HostSpace_LayoutRight", *(["CudaSpace_LayoutLeft"] if found.cuda else [])]
     needed = [f"KokkosView_{element}_{kind}_1" for kind in kinds for element in ELEMENTS]
-    missing = [name for name in needed if name not in found.views]
-    if not missing:
-        return None
-    return Problem(
-        f"pykokkos-base was built without {', '.join(missing)}",
-        "Rebuild pykokkos-base with -DENABLE_LAYOUTS=ON and the Kokkos that is now installed.",
-    )
+    return [name for name in needed if name not in found.views]
 
 
-def _missing_programs(found: Installation) -> Problem | None:
-    if not found.missing:
-        return None
-    return Problem(
-        f"compiling kernels needs {', '.join(found.missing)}, which jetpy does not find",
-        "Install what is missing (pip install pybind11; g++ and the CUDA toolkit from "
-        "your system) and put the programs on PATH.",
-    )
-
-
-def _no_cupy(found: Installation) -> Problem | None:
-    if not found.cuda or found.cupy:
-        return None
+def _problems_of_cupy(found: Installation) -> Iterator[Problem]:
     major = found.nvcc[0] if found.nvcc else 12
-    if found.cupy_error:
-        return Problem(
+    if found.cupy_error and not found.cupy:
+        yield Problem(
             f"CuPy cannot be imported: {found.cupy_error}",
             f"Reinstall it for your CUDA: pip install --force-reinstall cupy-cuda{major}x.",
         )
-    return Problem(
-        "CuPy is not installed; jetpy needs it for arrays on the GPU",
-        f"pip install cupy-cuda{major}x.",
-    )
-
-
-def _other_cuda(found: Installation) -> Problem | None:
-    if not (found.cuda and found.nvcc and found.cupy_cuda) or found.nvcc[0] == found.cupy_cuda[0]:
-        return None
-    return Problem(
-        f"CuPy {found.cupy} is built for CUDA {version_text(found.cupy_cuda)}, but nvcc, which "
-        f"compiles the kernels, is from CUDA {version_text(found.nvcc)}",
-        f"Uninstall this CuPy, then pip install cupy-cuda{found.nvcc[0]}x; or put the nvcc of the "
-        "other version on PATH.",
-    )
-
-
-CHECKS: tuple[Callable[[Installation], Problem | None], ...] = (
-    _old_base,
-    _not_importable,
-    _no_headers,
-    _static_libraries,
-    _layouts_on_the_gpu,
-    _layouts_on_the_cpu,
-    _kokkos_before_cuda_13,
-    _unified_memory,
-    _missing_views,
-    _missing_programs,
-    _no_cupy,
-    _other_cuda,
-)
+    elif not found.cupy:
+        yield Problem(
+            "CuPy is not installed; jetpy needs it for arrays on the GPU",
+            f"pip install cupy-cuda{major}x.",
+        )
+    if found.nvcc and found.cupy_cuda and major != found.cupy_cuda[0]:
+        yield Problem(
+            f"CuPy {found.cupy} is built for CUDA {version_text(found.cupy_cuda)}, but nvcc, which "
+            f"compiles the kernels, is from CUDA {version_text(found.nvcc)}",
+            f"Uninstall this CuPy, then pip install cupy-cuda{major}x; or put the nvcc of the "
+            "other version on PATH.",
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from jetpy.engines.base import Backend
 from jetpy.engines.memory import Memory
 from jetpy.engines.threads import after_fork, available_threads
 from jetpy.errors import BackendError, OptionError
@@ -40,14 +39,6 @@ def check_after_fork() -> None:
     """
     if _is_lost:
         raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
-
-
-def prefer_gpu(backend: Backend, host: Backend) -> None:
-    """Configure a back end for a GPU; small levels go to `host`."""
-    backend.copies = True
-    backend.is_asynchronous, backend.warp_size = True, WARP_SIZE
-    backend.longest_row = LONGEST_ROW
-    backend.host_engine, backend.host_size = host, HOST_SIZE
 
 
 def check_device(device: int, count: int) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Arena, Array, DualView
 from jetpy.engines.host_memory_pool import LEAST, POOL
 
 ALIGNMENT = 64  # bytes
@@ -21,22 +21,38 @@ HEAD = object.__basicsize__
 """Offset of the address in a NumPy array object, by NumPy's ABI. Any other way to read the address
 takes ten times as long."""
 _word_at = ctypes.c_size_t.from_address
+_type_of = cache(np.dtype)
+"""Dtype of an element type, because dtypes compare faster than names."""
+_element_of = cache(attrgetter("name"))
+"""Element type of a dtype, because its attribute `name` is slow."""
+Array = Any
+"""A contiguous 1-D array of the back end's array module (numpy or cupy)."""
 
 
-class _Types(dict[str, np.dtype[Any]]):
-    """NumPy dtypes by name, because dtypes compare faster than names."""
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Arena:
+    """Arrays that may share one block of memory. Use them only while the arena exists.
 
-    def __missing__(self, name: str) -> np.dtype[Any]:
-        self[name] = np.dtype(name)
-        return self[name]
+    Attributes
+    ----------
+    arrays : list of Array
+    """
+
+    arrays: list[Array]
 
 
-class _Elements(dict["np.dtype[Any]", str]):
-    """Names of NumPy dtypes, because the attribute `name` is slow."""
+@dataclass(frozen=True, eq=False)
+class DualView:
+    """A small array on the host and on a back end: two copies, or one array if they share memory.
 
-    def __missing__(self, kind: np.dtype[Any]) -> str:
-        self[kind] = kind.name
-        return self[kind]
+    Attributes
+    ----------
+    host : int64, shape (n,)
+    device : int64, shape (n,)
+    """
+
+    host: npt.NDArray[np.int64]
+    device: Array
 
 
 class _Addresses(dict[str, dict[int, int]]):
@@ -77,8 +93,8 @@ def _forget(known: _Known) -> None:
         known.release()
 
 
-class Memory(ABC):
-    """The memory of a back end's arrays.
+class Memory:
+    """The memory of a back end's arrays. These methods are for the host.
 
     Attributes
     ----------
@@ -90,36 +106,40 @@ class Memory(ABC):
         CuPy stream of the launches; None on the host.
     """
 
-    xp: Any
+    xp: Any = np
     stream: Any = None
 
     def __init__(self) -> None:
         self.addresses = _Addresses()
-        self._types, self._elements = _Types(), _Elements()
         self._alive: dict[int, _Known] = {}
         self._without_elements: dict[Any, Array] = {}
 
-    @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return an array with the contents of a contiguous host array."""
+        """Return an array with the contents of a contiguous host array.
 
-    @abstractmethod
+        On the host, this is the array itself, or a copy if it is read-only.
+        """
+        return array if array.flags.writeable else array.copy()
+
     def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Return a host array with the contents of an array: `out`, if given."""
+        host: npt.NDArray[Any] = array
+        if out is None:
+            return host
+        np.copyto(out, host)
+        return out
 
-    @abstractmethod
     def dual_view(self, n: int) -> DualView:
-        """Return a dual view of zeros, int64, shape (n,)."""
+        """Return a dual view of zeros, int64, shape (n,); on the host, both arrays are one."""
+        array = np.zeros(n, np.int64)
+        return DualView(array, array)
 
-    @abstractmethod
     def sync_device(self, array: DualView) -> None:
         """Copy a dual view from the host, in order with launches."""
 
-    @abstractmethod
     def sync_host(self, array: DualView) -> None:
         """Copy a dual view to the host, in order with launches."""
 
-    @abstractmethod
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
@@ -127,10 +147,10 @@ class Memory(ABC):
 
         `are_loaded` returns whether all its kernels have been launched before.
         """
+        return launches
 
-    @abstractmethod
     def synchronize(self) -> None:
-        """Wait until all launches have finished."""
+        """Wait until all launches have finished; on the host, they are synchronous."""
 
     def using(self) -> AbstractContextManager[None]:
         """Make its device the thread's current device within the context."""
@@ -144,9 +164,10 @@ class Memory(ABC):
         """Return the bytes for arrays, if `error` says that the memory is full; else None."""
         return None
 
-    @abstractmethod
     def locate(self, array: Array) -> int:
         """Return the address of an array."""
+        address: int = _word_at(id(array) + HEAD).value
+        return address
 
     def address(self, array: Array, element: str, what: str) -> int:
         """Return the address of an array, after `keep_address` if it is unknown."""
@@ -167,7 +188,7 @@ class Memory(ABC):
         if not isinstance(array, self.xp.ndarray):
             actual = type(array).__name__
             raise TypeError(f"{what} is a {actual}; it must be an array of {self.xp.__name__}")
-        if array.dtype != self._types[element]:
+        if array.dtype != _type_of(element):
             raise TypeError(
                 f"{what} is an array of {array.dtype}; it must be an array of {element}"
             )
@@ -183,7 +204,7 @@ class Memory(ABC):
         if n == 0 and dtype in self._without_elements:
             return self._without_elements[dtype]
         array = self.xp.empty(n, dtype)
-        self._keep(array, self._elements[array.dtype])
+        self._keep(array, _element_of(array.dtype))
         if n == 0:
             self._without_elements[dtype] = array
         return array
@@ -202,8 +223,6 @@ class Memory(ABC):
 class HostMemory(Memory):
     """NumPy arrays; large ones use blocks of the pool until they die."""
 
-    xp = np
-
     def empty(self, n: int, dtype: Any) -> Array:
         """Return an uninitialised array of shape (n,) with a known address."""
         kind = np.dtype(dtype)
@@ -212,7 +231,7 @@ class HostMemory(Memory):
             return super().empty(n, dtype)
         block = POOL.take(size)
         array = np.frombuffer(block, kind, n)
-        self._keep(array, self._elements[kind], partial(POOL.give, block))
+        self._keep(array, _element_of(kind), partial(POOL.give, block))
         return array
 
     def arena(self, sizes: Sequence[tuple[int, Any]]) -> Arena:
@@ -231,46 +250,10 @@ class HostMemory(Memory):
         places: list[tuple[dict[int, int], int]] = []
         for (n, kind), length in zip(shapes, lengths, strict=True):
             array = np.frombuffer(block, kind, n, offset)
-            addresses = self.addresses[self._elements[kind]]
+            addresses = self.addresses[_element_of(kind)]
             addresses[id(array)] = address + offset
             arena.arrays.append(array)
             places.append((addresses, id(array)))
             offset += ALIGNMENT * length
         weakref.finalize(arena, _release, places, block)
         return arena
-
-    def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return the array itself, or a copy if it is read-only."""
-        return array if array.flags.writeable else array.copy()
-
-    def to_host(self, array: Array, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return the array itself, or `out` with its contents."""
-        host: npt.NDArray[Any] = array
-        if out is None:
-            return host
-        np.copyto(out, host)
-        return out
-
-    def dual_view(self, n: int) -> DualView:
-        """Return a dual view whose host and device arrays are one array."""
-        return DualView.of_one(n)
-
-    def sync_device(self, array: DualView) -> None:
-        """Do nothing, because both arrays are one."""
-
-    def sync_host(self, array: DualView) -> None:
-        """Do nothing, because both arrays are one."""
-
-    def repeatable(
-        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
-    ) -> Callable[[], None]:
-        """Return `launches` itself."""
-        return launches
-
-    def synchronize(self) -> None:
-        """Do nothing, because launches on the host are synchronous."""
-
-    def locate(self, array: Array) -> int:
-        """Return the address of an array."""
-        address: int = _word_at(id(array) + HEAD).value
-        return address

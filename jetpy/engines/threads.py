@@ -17,9 +17,7 @@ _openmp_is_lost = False
 
 def available_threads() -> int:
     """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 def limit_spinning() -> None:
@@ -35,8 +33,7 @@ def limit_spinning() -> None:
 
 def after_fork(function: Callable[[], None]) -> Callable[[], None]:
     """Register a function to be called in every forked child, in the order of registration."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=function)
+    os.register_at_fork(after_in_child=function)
     return function
 
 
@@ -56,9 +53,8 @@ def lock_that_forks_wait_for() -> Any:
     The guarded data is consistent in the child, even the data of a library with its own locks.
     """
     lock = threading.RLock()
-    if hasattr(os, "register_at_fork"):
-        hooks = {"after_in_parent": lock.release, "after_in_child": lock.release}
-        os.register_at_fork(before=lock.acquire, **hooks)
+    hooks = {"after_in_parent": lock.release, "after_in_child": lock.release}
+    os.register_at_fork(before=lock.acquire, **hooks)
     return lock
 
 

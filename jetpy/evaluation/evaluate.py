@@ -58,7 +58,7 @@ class Evaluation:
     part_weights : int64, shape (k,)
         As `part_weights`; shape (k, c) for vertex weights of shape (n, c).
     imbalance : float
-        As `imbalance`; the largest of several weights.
+        max(part_weights) / ceil(total weight / k) - 1; the largest of several weights.
     part_volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
         among their neighbours, times the size of the vertex (1 unless the graph has sizes).

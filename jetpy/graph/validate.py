@@ -364,20 +364,25 @@ def check_one_weight(graph: Graph, what: str) -> None:
         )
 
 
-def check_storable(graph: Graph, what: str) -> None:
-    """Check that a file format with one weight per vertex and no sizes can hold a graph.
+def check_storable(graph: Graph, what: str, *, vertex_weights: bool = False) -> None:
+    """Check that a file format without vertex sizes can hold a graph.
 
     Raises
     ------
     GraphError
-        If the graph has several weights per vertex, or vertex sizes; `what` names the format.
+        If the graph has several weights per vertex, vertex sizes, or vertex weights other than 1
+        unless the format has `vertex_weights`; `what` names the format.
     """
     weights = graph.constraint_weights
-    lost = "several weights per vertex" if weights is not None and weights.shape[1] > 1 else None
-    if graph.vertex_sizes is not None:
-        lost = lost or "vertex sizes"
-    if lost is not None:
-        raise GraphError(f"{what} cannot store {lost}; write .graph or .npz")
+    if weights is not None and weights.shape[1] > 1:
+        lost = "several weights per vertex"
+    elif graph.vertex_sizes is not None:
+        lost = "vertex sizes"
+    elif not vertex_weights and (graph.vertex_weights != 1).any():
+        lost = "vertex weights"
+    else:
+        return
+    raise GraphError(f"{what} cannot store {lost}; write .graph or .npz")
 
 
 def check_small(graph: Graph, what: str) -> None:

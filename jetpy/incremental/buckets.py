@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
@@ -33,15 +33,6 @@ SPARE_SHARE = 8
 """Number of buckets in use per spare bucket in a new layout."""
 ROW_GROWTH = 1.25
 """Growth factor of a row that no longer fits its buckets."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Csr:
-    """Rows of a graph, as input of the kernels."""
-
-    indptr: Array
-    indices: Array
-    edge_weights: Array
 
 
 class BucketList:
@@ -73,7 +64,8 @@ class BucketList:
         bucket_ptr, self._used = self._in_a_row()
         self._bucket_ptr = Column(backend, bucket_ptr)
         self._slots, self._edge_weights = self._allocate()
-        csr = _Csr(*map(backend.from_host, (graph.indptr, graph.indices, graph.edge_weights)))
+        rows = graph.indptr, graph.indices, graph.edge_weights
+        csr = Adjacency(*map(backend.from_host, rows))
         backend.parallel_for(graph.n * self.lanes, kernels.lay_rows, graph=csr, laid=self.device)
 
     @property

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,7 +61,9 @@ def _replacing(target: Path) -> Iterator[BinaryIO]:
     name = os.fspath(target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp"))
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     with removed_at_exit(name):  # before the file exists: an interruption may occur at any moment
-        with open(name, "xb", opener=_open_new if mode is None else _open_private) as stream:
+        # 0o666 are the default permissions; reading the umask would affect other threads
+        opener = partial(os.open, mode=0o666 if mode is None else 0o600)
+        with open(name, "xb", opener=opener) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -83,17 +86,4 @@ def _remove(name: str) -> None:
         _unfinished.discard(name)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unfinished.clear)
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
-
-
-def _open_new(name: str, flags: int) -> int:
-    """Open with the default permissions of new files.
-
-    The umask can only be read by setting it, which would affect other threads.
-    """
-    return os.open(name, flags, 0o666)
+os.register_at_fork(after_in_child=_unfinished.clear)

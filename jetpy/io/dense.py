@@ -50,8 +50,6 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         many vertices.
     """
     check_storable(graph, "a dense matrix")
-    if (graph.vertex_weights != 1).any():
-        raise GraphError("a dense matrix cannot store vertex weights; write .graph or .npz")
     if not graph.edge_weights.all():
         raise GraphError(
             "a dense matrix cannot store edges of weight 0, because 0 means no edge; write .graph "

@@ -21,7 +21,7 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from jetpy.errors import FileFormatError, GraphError
+from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_of
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.raw import Raw, Rules
@@ -180,8 +180,6 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         If the graph has vertex weights or sizes, which would be lost.
     """
     check_storable(graph, "an edge list")
-    if (graph.vertex_weights != 1).any():
-        raise GraphError("an edge list cannot store vertex weights; write .graph or .npz")
     stream.write(f"# vertices {graph.n}\n".encode())
     for table in edge_tables(graph):
         stream.write(format_rows(table.ravel(), np.full(len(table), table.shape[1])))

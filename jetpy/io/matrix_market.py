@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.errors import FileFormatError, GraphError
+from jetpy.errors import FileFormatError
 from jetpy.graph.build import graph_of
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.raw import Raw, Rules
@@ -107,8 +107,6 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         If the graph has vertex weights or sizes, which would be lost.
     """
     check_storable(graph, "a Matrix Market file")
-    if (graph.vertex_weights != 1).any():
-        raise GraphError("a Matrix Market file cannot store vertex weights; write .graph or .npz")
     field = "integer" if (graph.edge_weights != 1).any() else "pattern"
     write_symmetric(stream, graph.n, graph.m, field, edge_tables(graph))
 

@@ -87,7 +87,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     GraphError
         If the graph has several weights per vertex, or vertex sizes, which would be lost.
     """
-    check_storable(graph, "a ParHiP file")
+    check_storable(graph, "a ParHiP file", vertex_weights=True)
     kind, weights = 0, []
     for what in ("vertex_weights", "edge_weights"):
         array = getattr(graph, what)

@@ -22,8 +22,7 @@ from jetpy.kernel_language.types import Group, Refusal, View, Width, group_type,
 
 _reading: Any = RLock()
 """Engines may compile concurrently, and each definition must exist once."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reading._at_fork_reinit)
+os.register_at_fork(after_in_child=_reading._at_fork_reinit)
 
 
 def read_module(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Definition]:

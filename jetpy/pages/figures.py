@@ -6,6 +6,8 @@ import base64
 import hashlib
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jetpy.pages.palette import COLOURS
@@ -13,6 +15,7 @@ from jetpy.pages.style import styled
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 4.4
@@ -38,6 +41,16 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
     with styled():
         return Shown(figsize=(width, height), layout="constrained")
+
+
+@contextmanager
+def chart(height: float, *, legend: bool = True) -> Iterator[tuple[Figure, Axes]]:
+    """Yield a figure and its axes in the style of pages; then add a legend above, if wanted."""
+    with styled():
+        figure = new_figure(height)
+        yield figure, figure.subplots()
+        if legend:
+            figure.legend(loc="outside upper left", ncols=2)
 
 
 def svg_of(figure: Figure, label: str = "") -> Markup:

@@ -87,13 +87,6 @@ def part_weights(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.i
     return weights
 
 
-def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
-    """Return max(part weights) / ceil(W / k) - 1, with W the total vertex weight; 0 if W is 0."""
-    heaviest = int(part_weights(graph, parts, k).max())
-    share = -(-graph.total_vertex_weight // k)
-    return heaviest / share - 1 if share else 0.0
-
-
 def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
     """Return the sum over all vertices of the number of other parts among their neighbours.
 

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
+from jetpy.engines.base import Array, Backend, Captured, Count, DualView, Workunit
+from jetpy.engines.launching import repeated
 from jetpy.engines.ledger import Ledger
 from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
@@ -110,7 +111,7 @@ class Profiler(Backend):
     def __init__(self, engine: Backend, log: _Log | None = None) -> None:
         for attribute in Backend.__annotations__:
             setattr(self, attribute, getattr(engine, attribute))
-        self.launches, self.ledger = 0, engine.ledger
+        self.launches, self.ledger, self._tape = 0, engine.ledger, None
         self._engine = engine
         self._log = log or _Log(engine.ledger)
         if engine.host_engine is not None:
@@ -148,42 +149,45 @@ class Profiler(Backend):
         self._log.add(kind, name, start, size, self.name, traffic)
         return result
 
-    def _launched(
+    def _recorded(
+        self, n: int, workunit: Workunit, arguments: dict[str, Any], launch: Callable[[], Any]
+    ) -> Any:
+        self.launches += 1
+        signature = self._engine._launcher(workunit).signature
+        least = traffic(n, signature, arguments)
+        return self._logged(Kind(signature.kind.value), workunit.__name__, n, least, launch)
+
+    def _launch(
         self,
-        kind: Kind,
-        verb: Callable[..., T],
         n: int | Count,
         workunit: Workunit,
-        /,
-        **arguments: Any,
-    ) -> T:
-        self.launches += 1
-        n = operator.index(n)
-        least = traffic(n, workunit, arguments)
-        return self._logged(
-            kind, workunit.__name__, n, least, lambda: verb(n, workunit, **arguments)
+        arguments: dict[str, Any],
+        total: Count | None = None,
+    ) -> Any:
+        count, launch = operator.index(n), self._engine._launch
+        return self._recorded(
+            count, workunit, arguments, lambda: launch(count, workunit, arguments)
         )
-
-    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run and time a *for* workunit."""
-        self._launched(Kind.FOR, self._engine.parallel_for, n, workunit, **arguments)
 
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         """Run and time a *for* workunit whose indices are long tasks."""
-        self._launched(Kind.FOR, self._engine.run_tasks, n, workunit, **arguments)
+        run_tasks = self._engine.run_tasks
+        self._recorded(n, workunit, arguments, lambda: run_tasks(n, workunit, **arguments))
 
-    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        """Run and time a *reduce* workunit."""
-        return self._launched(Kind.REDUCE, self._engine.reduce, n, workunit, **arguments)
+    def capture(
+        self,
+        launches: Callable[[], None],
+        /,
+        until: Count | None = None,
+        most: int = 1,
+        agree: Callable[[bool], bool] = bool,
+    ) -> Captured:
+        """Return a function that makes the launches one by one, so that each is timed."""
+        return Captured(lambda: repeated(launches, until, most), lambda _: True)
 
-    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        """Run and time a *scan* workunit."""
-        return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
-
-    capture = Backend.capture  # makes the launches directly, so that each is timed
     arena, dual_view, empty, full = map(_forwarded, ("arena", "dual_view", "empty", "full"))
     compile, get_ready, perform = map(_forwarded, ("compile", "get_ready", "perform"))
-    available_bytes, using = map(_forwarded, ("available_bytes", "using"))
+    available_bytes, using, _load = map(_forwarded, ("available_bytes", "using", "_load"))
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Copy a NumPy array to the back end."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
-from jetpy.engines.base import Workunit
 from jetpy.kernel_language import Signature, View
-from jetpy.kernel_language.reading import read_workunit
 
 ROWS = "indptr"
 """The argument, or field of a group, with the starts of the rows of a graph."""
@@ -17,7 +13,7 @@ PER_INDEX = "rows_per_index"
 """The argument with the number of rows on which each index works, if it works on several."""
 
 
-def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
+def traffic(n: int, signature: Signature, arguments: Mapping[str, Any]) -> int:
     """Return the compulsory traffic of a launch by a simple model.
 
     Each array that the kernel uses moves once. If an array has more entries than the launch has
@@ -29,7 +25,8 @@ def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
     ----------
     n : int
         Number of indices.
-    workunit : function of `jetpy.workloads`
+    signature : Signature
+        Signature of the workunit.
     arguments : mapping of str to object
         Arguments of the launch.
 
@@ -38,7 +35,6 @@ def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
     int
         Bytes.
     """
-    signature = _signature(workunit)
     arrays = {
         name: value
         for (name, kind), value in zip(
@@ -65,11 +61,6 @@ def moved(n: int, arrays: Iterable[Any], rows: int | None = None) -> int:
         whole = size if rows is None else min(size, rows)
         total += array.nbytes * min(1.0, n / max(whole, 1))
     return round(total)
-
-
-@cache
-def _signature(workunit: Workunit) -> Signature:
-    return read_workunit(sys.modules[workunit.__module__], workunit.__name__).signature
 
 
 def _ends_in_rows(name: str) -> bool:

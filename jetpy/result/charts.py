@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from jetpy.evaluation.evaluate import Evaluation
 from jetpy.evaluation.levels import Level
-from jetpy.pages.figures import new_figure
+from jetpy.pages.figures import chart
 from jetpy.pages.palette import BAD, INK, SERIES
-from jetpy.pages.style import styled
 from jetpy.profiling.profile import Kernel, Step
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Fig
     ideal, limit : int
         Ideal and maximum weight of a part.
     """
-    figure, axes = _axes(_HEIGHT)
-    with styled():
+    with chart(_HEIGHT, legend=False) as (figure, axes):
         share = 100 / max(ideal, 1)
         above, most = (weights - ideal) * share, (limit - ideal) * share
         if len(weights) <= MAX_BARS:
@@ -69,12 +67,11 @@ def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Fig
 
 def volumes_chart(evaluation: Evaluation) -> Figure:
     """Plot the boundary vertices and the communication volume of each part."""
-    figure, axes = _axes(_HEIGHT)
     both = (
         (evaluation.part_boundary_vertices, SERIES[1], "boundary vertices"),
         (evaluation.part_volumes, SERIES[4], "volume sent"),
     )
-    with styled():
+    with chart(_HEIGHT) as (figure, axes):
         for i, (numbers, colour, name) in enumerate(both):
             if evaluation.k <= MAX_BARS:
                 places = np.arange(evaluation.k) + 0.4 * (i - 0.5)
@@ -85,14 +82,12 @@ def volumes_chart(evaluation: Evaluation) -> Figure:
             _whole_numbers(axes)
         axes.set_ylim(0, max(_LEAST, axes.get_ylim()[1]))
         _thousands(axes)
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
 def levels_chart(levels: Sequence[Level]) -> Figure:
     """Plot the cut on each level before and after refinement, coarsest level first."""
-    figure, axes = _axes(_HEIGHT)
-    with styled():
+    with chart(_HEIGHT) as (figure, axes):
         ordered = sorted(levels, key=lambda level: -level.level)
         places = range(len(ordered))
         before = [level.cut_before for level in ordered]
@@ -105,52 +100,35 @@ def levels_chart(levels: Sequence[Level]) -> Figure:
         axes.set_ylabel("cut")
         axes.margins(y=0.15)
         _thousands(axes)
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
 def stages_chart(steps: Sequence[Step]) -> Figure:
     """Plot the seconds of each stage, in kernels and outside."""
     stages = list(dict.fromkeys(step.stage for step in steps))
-    figure, axes = _axes(_AXIS + 0.3 + 1.4 * _BAR * len(stages))
-    inside, besides = (
-        [sum(seconds(step) for step in steps if step.stage == stage) for stage in stages]
-        for seconds in (_inside, _besides)
-    )
-    with styled():
-        axes.barh(stages, inside, color=SERIES[0], label="in kernels")
-        axes.barh(stages, besides, left=inside, color=SERIES[7], label="outside kernels")
+    inside, besides = (dict.fromkeys(stages, 0.0) for _ in range(2))
+    for step in steps:
+        inside[step.stage] += step.kernel_seconds
+        besides[step.stage] += max(0.0, step.seconds - step.kernel_seconds)
+    in_kernels = list(inside.values())
+    with chart(_AXIS + 0.3 + 1.4 * _BAR * len(stages)) as (figure, axes):
+        axes.barh(stages, in_kernels, color=SERIES[0], label="in kernels")
+        outside = list(besides.values())
+        axes.barh(stages, outside, left=in_kernels, color=SERIES[7], label="outside kernels")
         axes.invert_yaxis()
         _seconds(axes)
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
 def kernels_chart(kernels: Sequence[Kernel]) -> Figure:
     """Plot the seconds of the kernels with the longest total time."""
     longest = kernels[:MAX_KERNELS]
-    figure, axes = _axes(_AXIS + _BAR * len(longest))
-    with styled():
+    with chart(_AXIS + _BAR * len(longest), legend=False) as (figure, axes):
         seconds = [kernel.seconds for kernel in longest]
         axes.barh([kernel.name for kernel in longest], seconds, color=SERIES[0])
         axes.invert_yaxis()
         _seconds(axes)
     return figure
-
-
-def _inside(step: Step) -> float:
-    return step.kernel_seconds
-
-
-def _besides(step: Step) -> float:
-    return max(0.0, step.seconds - step.kernel_seconds)
-
-
-def _axes(height: float) -> tuple[Figure, Axes]:
-    with styled():
-        figure = new_figure(height)
-        axes: Axes = figure.subplots()
-    return figure, axes
 
 
 def _sorted_line(

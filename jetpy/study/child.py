@@ -38,10 +38,9 @@ from jetpy.study.changes import (
 )
 from jetpy.study.files import FINEST, STAGE_COLUMNS
 from jetpy.study.mappers import MAPPERS, judge_mapping, machine_in, run_mapping
-from jetpy.study.mappers import prepare_jetpy as prepare_jetpy_mapping
 from jetpy.study.modifiers import KINDS
 from jetpy.study.programs import PROGRAMS, ProgramError
-from jetpy.study.tools import PEERS, Job, Seconds, Solve, prepare_jetpy, run_jetpy
+from jetpy.study.tools import PEERS, Job, prepare_jetpy, run_jetpy
 from jetpy.study.verdict import judge
 
 WARM_UP = 64
@@ -171,11 +170,6 @@ def _finest_seconds(levels: Sequence[Level]) -> float:
     return levels[0].refine_seconds + sum(level.coarsen_seconds for level in levels[1:2])
 
 
-def _run_other(case: Case, solve: Solve) -> Run:
-    parts, seconds = solve(case.k, case.seed)
-    return parts, {"seconds": seconds["total"]}
-
-
 def _run_changes(case: Case, job: Job) -> Run:
     follow = _prepare_follow(case)
     parts, batches = follow(job, case.k, case.seed, changes_in(case.changes))
@@ -186,18 +180,17 @@ def _prepare_run(case: Case, job: Job) -> Callable[[], Run]:
     """Prepare a tool for a graph; return a function that makes a run."""
     if case.changes:
         return partial(_run_changes, case, job)
-    solve = _prepare(case, job)
     if case.tool == JETPY:
         return partial(_run_jetpy, case, job)
-    return partial(_run_other, case, solve)
-
-
-def _prepare(case: Case, job: Job) -> Solve:
     if case.mapping:
         return _prepare_mapping(case, job)
-    if case.tool == JETPY:
-        return prepare_jetpy(_backend(case), job)
-    return PEERS[case.tool].prepare(job)
+    solve = PEERS[case.tool].prepare(job)
+
+    def run() -> Run:
+        parts, seconds = solve(case.k, case.seed)
+        return parts, {"seconds": seconds["total"]}
+
+    return run
 
 
 def _prepare_follow(case: Case) -> Follow:
@@ -209,19 +202,14 @@ def _prepare_follow(case: Case) -> Follow:
     return follow_incrementally(_backend(case))
 
 
-def _prepare_mapping(case: Case, job: Job) -> Solve:
-    """Prepare a mapping onto the machine of a case, which has `k` PEs."""
-    target = machine_in(case.mapping)
-    if case.tool == JETPY:
-        map_onto = prepare_jetpy_mapping(_backend(case), _preset(case), job)
-    else:
-        map_onto = MAPPERS[case.tool].prepare(job)
+def _prepare_mapping(case: Case, job: Job) -> Callable[[], Run]:
+    target, map_onto = machine_in(case.mapping), MAPPERS[case.tool].prepare(job)
 
-    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, Seconds]:
-        run = map_onto(target, seed)
-        return run.pe, {"total": run.seconds}
+    def run() -> Run:
+        found = map_onto(target, case.seed)
+        return found.pe, {"seconds": found.seconds}
 
-    return solve
+    return run
 
 
 def _preset(case: Case) -> Any:
@@ -233,12 +221,11 @@ def _backend(case: Case) -> Any:
 
 
 def _warm_up(case: Case, job: Job) -> None:
+    changes = f"{Changes(KINDS, 1)}" if case.changes else ""
+    k = case.k if case.mapping else 2
     with tempfile.TemporaryDirectory() as folder:
         small = replace(job, graph=grid(WARM_UP, WARM_UP), folder=Path(folder))
-        if case.changes:
-            _run_changes(case._replace(k=2, changes=f"{Changes(KINDS, 1)}"), small)
-        else:
-            _prepare(case, small)(2, case.seed)
+        _prepare_run(case._replace(k=k, changes=changes), small)()
 
 
 def _kernels(case: Case, job: Job) -> list[dict[str, Any]]:

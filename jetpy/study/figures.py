@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
-from jetpy.pages.figures import new_figure
+from jetpy.pages.figures import chart, new_figure
 from jetpy.pages.palette import INK, MUTED, PAGE, SERIES
 from jetpy.pages.style import styled
 from jetpy.study.efficiency import Cell
@@ -125,9 +125,7 @@ def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: 
     ratios = {name: factors(own.values()) for name, own in each.items() if own}
     finite = [f for own in ratios.values() for f in own if isfinite(f)]
     widest = min(max([*finite, 1.05]) * 1.02, _WIDEST_PROFILE)
-    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(ratios) / 2)
-    with styled():
-        axes: Axes = figure.subplots()
+    with chart(_HEIGHT + _PER_LEGEND_ROW * len(ratios) / 2) as (figure, axes):
         for application, own in ratios.items():
             steps = [factor for factor in own if factor <= widest]
             shares = [i / len(own) for i in range(len(steps) + 1)]
@@ -142,7 +140,6 @@ def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: 
         _plain_numbers(axes)
         axes.set_xlabel(f"{what} / best {what}")
         axes.set_ylabel("share of cases")
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
@@ -166,9 +163,7 @@ def front_figure(
     styles : Styles
     """
     applications = list(dict.fromkeys(application for application, _ in times))
-    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(applications) / 2)
-    with styled():
-        axes: Axes = figure.subplots()
+    with chart(_HEIGHT + _PER_LEGEND_ROW * len(applications) / 2) as (figure, axes):
         for application in applications:
             places = [where for where in times if where[0] == application and where in cuts]
             axes.scatter(
@@ -186,7 +181,6 @@ def front_figure(
         axes.margins(0.12)
         axes.set_xlabel("time / shortest time")
         axes.set_ylabel(f"{what} / smallest {what}")
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
@@ -209,9 +203,7 @@ def scaling_figure(
     styles : Styles
     """
     applications = list(dict.fromkeys(application for application, _ in points))
-    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(applications) / 2)
-    with styled():
-        axes: Axes = figure.subplots()
+    with chart(_HEIGHT + _PER_LEGEND_ROW * len(applications) / 2) as (figure, axes):
         for (application, platform), seconds in points.items():
             first = next(where for where in points if where[0] == application)
             axes.plot(
@@ -228,7 +220,6 @@ def scaling_figure(
         _plain_numbers(axes)
         axes.set_xlabel("vertices and edges")
         axes.set_ylabel("seconds")
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
@@ -242,9 +233,7 @@ def batch_figure(points: Mapping[str, Mapping[int, float]], styles: Styles) -> F
     """
     from matplotlib.ticker import MaxNLocator
 
-    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(points) / 2)
-    with styled():
-        axes: Axes = figure.subplots()
+    with chart(_HEIGHT + _PER_LEGEND_ROW * len(points) / 2) as (figure, axes):
         for application, ratios in points.items():
             axes.plot(
                 list(ratios), list(ratios.values()), color=styles.colour(application),
@@ -254,7 +243,6 @@ def batch_figure(points: Mapping[str, Mapping[int, float]], styles: Styles) -> F
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("batch")
         axes.set_ylabel("cut / smallest cut")
-        figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
@@ -265,9 +253,7 @@ def roofline_figure(launches: Sequence[Launches], roofline: Roofline) -> Figure:
     """
     timed = [own for own in launches if own.bytes and own.seconds]
     total = sum(own.seconds for own in timed)
-    figure = new_figure(_HEIGHT)
-    with styled():
-        axes: Axes = figure.subplots()
+    with chart(_HEIGHT, legend=False) as (figure, axes):
         sizes = [own.bytes / own.calls for own in timed]
         rates = [own.bytes / own.seconds / 1e9 for own in timed]
         shares = [own.seconds / total for own in timed]

@@ -178,16 +178,18 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"preset": "gkway", "coarsening": "union-find"},
+        {"preset": "gkway", "coarsening": "constrained"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("k", [2, 30])
-def test_awkward_graphs_with_several_levels_are_partitioned(name: str, k: int) -> None:
-    check(partition(AWKWARD[name], k), AWKWARD[name], k)
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-@pytest.mark.parametrize("coarsening", ["union-find", "constrained"])
-@pytest.mark.parametrize("k", [2, 30])
-def test_awkward_graphs_are_partitioned_by_gkway(name: str, coarsening: str, k: int) -> None:
-    check(partition(AWKWARD[name], k, preset="gkway", coarsening=coarsening), AWKWARD[name], k)
+def test_awkward_graphs_are_partitioned(name: str, options: dict[str, Any], k: int) -> None:
+    check(partition(AWKWARD[name], k, **options), AWKWARD[name], k)
 
 
 def test_obvious_cuts_are_found() -> None:
@@ -309,43 +311,17 @@ def test_larger_imbalance_allows_a_smaller_cut() -> None:
         ({"backend": "x"}, "unknown backend 'x'.*auto.*cpu"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": -3}, "threads is -3"),
-    ],
-    ids=str,
-)
-def test_bad_option_is_refused(options: dict[str, Any], words: str) -> None:
-    for n in (0, 10):
-        with pytest.raises(jetpy.OptionError, match=words):
-            jetpy.partition(path(n), **{"k": 2, **ENGINE, **options})
-    if "k" not in options:
-        with pytest.raises(jetpy.OptionError, match=words):
-            jetpy.refine(path(10), [0, 1] * 5, **{**ENGINE, **options})
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
         ({"coarsening": "x"}, "unknown coarsening 'x'.*two-hop, union-find, constrained"),
         ({"coarsening": ""}, "unknown coarsening ''"),
         ({"refinement": "x"}, "unknown refinement 'x'.*jet, independent-set"),
         ({"refinement": "two-hop"}, "unknown refinement 'two-hop'"),
-    ],
-    ids=str,
-)
-def test_unknown_method_is_refused(options: dict[str, Any], words: str) -> None:
-    for n in (0, 10):
-        with pytest.raises(jetpy.OptionError, match=words):
-            partition(path(n), 2, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
         ({"generations": 0}, "generations is 0; it must be an integer in 1.."),
         ({"generations": -2}, "generations is -2"),
         ({"generations": 2**31}, "generations is 2147483648"),
         ({"generations": 2.0}, "generations is 2.0"),
         ({"generations": True}, "generations is True"),
         ({"generations": "3"}, "generations is '3'"),
+        ({"generations": 0, "preset": "max"}, "generations is 0"),
         ({"time_limit": 0}, "time_limit is 0; it must be a positive number of seconds"),
         ({"time_limit": -1.0}, "time_limit is -1.0"),
         ({"time_limit": math.nan}, "time_limit is nan"),
@@ -353,15 +329,28 @@ def test_unknown_method_is_refused(options: dict[str, Any], words: str) -> None:
         ({"time_limit": 10**400}, "time_limit is 1000"),
         ({"time_limit": "60"}, "time_limit is '60'"),
         ({"time_limit": True}, "time_limit is True"),
+        ({"time_limit": 0, "preset": "max"}, "time_limit is 0"),
         ({"time_limit": 1.0, "generations": 0}, "generations is 0"),
+        ({"k": 2.5}, "k is 2.5; it must be an integer"),
+        ({"k": "2"}, "k is '2'; it must be an integer"),
+        ({"seed": 1.5}, "seed is 1.5; it must be an integer"),
+        ({"imbalance": "much"}, "imbalance is 'much'; it must be a finite number"),
+        ({"threads": "1"}, "threads is '1'; it must be an integer"),
+        ({"threads": 1.0}, "threads is 1.0; it must be an integer"),
+        ({"device": [0]}, "device is \\[0\\]; it must be an integer"),
+        ({"backend": None}, "unknown backend None; choose one of auto, cpu"),
+        ({"preset": ["fast"]}, "unknown preset \\['fast'\\]"),
+        ({"objective": np.zeros(2)}, "unknown objective array"),
     ],
     ids=str,
 )
-def test_bad_generations_and_time_limit_are_refused(options: dict[str, Any], words: str) -> None:
+def test_bad_option_is_refused(options: dict[str, Any], words: str) -> None:
     for n in (0, 10):
-        for preset in ("default", "max"):
-            with pytest.raises(jetpy.OptionError, match=words):
-                partition(path(n), 2, preset=preset, **options)
+        with pytest.raises(jetpy.OptionError, match=words):
+            jetpy.partition(path(n), **{"k": 2, **ENGINE, **options})
+    if not options.keys() & {"k", "coarsening", "refinement", "generations", "time_limit"}:
+        with pytest.raises(jetpy.OptionError, match=words):
+            jetpy.refine(path(10), [0, 1] * 5, **{**ENGINE, **options})
 
 
 def test_extreme_options_are_accepted() -> None:
@@ -568,27 +557,6 @@ def test_refine_accepts_k_above_the_number_of_given_parts() -> None:
 def test_parts_of_wrong_shape_or_range_are_refused(parts: Any, k: int | None, words: str) -> None:
     with pytest.raises(jetpy.JetpyError, match=words):
         refine(path(10), parts, k)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"k": 2.5}, "k is 2.5; it must be an integer"),
-        ({"k": "2"}, "k is '2'; it must be an integer"),
-        ({"k": 2, "seed": 1.5}, "seed is 1.5; it must be an integer"),
-        ({"k": 2, "imbalance": "much"}, "imbalance is 'much'; it must be a finite number"),
-        ({"k": 2, "threads": "1"}, "threads is '1'; it must be an integer"),
-        ({"k": 2, "threads": 1.0}, "threads is 1.0; it must be an integer"),
-        ({"k": 2, "device": [0]}, "device is \\[0\\]; it must be an integer"),
-        ({"k": 2, "backend": None}, "unknown backend None; choose one of auto, cpu"),
-        ({"k": 2, "preset": ["fast"]}, "unknown preset \\['fast'\\]"),
-        ({"k": 2, "objective": np.zeros(2)}, "unknown objective array"),
-    ],
-)
-def test_option_of_wrong_type_is_refused(options: dict[str, Any], words: str) -> None:
-    engine = {"backend": "cpu", "threads": 1}
-    with pytest.raises(jetpy.OptionError, match=words):
-        jetpy.partition(SMALL_GRAPHS["path"](), **{**engine, **options})
 
 
 @pytest.mark.parametrize(

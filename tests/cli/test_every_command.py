@@ -17,8 +17,10 @@ import pytest
 from jetpy.cli.generate import EXAMPLES
 from jetpy.cli.main import main
 from jetpy.graph.generators import GENERATORS
+from jetpy.io import read_parts, write_graph
 from tests.children import output_on_terminal
 from tests.cli.conftest import ENGINE, Run
+from tests.graphs import heavy_vertex
 
 PROGRAM = [sys.executable, "-m", "jetpy"]
 WIDTH = 80
@@ -103,19 +105,52 @@ RUNS = {
     "evaluate mesh.graph mesh.part": {"cut": 90},
     f"order mesh.graph --leaf-size 1200 {' '.join(ENGINE)}": {"n": 1200, "separators": 0},
     "compile --backend cpu": {"backend": "cpu", "failed": 0, "left": 0},
-    f"partition mesh.graph -k 1 {' '.join(ENGINE)}": {"cut": 0},
-    f"map mesh.graph --hierarchy 1:1 --distance 1:2 {' '.join(ENGINE)}": {"cost": 0},
+    f"partition mesh.graph -k 2 {' '.join(ENGINE)}": {"feasible": True},
+    f"partition mesh.graph -k 2 -o parts {' '.join(ENGINE)}": {"feasible": True},
+    f"map mesh.graph --hierarchy 1:2 --distance 1:2 {' '.join(ENGINE)}": {"feasible": True},
+    f"map mesh.graph --hierarchy 1:2 --distance 1:2 -o pe {' '.join(ENGINE)}": {"feasible": True},
 }
 
 
 @pytest.mark.parametrize("line", RUNS)
-def test_json_goes_to_standard_output_or_a_file(line: str, run: Run) -> None:
+def test_json_goes_to_standard_output_or_a_file(line: str, run: Run, folder: Path) -> None:
+    """Only `--quiet` and JSON on standard output suppress the summary; no other file is written."""
+    before = {*folder.iterdir()}
     printed = json.loads(run(*line.split(), "--json", "-").stdout)
     assert printed | RUNS[line] == printed
     assert run(*line.split(), "--quiet", "--json", "report.json").output == ""
     silent = json.loads(Path("report.json").read_text())
     assert silent.keys() == printed.keys()
-    assert run(*line.split()).stdout != ""
+    assert run(*line.split(), "--json", "report.json").stdout != ""
+    outputs = re.findall(r"-o (\S+)", line)
+    assert {*folder.iterdir()} - before == {folder / name for name in ("report.json", *outputs)}
+
+
+HALF = "half.graph"
+HEAVY = "heavy.graph"
+REPAIRED = (f"partition {HALF} -k 2", f"map {HALF} --hierarchy 2 --distance 1")
+INFEASIBLE = {
+    f"partition {HEAVY} -k 2 -o out": "partition was found: the heaviest part",
+    f"map {HEAVY} --hierarchy 2 --distance 1 -o out": "mapping was found: the heaviest PE",
+}
+
+
+@pytest.mark.parametrize("line", REPAIRED)
+def test_repair_adds_missing_edges(line: str, run: Run) -> None:
+    Path(HALF).write_text("3 2\n2\n1 3\n\n")
+    result = run(*line.split(), *ENGINE, code=1)
+    assert result.stderr.startswith(f"jetpy: error: {HALF}: ")
+    run(*line.split(), "--repair", *ENGINE)
+
+
+@pytest.mark.parametrize("line", INFEASIBLE)
+def test_infeasible_result_is_written_with_a_warning(line: str, run: Run) -> None:
+    write_graph(HEAVY, heavy_vertex())
+    result = run(*line.split(), "--quiet", *ENGINE, code=3)
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"jetpy: warning: no balanced {INFEASIBLE[line]}")
+    assert result.stderr.endswith("more than the limit of 523\n")
+    assert len(read_parts("out")) == 6
 
 
 def test_demo_writes_json(run: Run) -> None:

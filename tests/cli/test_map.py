@@ -15,7 +15,7 @@ from jetpy.graph.generators import grid
 from jetpy.io import read_graph, read_parts, write_graph
 from jetpy.problem.presets import MAPPING_METHODS
 from tests.cli.conftest import ENGINE, Run
-from tests.graphs import heavy_vertex, isolated
+from tests.graphs import isolated
 from tests.mapping.oracle import cost_of, cut_of, dense
 
 FIELDS = {
@@ -113,24 +113,6 @@ def test_json_on_standard_output_replaces_the_summary(run: Run) -> None:
     ]
 
 
-def test_json_file_keeps_the_summary(run: Run) -> None:
-    result = run("map", "mesh.graph", *MACHINE, "--json", "stats.json", *ENGINE)
-    assert "cost by level" in result.stdout
-    assert json.loads(Path("stats.json").read_text()).keys() == FIELDS
-
-
-def test_no_file_is_written_without_output(run: Run, folder: Path) -> None:
-    before = sorted(folder.iterdir())
-    run("map", "mesh.graph", *MACHINE, *ENGINE)
-    assert sorted(folder.iterdir()) == before
-
-
-def test_quiet_prints_nothing(run: Run) -> None:
-    result = run("map", "mesh.graph", *MACHINE, "-o", "out.pe", "--quiet", *ENGINE)
-    assert result.output == ""
-    assert len(read_parts("out.pe")) == 1200
-
-
 def test_profile_is_written(run: Run) -> None:
     arguments = ("map", "mesh.graph", *MACHINE, "--profile", "trace.json")
     report = report_of(run, *arguments, *ENGINE)
@@ -184,18 +166,6 @@ def test_summary_without_hierarchy(run: Run) -> None:
     assert machine.count("8 PEs") == 1
 
 
-def test_infeasible_mapping_is_written_with_a_warning(run: Run) -> None:
-    write_graph("heavy.graph", heavy_vertex())
-    arguments = ("map", "heavy.graph", "--hierarchy", "2", "--distance", "1", "-o", "out.pe")
-    result = run(*arguments, "--quiet", *ENGINE, code=3)
-    assert result.stdout == ""
-    assert result.stderr.startswith(
-        "jetpy: warning: no balanced mapping was found: the heaviest PE"
-    )
-    assert result.stderr.endswith("more than the limit of 523\n")
-    assert len(read_parts("out.pe")) == 6
-
-
 @pytest.mark.parametrize("vertices", [0, 1, 5])
 def test_fewer_tasks_than_pes_leave_pes_empty(run: Run, vertices: int) -> None:
     write_graph("few.graph", isolated(vertices))
@@ -223,13 +193,6 @@ def test_rankfile_and_hostfile_are_written(run: Run) -> None:
     run("map", "ranks.graph", *MACHINE, *files[:2], *ENGINE)
     ranks = [f"rank {i}=+n0 slot={p // 2}:{p % 2}" for i, p in enumerate(pe)]
     assert Path("ranks").read_text().splitlines() == ranks
-
-
-def test_repair_adds_missing_edges(run: Run) -> None:
-    Path("half.graph").write_text("3 2\n2\n1 3\n\n")
-    result = run("map", "half.graph", *MACHINE, *ENGINE, code=1)
-    assert result.stderr.startswith("jetpy: error: half.graph: ")
-    run("map", "half.graph", *MACHINE, "--repair", *ENGINE)
 
 
 def test_bad_hierarchy_is_refused_before_the_graph_is_read(run: Run) -> None:

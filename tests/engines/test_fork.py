@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -13,10 +12,8 @@ import pytest
 import jetpy
 from jetpy.device.backends import get_backend
 from jetpy.device.selfcheck import Tallies
-from jetpy.engines import threads
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.engines.threads import available_threads
 from jetpy.workloads.common import selfcheck as kernels
 from tests.children import ensure, run_in_child, run_python
 from tests.device_backend import DeviceBackend
@@ -131,16 +128,3 @@ print(os.wait()[1])
 def test_fork_before_the_first_launch(cuts: list[int]) -> None:
     done = run_python(BEFORE, check=False)
     assert done.stdout.split() == f"2 {cuts[0]} 1 {cuts[0]} 0 0".split(), done.stderr
-
-
-def test_available_threads_without_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    assert available_threads() == 6
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert available_threads() == 1
-
-
-def test_after_fork_without_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "register_at_fork")
-    assert threads.after_fork(partition) is partition

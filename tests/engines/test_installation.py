@@ -83,7 +83,7 @@ def test_complete_installation_is_examined(prefix: Path) -> None:
     assert found.cuda
     assert (found.gxx, found.nvcc) == ((12, 2, 0), (13, 0))
     assert (found.cupy, found.cupy_cuda) == ("14.0.0", (13, 0))
-    assert problems(found) == []
+    assert list(problems(found)) == []
 
 
 def test_missing_kokkos_gives_none(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_missing_components_are_listed(prefix: Path) -> None:
     assert not found.has_int8
     assert found.nvcc == ()
     assert "libcudart.so.13" in found.cupy_error
-    assert len(problems(found)) == 4
+    assert len(list(problems(found))) == 4
 
 
 @pytest.mark.parametrize(

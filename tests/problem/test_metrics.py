@@ -93,9 +93,9 @@ def test_metrics_of_small_graphs() -> None:
     halves = [0, 0, 0, 1, 1, 1]
     assert metrics.edge_cut(path(6), halves) == 1
     assert metrics.edge_cut(clique(6), halves) == 9
-    assert metrics.imbalance(path(6), halves, 2) == 0.0
-    assert metrics.imbalance(path(6), [0, 0, 0, 0, 1, 1], 2) == pytest.approx(1 / 3)
-    assert metrics.imbalance(path(5), [0, 0, 0, 1, 1], 2) == 0.0
+    assert evaluate.evaluate(path(6), halves).imbalance == 0.0
+    assert evaluate.evaluate(path(6), [0, 0, 0, 0, 1, 1]).imbalance == pytest.approx(1 / 3)
+    assert evaluate.evaluate(path(5), [0, 0, 0, 1, 1]).imbalance == 0.0
     assert metrics.communication_volume(star(3), [0, 1, 1, 2]) == 2 + 3
     assert evaluate.evaluate(path(6), halves).boundary_vertices == 2
     assert metrics.components_per_part(path(6), [0, 1, 0, 1, 1, 0], 3).tolist() == [3, 2, 0]

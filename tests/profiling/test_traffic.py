@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import jetpy
+from jetpy.kernel_language.reading import read_workunit
 from jetpy.profiling.traffic import traffic
 from jetpy.workloads.common import triad
 from tests.graphs import MULTILEVEL
@@ -16,9 +17,10 @@ from tests.graphs import MULTILEVEL
 def test_traffic_of_triad_is_its_reads_and_writes() -> None:
     left, right, total = (np.zeros(100, np.int64) for _ in range(3))
     arguments: Mapping[str, Any] = {"left": left, "right": right, "factor": 3, "total": total}
-    assert traffic(100, triad.triad, arguments) == 2400
-    assert traffic(25, triad.triad, arguments) == 600
-    assert traffic(0, triad.triad, arguments) == 0
+    signature = read_workunit(triad, "triad").signature
+    assert traffic(100, signature, arguments) == 2400
+    assert traffic(25, signature, arguments) == 600
+    assert traffic(0, signature, arguments) == 0
 
 
 def test_traffic_of_launches_is_bounded_by_the_arrays() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from unittest.mock import patch
 
 from jetpy.engines.base import Backend, Captured, Count
-from jetpy.engines.compiled_backend import CompiledBackend
 from jetpy.engines.gpu_memory import CudaMemory
+from jetpy.profiling.profiler import Profiler
 
 
 @dataclass
@@ -43,7 +43,7 @@ class HostCalls:
 def counted() -> Iterator[HostCalls]:
     """Count the calls of all runs within the context."""
     calls = HostCalls()
-    capture, capture_graph = CompiledBackend.capture, CudaMemory._capture
+    capture, capture_graph = Backend.capture, CudaMemory._capture
 
     def instantiate(make: Callable[..., Any]) -> Callable[..., Any]:
         def instantiated(*arguments: Any) -> Any:
@@ -55,7 +55,7 @@ def counted() -> Iterator[HostCalls]:
 
         return instantiated
 
-    def create(self: CompiledBackend, *arguments: Any, **named: Any) -> Captured:
+    def create(self: Backend, *arguments: Any, **named: Any) -> Captured:
         start, before = perf_counter(), calls.instantiating
         if self.copies:  # a GPU instantiates at a later launch
             captured = capture(self, *arguments, **named)
@@ -80,7 +80,7 @@ def counted() -> Iterator[HostCalls]:
         return Captured(replay, exchange)
 
     with (
-        patch.object(CompiledBackend, "capture", create),
+        patch.object(Backend, "capture", create),
         patch.object(CudaMemory, "_capture", instantiate(capture_graph)),
     ):
         yield calls
@@ -89,10 +89,10 @@ def counted() -> Iterator[HostCalls]:
 @contextmanager
 def without_loops() -> Iterator[None]:
     """Return to the host after every repetition of captured launches within the context."""
-    capture = CompiledBackend.capture
+    capture = Backend.capture
 
     def capture_once(
-        self: CompiledBackend,
+        self: Backend,
         launches: Callable[[], None],
         /,
         until: Count | None = None,
@@ -101,12 +101,12 @@ def without_loops() -> Iterator[None]:
     ) -> Captured:
         return capture(self, launches, None, 1, agree)
 
-    with patch.object(CompiledBackend, "capture", capture_once):
+    with patch.object(Backend, "capture", capture_once):
         yield
 
 
 @contextmanager
 def one_by_one() -> Iterator[None]:
     """Make all launches one by one within the context; nothing is captured."""
-    with patch.object(CompiledBackend, "capture", Backend.capture):
+    with patch.object(Backend, "capture", Profiler.capture):
         yield

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jetpy.engines import index
 from jetpy.engines.cache import keep_entry, one_at_a_time, read_entry
@@ -17,9 +17,10 @@ from jetpy.engines.cpu import scheduler as scheduler_module
 from jetpy.engines.cpu.library import finder_in_library
 from jetpy.engines.cpu.scheduler import EXPORTED
 from jetpy.engines.cpu.symbols import range_symbol, signatures_symbol, unit_name
+from jetpy.engines.launching import Loaded
 from jetpy.engines.threads import lock_that_forks_wait_for, uninterrupted
 from jetpy.engines.workers import Compilation, Group, announce, note
-from jetpy.kernel_language import Signature, Width
+from jetpy.kernel_language import Width
 from jetpy.kernel_language.signature import signatures_from
 from jetpy.kernel_language.sources import is_in_digest
 
@@ -31,25 +32,18 @@ _compiling = lock_that_forks_wait_for()
 """Held while code is compiled or loaded. Loaded code never changes, and all runs share it."""
 
 
-class Code(NamedTuple):
-    """A loaded workunit: its signature, and the address of its range (`source`)."""
-
-    signature: Signature
-    address: int
-
-
-def code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
+def code_of(module: ModuleType, width: Width) -> Mapping[str, Loaded]:
     """Return the workunits of a module by name; compile and load them if necessary."""
     with _compiling:
         return _code_of(module, width)
 
 
 @cache
-def _code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
+def _code_of(module: ModuleType, width: Width) -> Mapping[str, Loaded]:
     unit = unit_name(module, width)
     find = _finder(module, width, signatures_symbol(unit))
     signatures = signatures_from(ctypes.string_at(find(signatures_symbol(unit))))
-    return {own.name: Code(own, find(range_symbol(unit, own.name))) for own in signatures}
+    return {own.name: Loaded(own, find(range_symbol(unit, own.name))) for own in signatures}
 
 
 def scheduler() -> Mapping[str, Any]:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.engines.base import Array, Count, Workunit
-from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
+from jetpy.engines.base import Array, Backend, Count, Repeatable, Workunit
 from jetpy.engines.cpu import ahead, compiling
-from jetpy.engines.cpu.launcher import Launcher
+from jetpy.engines.cpu.launcher import CpuLauncher
 from jetpy.engines.cpu.program import Program
 from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.cpu.thread_pool import ThreadPool, in_a_run
+from jetpy.engines.launching import Tape
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.engines.threads import available_threads
 from jetpy.engines.workers import watch_compilations
@@ -30,7 +30,7 @@ MANY, LONGEST_ROW = 4, 2048
 """With at least MANY threads, longer rows are shared, because all wait for the slowest thread."""
 
 
-class CpuBackend(CompiledBackend):
+class CpuBackend(Backend):
     """Workunits compiled by LLVM; arrays are NumPy's.
 
     In a child forked from a process with running threads, it has one thread.
@@ -74,10 +74,10 @@ class CpuBackend(CompiledBackend):
         with super().using(), in_a_run(self._pool):
             yield
 
-    def _load(self, workunit: Workunit) -> Launcher:
+    def _load(self, workunit: Workunit) -> CpuLauncher:
         module = sys.modules[workunit.__module__]
         code = compiling.code_of(module, self.width)[workunit.__name__]
-        made = Launcher(code.signature, code.address, self._memory, self._pool)
+        made = CpuLauncher(code.signature, code.address, self._memory, self._pool)
         self._launchers[workunit] = made
         return made
 

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jetpy.engines.compiled_backend import Arguments, packer
 from jetpy.engines.cpu import FOR, GRAIN, REDUCE, SCAN, TASKS
 from jetpy.engines.cpu.compiling import scheduler
+from jetpy.engines.cpu.program import ProgramLauncher
 from jetpy.engines.cpu.thread_pool import ThreadPool
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Kind, Signature
@@ -17,7 +17,7 @@ from jetpy.lazy import cached_property
 KINDS = {Kind.FOR: FOR, Kind.REDUCE: REDUCE, Kind.SCAN: SCAN}
 
 
-class Launcher:
+class CpuLauncher(ProgramLauncher):
     """A loaded compiled workunit.
 
     Parameters
@@ -29,29 +29,13 @@ class Launcher:
         Memory that has its arrays.
     pool : ThreadPool
         Threads that run it.
-
-    Attributes
-    ----------
-    function : int
-    kind : int
-        Kind of launch, as in `scheduler`.
-    bind, places, read
-        As in `Arguments`.
-    signature : Signature
-    call : callable
-        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     """
 
     def __init__(
         self, signature: Signature, function: int, memory: Memory, pool: ThreadPool
     ) -> None:
-        self.function, self.kind = function, KINDS[signature.kind]
-        self._name, self._pool = signature.name, pool
-        self._pack = packer(signature)
-        self.signature, self._arguments = signature, Arguments(signature, memory)
-        self.bind, self.places = self._arguments.bind, self._arguments.places
-        self.read = self._arguments.read
-        self.call: Callable[..., int] = self._run_block
+        super().__init__(signature, memory, function, KINDS[signature.kind])
+        self._pool = pool
         functions = scheduler()
         self._call, self._call_short = functions["launch"], functions["launch_short"]
 
@@ -68,13 +52,13 @@ class Launcher:
         return self._runs_as(TASKS, self._call)
 
     def _runs_as(self, kind: int, call: Callable[..., int]) -> Callable[..., int]:
-        return self._arguments.function(
+        return self.compiled(
             "return _call(_pool.address, _pool.width, _function, _kind, _pack(_n, {values}))",
             _call=call,
             _pool=self._pool,
             _function=self.function,
             _kind=kind,
-            _pack=self._pack,
+            _pack=self.pack,
         )
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
@@ -92,24 +76,15 @@ class Launcher:
 
     def _launch(self, run: Callable[..., int], n: int, arguments: Mapping[str, Any]) -> int:
         try:
-            total: int = self._arguments.knowing(run, n, arguments)
+            total: int = self.knowing(run, n, arguments)
         except struct.error as error:
-            raise self._wrong(error) from error
+            raise self.wrong(error) from error
         return total
 
-    def block(self, *passed: Any) -> bytes:
-        """Return a result of `bind` as a block."""
-        try:
-            return self._pack(*passed)
-        except struct.error as error:
-            raise self._wrong(error) from error
-
-    def _run_block(self, *passed: Any) -> int:
+    def call(self, *passed: Any) -> int:
+        """Run it with a result of `bind`."""
         pool = self._pool
         total: int = self._call(
             pool.address, pool.width, self.function, self.kind, self.block(*passed)
         )
         return total
-
-    def _wrong(self, error: struct.error) -> TypeError:
-        return TypeError(f"an argument of {self._name} has the wrong type: {error}")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
-from jetpy.engines.base import Count
-from jetpy.engines.compiled_backend import Step, Tape
 from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import WORD
+from jetpy.engines.launching import Count, Launcher, Step, Tape
 from jetpy.engines.memory import Memory
+from jetpy.kernel_language import Signature, View
 from jetpy.lazy import cached_property
 
 _reader = cache(attrgetter)
@@ -22,25 +23,45 @@ _Source = tuple[Any, Callable[[Any], Any] | None, str | None, str | None]
 for the object itself."""
 
 
-class Programmable(Protocol):
+class ProgramLauncher(Launcher):
     """A launcher whose compiled code a program can call.
 
-    Attributes
+    Parameters
     ----------
+    signature : Signature
+    memory : Memory
+        Memory that has its arrays.
     function : int
         Address of its range (`jetpy.engines.cpu.source`).
     kind : int
         Kind of launch, as in `scheduler`.
-    read : list of (int, str, str or None, str or None)
-        As in `jetpy.engines.compiled_backend.Arguments`.
     """
 
-    function: int
-    kind: int
-    read: list[tuple[int, str, str | None, str | None]]
+    def __init__(self, signature: Signature, memory: Memory, function: int, kind: int) -> None:
+        super().__init__(signature, memory)
+        self.function, self.kind, self.pack = function, kind, packer(signature)
 
     def block(self, *passed: Any) -> bytes:
-        """Return a result of `Launcher.bind` as a block."""
+        """Return a result of `bind` as a block."""
+        try:
+            return self.pack(*passed)
+        except struct.error as error:
+            raise self.wrong(error) from error
+
+
+def packer(signature: Signature) -> Callable[..., bytes]:
+    """Return a function that packs the number of indices and the arguments into a block.
+
+    A block has one word of 8 bytes for each: array addresses and numbers. The function raises a
+    `struct.error` if a number has the wrong type.
+    """
+    return struct.Struct("q" + "".join(map(_code, signature.arguments.values()))).pack
+
+
+def _code(kind: str | View) -> str:
+    if isinstance(kind, View):
+        return "Q"
+    return "d" if kind.startswith("float") else "q"
 
 
 class Program:
@@ -49,14 +70,14 @@ class Program:
     Parameters
     ----------
     steps : sequence of Step
-    launchers : sequence of Programmable
+    launchers : sequence of ProgramLauncher
         Launchers of the steps.
     memory : Memory
         Memory that has the arrays.
     """
 
     def __init__(
-        self, steps: Sequence[Step], launchers: Sequence[Programmable], memory: Memory
+        self, steps: Sequence[Step], launchers: Sequence[ProgramLauncher], memory: Memory
     ) -> None:
         self._memory, self._steps, self._run = memory, steps, scheduler()["run"]
         self._launchers = launchers
@@ -78,7 +99,7 @@ class Program:
     def of(cls, tape: Tape, memory: Memory) -> Program | None:
         """Return the launches on a tape as a program; None if the tape has other entries."""
         steps = [step for step in tape if isinstance(step, Step)]
-        launchers = [cast("Programmable", step.launcher) for step in steps]
+        launchers = [cast("ProgramLauncher", step.launcher) for step in steps]
         return cls(steps, launchers, memory) if len(steps) == len(tape) else None
 
     def run(self, until: Count | None, most: int, pool: int = 0, threads: int = 1) -> int:

@@ -20,11 +20,7 @@ from jetpy.engines.threads import after_fork, available_threads, fork_safe_lock
 
 _pools: WeakSet[ThreadPool] = WeakSet()
 _is_lost = False
-
-
-def pools_are_lost() -> bool:
-    """Return whether a fork left this process without the threads of its parent's pools."""
-    return _is_lost
+"""Whether a fork left this process without the threads of its parent's pools."""
 
 
 @after_fork
@@ -57,7 +53,7 @@ class ThreadPool:
     """
 
     def __init__(self, threads: int) -> None:
-        self.threads = self.width = 1 if pools_are_lost() else threads
+        self.threads = self.width = 1 if _is_lost else threads
         self._words = np.zeros((bytes_of(threads) + LINE) // WORD, np.int64)
         self.address = -(-self._words.ctypes.data // LINE) * LINE
         self._workers: list[threading.Thread] = []

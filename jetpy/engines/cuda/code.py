@@ -5,22 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from jetpy.engines.base import Workunit
 from jetpy.engines.cuda.entries import Target, are_all_known, known_entry, split_entry
 from jetpy.engines.cuda.nvrtc import NVRTC
 from jetpy.engines.cuda.templates import symbol
+from jetpy.engines.launching import Loaded, Workunit
 from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Signature, Width
-
-
-class Loaded(NamedTuple):
-    """A workunit on a GPU: its signature, and the address of the driver's function handle."""
-
-    signature: Signature
-    address: int
+from jetpy.kernel_language import Width
 
 
 class Code:

@@ -11,13 +11,12 @@ from types import ModuleType
 from weakref import WeakSet
 
 from jetpy.engines.base import Backend, Workunit
-from jetpy.engines.compiled_backend import CompiledBackend
 from jetpy.engines.cuda import nvrtc
 from jetpy.engines.cuda.code import Code, code_on
 from jetpy.engines.cuda.diagnosis import problems
 from jetpy.engines.cuda.installation import examine
-from jetpy.engines.cuda.launcher import Launcher, Totals
-from jetpy.engines.gpu import check_after_fork, check_device, prefer_gpu
+from jetpy.engines.cuda.launcher import CudaLauncher, Totals
+from jetpy.engines.gpu import check_after_fork, check_device
 from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.engines.threads import after_fork, available_threads
 from jetpy.errors import BackendError
@@ -34,7 +33,7 @@ def _leave_gpu() -> None:
         backend.lose_gpu()
 
 
-class CudaBackend(CompiledBackend):
+class CudaBackend(Backend):
     """Workunits compiled by NVRTC, on one GPU.
 
     Parameters
@@ -74,7 +73,7 @@ class CudaBackend(CompiledBackend):
         self._code_of_width = partial(code_on, device, self._cuda, compiler, chosen)
         with memory.using():
             self._totals = Totals(memory)
-        prefer_gpu(self, make_host())
+        self._use_gpu(make_host())
         _living.add(self)
 
     @property
@@ -108,10 +107,10 @@ class CudaBackend(CompiledBackend):
             self._complete = True
         return time.perf_counter() - started
 
-    def _load(self, workunit: Workunit) -> Launcher:
+    def _load(self, workunit: Workunit) -> CudaLauncher:
         check_after_fork()
         with self.using():
             loaded = self._code.load(workunit)
-        made = Launcher(*loaded, self._memory, self._totals, self._cuda.driver)
+        made = CudaLauncher(*loaded, self._memory, self._totals, self._cuda.driver.launchKernel)
         self._launchers[workunit] = made
         return made

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from jetpy.engines.compiled_backend import Arguments
 from jetpy.engines.cuda.templates import (
     FOR_THREADS,
     SCAN_THREADS,
@@ -18,6 +17,7 @@ from jetpy.engines.cuda.templates import (
     TILE,
     TILE_BYTES,
 )
+from jetpy.engines.launching import Launcher
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Kind, Signature, View
 
@@ -35,26 +35,6 @@ _TAILS = {Kind.FOR: "", Kind.REDUCE: "QQ", Kind.SCAN: "QQIQ"}
 """Format of the parameters of a kernel after the workunit's arguments."""
 _SCANS = 1 << 29
 """Scans are numbered modulo this."""
-
-
-class Driver(Protocol):
-    """The functions of `cupy.cuda.driver` that launches use."""
-
-    def launchKernel(  # noqa: D102
-        self,
-        f: int,
-        grid_dim_x: int,
-        grid_dim_y: int,
-        grid_dim_z: int,
-        block_dim_x: int,
-        block_dim_y: int,
-        block_dim_z: int,
-        shared_mem_bytes: int,
-        stream: int,
-        kernel_params: int,
-        extra: int,
-        /,
-    ) -> None: ...
 
 
 class Totals:
@@ -96,7 +76,7 @@ class Totals:
         return int(self._answer[0])
 
 
-class Launcher:
+class CudaLauncher(Launcher):
     """A loaded compiled workunit.
 
     Parameters
@@ -108,15 +88,8 @@ class Launcher:
         Memory that has its arrays; launches use the memory's current stream.
     totals : Totals
         Shared by all launchers.
-    driver : Driver
-
-    Attributes
-    ----------
-    bind, places
-        As in `Arguments`.
-    signature : Signature
-    call : callable
-        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
+    start : callable
+        `cupy.cuda.driver.launchKernel`.
     """
 
     def __init__(
@@ -125,26 +98,25 @@ class Launcher:
         function: int,
         memory: Memory,
         totals: Totals,
-        driver: Driver,
+        start: Callable[..., None],
     ) -> None:
-        self.signature, self._arguments = signature, Arguments(signature, memory)
-        self.bind, self.places = self._arguments.bind, self._arguments.places
-        self.call: Callable[..., Any] = {
+        super().__init__(signature, memory)
+        self.call = {
             Kind.FOR: self._run_for,
             Kind.REDUCE: self._run_reduce,
             Kind.SCAN: self._run_scan,
         }[signature.kind]
-        self._name, self._totals = signature.name, totals
+        self._totals = totals
         codes = kernel_codes(signature)
         layout = struct.Struct(codes)
         self._pack = layout.pack_into
         self._buffer = ctypes.create_string_buffer(layout.size)
-        start = ctypes.addressof(self._buffer)
-        self._places = (ctypes.c_void_p * len(codes))(*(start + o for o in offsets(codes)))
+        first = ctypes.addressof(self._buffer)
+        self._places = (ctypes.c_void_p * len(codes))(*(first + o for o in offsets(codes)))
         self._function, self._parameters = function, ctypes.addressof(self._places)
-        self._memory, self._start = memory, driver.launchKernel
+        self._start = start
         self._is_for = signature.kind is Kind.FOR
-        self._fill = self._arguments.function(
+        self._fill = self.compiled(
             "_pack(_buffer, 0, _n, {values})", _pack=self._pack, _buffer=self._buffer
         )
 
@@ -155,7 +127,7 @@ class Launcher:
         `bind` and `call`.
         """
         if not self._is_for:
-            return self.call(*self.bind(n, arguments))
+            return super().launch(n, arguments)
         self._fill_and_run(n, arguments, FOR_THREADS)
         return None
 
@@ -165,9 +137,9 @@ class Launcher:
 
     def _fill_and_run(self, n: int, arguments: Mapping[str, Any], threads: int) -> None:
         try:
-            self._arguments.knowing(self._fill, n, arguments)
+            self.knowing(self._fill, n, arguments)
         except struct.error as error:
-            raise self._wrong(error) from error
+            raise self.wrong(error) from error
         if n > 0:
             self._run(-(-n // threads), threads)
 
@@ -175,11 +147,8 @@ class Launcher:
         try:
             self._pack(self._buffer, 0, *values)
         except struct.error as error:
-            raise self._wrong(error) from error
+            raise self.wrong(error) from error
         self._run(blocks, threads)
-
-    def _wrong(self, error: struct.error) -> TypeError:
-        return TypeError(f"an argument of {self._name} has the wrong type: {error}")
 
     def _run(self, blocks: int, threads: int) -> None:
         """Launch the kernel with the packed arguments."""

@@ -11,15 +11,14 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from jetpy.engines.base import Backend, Count, Workunit
-from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
+from jetpy.engines.base import Backend, Count, Repeatable, Workunit
 from jetpy.engines.cpu.program import Program
-from jetpy.engines.gpu import prefer_gpu
 from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.engines.kokkos import build
 from jetpy.engines.kokkos.cachekey import kernel_folder
-from jetpy.engines.kokkos.launcher import Launcher
+from jetpy.engines.kokkos.launcher import KokkosLauncher
 from jetpy.engines.kokkos.runtime import check_present, check_space, device_of_kokkos, start
+from jetpy.engines.launching import Tape
 from jetpy.engines.memory import HostMemory
 from jetpy.engines.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.engines.turns import KOKKOS
@@ -35,7 +34,7 @@ def _leave_threads_and_gpu() -> None:
         backend.go_on_after_fork()
 
 
-class KokkosBackend(CompiledBackend):
+class KokkosBackend(Backend):
     """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
 
     A forked process continues without OpenMP's threads, and cannot use the GPU.
@@ -81,7 +80,7 @@ class KokkosBackend(CompiledBackend):
         self.threads = started if space == "OpenMP" else 1
         if on_gpu:
             self.gpu = device_of_kokkos(device)
-            prefer_gpu(self, make_host())
+            self._use_gpu(make_host())
         self._space = space
         self._instance: Any = None
         if space != "OpenMP" or not openmp_is_lost():
@@ -98,7 +97,7 @@ class KokkosBackend(CompiledBackend):
         elif self._space == "OpenMP" and openmp_is_lost():
             self.threads, self._instance = 1, None
             for launcher in self._launchers.values():
-                assert isinstance(launcher, Launcher)
+                assert isinstance(launcher, KokkosLauncher)
                 launcher.run_on(None)
             self._launchers.clear()
             self._complete = False
@@ -128,13 +127,13 @@ class KokkosBackend(CompiledBackend):
 
         return repeat, lambda _: False
 
-    def _load(self, workunit: Workunit) -> Launcher:
+    def _load(self, workunit: Workunit) -> KokkosLauncher:
         """Load a workunit; compile it first if necessary."""
         self._check()
         folder = self._folder(workunit)
         self.prepare([workunit])
         definition = read_workunit(sys.modules[workunit.__module__], workunit.__name__)
-        launcher = Launcher(folder, definition.signature, self._instance, self._memory)
+        launcher = KokkosLauncher(folder, definition.signature, self._instance, self._memory)
         self._launchers[workunit] = launcher
         return launcher
 

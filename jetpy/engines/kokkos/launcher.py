@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jetpy.engines.compiled_backend import Arguments, packer
 from jetpy.engines.cpu import FOR
+from jetpy.engines.cpu.program import ProgramLauncher
 from jetpy.engines.kokkos.build import BINARY, LIBRARY
 from jetpy.engines.kokkos.cpp import symbol
 from jetpy.engines.memory import Memory
@@ -16,7 +16,7 @@ from jetpy.errors import BackendError
 from jetpy.kernel_language import Signature
 
 
-class Launcher:
+class KokkosLauncher(ProgramLauncher):
     """A loaded compiled workunit.
 
     Parameters
@@ -29,38 +29,21 @@ class Launcher:
         threads.
     memory : Memory
         Memory that has its arrays.
-
-    Attributes
-    ----------
-    bind, places, read
-        As in `Arguments`.
-    signature : Signature
-    call : callable
-        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
-    function, kind, block
-        For programs (`jetpy.engines.cpu.program`); `function` is 0 on a GPU.
     """
 
     def __init__(self, folder: Path, signature: Signature, instance: Any, memory: Memory) -> None:
-        self.signature = signature
         library = folder / BINARY / LIBRARY
         try:
-            self._make = ctypes.PyDLL(str(library))[symbol(folder)]
+            functions = ctypes.PyDLL(str(library))
+            self._make = functions[symbol(folder)]
         except OSError as error:
             raise BackendError(f"{library} cannot be loaded: {error}; remove the file") from error
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
-        self.kind, self.function = FOR, 0
+        address = None  # programs do not run on GPUs
         if memory.stream is None:
-            native = ctypes.PyDLL(str(library))[f"{symbol(folder)}_range"]
-            self.function = ctypes.cast(native, ctypes.c_void_p).value or 0
-        self.block = packer(signature)
+            address = ctypes.cast(functions[f"{symbol(folder)}_range"], ctypes.c_void_p).value
+        super().__init__(signature, memory, address or 0, FOR)
         self.run_on(instance)
-        arguments = Arguments(signature, memory)
-        self.bind, self.places, self.read = arguments.bind, arguments.places, arguments.read
-
-    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
-        """Run it over 0..n-1; return the total of a reduction or scan."""
-        return self.call(*self.bind(n, arguments))
 
     def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
         """Run it over 0..n-1, where each index deserves a thread."""
@@ -71,4 +54,4 @@ class Launcher:
 
     def run_on(self, instance: Any) -> None:
         """Choose the execution space of `call`."""
-        self.call: Callable[..., Any] = self._make(instance)
+        self.call = self._make(instance)

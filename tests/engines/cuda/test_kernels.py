@@ -18,7 +18,7 @@ from jetpy.engines.cache import read_entry
 from jetpy.engines.cuda import nvrtc
 from jetpy.engines.cuda.entries import Target, split_entry
 from jetpy.engines.cuda.kernels import compiled, compilers_for, entry_name
-from jetpy.engines.cuda.launcher import Launcher, Totals, kernel_codes, offsets
+from jetpy.engines.cuda.launcher import CudaLauncher, Totals, kernel_codes, offsets
 from jetpy.engines.cuda.nvrtc import NVRTC
 from jetpy.engines.cuda.source import source
 from jetpy.engines.cuda.templates import FOR_THREADS, SUM_BLOCKS, TILE
@@ -272,7 +272,7 @@ class Made:
         self.memory.stream = SimpleNamespace(ptr=5, synchronize=lambda: None)
         self.driver = Driver(kernel_codes(signature))
         totals = Totals(self.memory)
-        self.launcher = Launcher(signature, 77, self.memory, totals, self.driver)
+        self.launcher = CudaLauncher(signature, 77, self.memory, totals, self.driver.launchKernel)
 
     def run(self, n: int, **arguments: Any) -> Any:
         return self.launcher.launch(n, arguments)

@@ -16,8 +16,7 @@ import jetpy
 from jetpy.device.backends import get_backend, kernel_modules
 from jetpy.device.selfcheck import Tallies, differences
 from jetpy.engines import gpu
-from jetpy.engines.base import Workunit
-from jetpy.engines.compiled_backend import CompiledBackend
+from jetpy.engines.base import Backend, Workunit
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.kokkos import KokkosBackend, cachekey
 from jetpy.engines.kokkos.build import (
@@ -559,7 +558,7 @@ def test_gpu_is_refused_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(gpu, "_is_lost", True)
     monkeypatch.setattr("jetpy.engines.kokkos.runtime.find_spec", lambda package: True)
     backend = KokkosBackend.__new__(KokkosBackend)
-    CompiledBackend.__init__(backend, HostMemory())
+    Backend.__init__(backend, HostMemory())
     backend._space = "Cuda"
     backend.go_on_after_fork()
     for use in (

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jetpy.engines.base import Workunit
-from jetpy.engines.compiled_backend import Arguments, CompiledBackend
+from jetpy.engines.base import Backend, Workunit
+from jetpy.engines.launching import Launcher
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Kind, View, Width
@@ -101,33 +101,26 @@ def library(module: ModuleType, width: Width) -> ctypes.CDLL:
         return ctypes.CDLL(str(binary))
 
 
-class Launcher:
-    """A compiled workunit; implements `jetpy.engines.compiled_backend.Launcher`."""
+class CppLauncher(Launcher):
+    """A compiled workunit."""
 
     def __init__(
         self, definition: Definition, loaded: ctypes.CDLL, memory: Memory
     ) -> None:
-        self.signature = definition.signature
-        arguments = Arguments(self.signature, memory)
-        self.bind, self.places = arguments.bind, arguments.places
+        super().__init__(definition.signature, memory)
         types: list[Any] = [
             ctypes.c_void_p if isinstance(kind, View) else NUMBERS[kind]
             for kind in definition.arguments.values()
         ]
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *types)
-        self.call: Callable[..., Any] = prototype((f"run_{definition.name}", loaded))
-
-    def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
-        """Run the workunit over 0..n-1; return the total of a reduction or scan."""
-        total: int = self.call(*self.bind(n, arguments))
-        return total
+        self.call = prototype((f"run_{definition.name}", loaded))
 
     def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
         """Run it over 0..n-1 as `launch` does, on the only thread."""
         self.launch(n, arguments)
 
 
-class CppBackend(CompiledBackend):
+class CppBackend(Backend):
     """Back end with workunits compiled by g++ and NumPy arrays."""
 
     name = "cpp"
@@ -136,10 +129,10 @@ class CppBackend(CompiledBackend):
     def __init__(self) -> None:
         super().__init__(HostMemory())
 
-    def _load(self, workunit: Workunit) -> Launcher:
+    def _load(self, workunit: Workunit) -> CppLauncher:
         module = sys.modules[workunit.__module__]
         definition = read_workunits(module, self.width)[workunit.__name__]
-        made = Launcher(definition, library(module, self.width), self._memory)
+        made = CppLauncher(definition, library(module, self.width), self._memory)
         self._launchers[workunit] = made
         return made
 
