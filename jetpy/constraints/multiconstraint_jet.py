@@ -92,6 +92,7 @@ class SeveralRebalancing:
     ) -> None:
         backend, k, stripes = state.backend, state.partition.k, state.launches.stripes
         self._state, self._several, self._own, self._admission = state, several, own, admission
+        self._vertices = state.launches.vertices()
         self._shedding = kernels.Shedding(
             reliefs=backend.empty(state.room),
             buckets=backend.empty(state.room),
@@ -132,17 +133,21 @@ class SeveralRebalancing:
     def launch(self) -> None:
         """Move vertices out of parts above a limit."""
         state, launch = self._state, self._state.backend.parallel_for
-        own = {"several": self._own, "shedding": self._shedding, "state": state}
-        count, k = state.rebalancing, state.partition.k
-        launch(count, kernels.find_reliefs, **own)
-        launch(count, kernels.rate_losses, graph=state.graph, table=state.table, **own)
-        launch(count, kernels.tally_losses, **own)
+        shed = {"shedding": self._shedding, "state": state}
+        own = {"several": self._own, **shed}
+        k, vertices = state.partition.k, self._vertices
+        launch(state.rebalancing, kernels.find_reliefs, **own)
+        count = state.launches.listed(
+            state.rebalancing, kernels.list_candidates, vertices=vertices, **shed
+        )
+        listed = {"vertices": vertices, "graph": state.graph}
+        launch(count, kernels.rate_losses, table=state.table, **listed, **own)
+        launch(count, kernels.tally_losses, vertices=vertices, **own)
         launch(k, kernels.find_last_bucket, **own)
-        launch(count, kernels.tally_digits, graph=state.graph, **own)
+        launch(count, kernels.tally_digits, **listed, **own)
         launch(k, kernels.find_last_digit, **own)
-        chosen = {"inflow": self._admission.inflow, "shedding": self._shedding, "state": state}
-        launch(count, kernels.shed, graph=state.graph, **chosen)
-        self._admission.launch(count, state.vertices.active)
+        launch(count, kernels.shed, inflow=self._admission.inflow, **listed, **shed)
+        self._admission.launch(count, vertices)
 
     def activate_more(self) -> None:
         """Raise an error: the kernels never request it."""

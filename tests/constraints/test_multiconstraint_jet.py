@@ -23,7 +23,7 @@ from jetpy.problem.multiconstraint import WHOLE, MultiConstraint, in_one, loads
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.workloads.common.control_block import Control, Task, Tasks
-from jetpy.workloads.constraints.multiconstraint_jet import CARRIED_ON, DIGITS, WORSE
+from jetpy.workloads.constraints.multiconstraint_jet import CARRIED_ON, DIGITS, MAX_SEARCHED, WORSE
 from jetpy.workloads.refinement.active import TIE_SCALE
 from jetpy.workloads.refinement.jetlp import ALL
 from jetpy.workloads.refinement.losses import (
@@ -100,7 +100,8 @@ class Level:
         if near and min(near)[0] == 0:
             return min(near)[3]
         first = index_of(mix(v ^ self.seed), self.k)
-        others = [(first + i) % self.k for i in range(self.k) if (first + i) % self.k != p]
+        searched = [(first + i) % self.k for i in range(min(self.k, MAX_SEARCHED))]
+        others = [q for q in searched if q != p]
         best = min(others, key=lambda q: self.growth(v, q))
         return min(near)[3] if near and min(near)[0] <= self.growth(v, best) else best
 
@@ -185,7 +186,7 @@ def problem_of(graph: Graph, k: int, **other: object) -> Problem:
 def levels(draw: st.DrawFn) -> Level:
     """Draw few different weights, so that growths and losses tie, and parts with little room."""
     graph = draw(weighted_graphs(least=2, most=40))
-    k, kinds = draw(st.integers(2, 6)), draw(st.integers(1, 3))
+    k, kinds = draw(st.sampled_from([2, 3, 6, 12])), draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     parts = np.minimum(rng.integers(0, 2 * k, graph.n), k - 1).astype(np.int32)
     heaviest = draw(st.sampled_from([1, 2, 9]))

@@ -23,7 +23,7 @@ from jetpy.workloads.common.groups import (
     Refinement,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix, part_hash
-from jetpy.workloads.common.striped_counters import stripe_index, stripe_of, tally_stripe
+from jetpy.workloads.common.striped_counters import stripe_index, stripe_of
 from jetpy.workloads.constraints.loads import Loads, excess_of, total_excess
 from jetpy.workloads.refinement.active import is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
@@ -40,6 +40,8 @@ MIN_RELIEF = 8
 """Rebalancing that reduces the excess by 1 / MIN_RELIEF costs no patience."""
 WORSE = 16
 """A move that does not reduce the excess counts as 1 / WORSE of its relief."""
+MAX_SEARCHED = 8
+"""Maximum number of parts among which a vertex without an adjacent part with room searches."""
 CARRIED_ON = 4
 """In rebalancing, a part may exceed a limit by 1 / CARRIED_ON of the excess, because some problems
 can only be balanced through other partitions with excess."""
@@ -292,8 +294,27 @@ def find_reliefs(i: int, several: Loads, shedding: Shedding, state: Refinement):
 
 
 @pk.workunit
+def list_candidates(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    vertices: pk.View1D[pk.int32],
+    shedding: Shedding,
+    state: Refinement,
+):
+    """List the vertices with a relief."""
+    v: int = state.active[i]
+    if v >= 0:
+        if shedding.reliefs[v] > 0:
+            if last_pass:
+                vertices[acc] = v
+            acc += 1
+
+
+@pk.workunit
 def rate_losses(
     i: int,
+    vertices: pk.View1D[pk.int32],
     graph: Graph,
     table: Connectivity,
     several: Loads,
@@ -303,12 +324,12 @@ def rate_losses(
     """Choose a destination for each vertex with a relief, and sort it into a loss bucket.
 
     The destination is the adjacent part whose excess grows least, then the one of largest
-    connection. Without an adjacent part that has room, it is the part whose excess grows least; the
-    search begins at a part given by a hash.
+    connection. Without an adjacent part that has room, it is the part whose excess grows least among
+    `MAX_SEARCHED` parts, from one given by a hash on.
     """
     if not rebalances(state):
         return
-    v: int = state.active[i]
+    v: int = vertices[i]
     if v < 0:
         return
     shedding.buckets[v] = NO_BUCKET
@@ -354,9 +375,11 @@ def rate_losses(
         if is_tied(state.internal[v], graph.vertex_weights[v], state.control[Control.TIE_LIMIT]):
             return
     first: int = index_of_hash(mix(owned_global_id(v, graph) ^ seed), state.k)
-    for step in range(state.k):
-        other: int = (first + step) % state.k
-        if other != p and (best == NO_PART or least > 0):
+    searched: int = 0
+    while searched < state.k and searched < MAX_SEARCHED and (best == NO_PART or least > 0):
+        other: int = (first + searched) % state.k
+        searched += 1
+        if other != p:
             there: pk.int64 = growth_of(other, v, several)
             if best == NO_PART or there < least:
                 best = other
@@ -372,18 +395,20 @@ def rate_losses(
 
 
 @pk.workunit
-def tally_losses(i: int, several: Loads, shedding: Shedding, state: Refinement):
+def tally_losses(
+    i: int, vertices: pk.View1D[pk.int32], several: Loads, shedding: Shedding, state: Refinement
+):
     """Sum the weights of the candidates, by part and bucket."""
     if not rebalances(state):
         return
-    v: int = state.active[i]
+    v: int = vertices[i]
     if v < 0:
         return
     bucket: int = shedding.buckets[v]
     if bucket == NO_BUCKET:
         return
     kinds: int = several.kinds
-    stripe: int = tally_stripe(i, state.control[Control.REBALANCING], shedding.stripes)
+    stripe: int = stripe_of(v, state) % shedding.stripes
     index: int = tally_index(stripe, state.parts[v], bucket, state.k) * kinds
     for j in range(kinds):
         weight: pk.int64 = several.weights[v * kinds + j]
@@ -435,11 +460,18 @@ def digit_of(v: int, graph: Graph, state: Progress) -> int:
 
 
 @pk.workunit
-def tally_digits(i: int, graph: Graph, several: Loads, shedding: Shedding, state: Refinement):
+def tally_digits(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    graph: Graph,
+    several: Loads,
+    shedding: Shedding,
+    state: Refinement,
+):
     """Sum the weights of the candidates in the last bucket of their part, by digit."""
     if not rebalances(state):
         return
-    v: int = state.active[i]
+    v: int = vertices[i]
     if v < 0:
         return
     bucket: int = shedding.buckets[v]
@@ -474,11 +506,18 @@ def find_last_digit(p: int, several: Loads, shedding: Shedding, state: Progress)
 
 
 @pk.workunit
-def shed(i: int, graph: Graph, shedding: Shedding, inflow: Inflow, state: Refinement):
+def shed(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    graph: Graph,
+    shedding: Shedding,
+    inflow: Inflow,
+    state: Refinement,
+):
     """Rank the first candidates of each part, by bucket and digit; the others stay."""
     if not rebalances(state):
         return
-    v: int = state.active[i]
+    v: int = vertices[i]
     if v < 0:
         return
     inflow.ranks[v] = NO_RANK
