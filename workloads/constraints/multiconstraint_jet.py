@@ -324,8 +324,8 @@ def rate_losses(
     """Choose a destination for each vertex with a relief, and sort it into a loss bucket.
 
     The destination is the adjacent part whose excess grows least, then the one of largest
-    connection. Without an adjacent part that has room, it is the part whose excess grows least among
-    `MAX_SEARCHED` parts, from one given by a hash on.
+    connection. If no adjacent part has room, `MAX_SEARCHED` parts, from one given by a hash on, are
+    candidates as well.
     """
     if not rebalances(state):
         return
