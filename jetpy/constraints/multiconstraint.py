@@ -51,8 +51,8 @@ JET_VERTICES, JET_SHARE = 20_000, 16
 """Minimum number of vertices of a level, and for each part, for Jet instead of passes."""
 RUNS = 5
 """Maximum number of runs of Jet on a level, each from what the host has relieved."""
-CYCLES, LARGE_CYCLES = 3, 1
-"""Number of V-cycles per V-cycle of the preset, and with at least JET_VERTICES vertices."""
+CYCLES, LARGE_CYCLES, LARGE = 3, 1, 200_000
+"""Number of V-cycles per V-cycle of the preset, and of a graph with at least LARGE vertices."""
 
 Parts = npt.NDArray[np.int32]
 Quality = tuple[int, int]
@@ -393,7 +393,7 @@ def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progr
     counts; later ones are dropped, because a single process would have run them from another
     partition.
     """
-    cycles = LARGE_CYCLES if levels.hierarchy[0].graph.n >= JET_VERTICES else CYCLES
+    cycles = LARGE_CYCLES if levels.hierarchy[0].graph.n >= LARGE else CYCLES
     cycles *= levels.problem.options.cycles
     found, done = Found(parts, levels.quality(0, parts)), 0
     while done < cycles:
