@@ -23,7 +23,7 @@ from jetpy.problem.multiconstraint import WHOLE, MultiConstraint, in_one, loads
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
 from jetpy.workloads.common.control_block import Control, Task, Tasks
-from jetpy.workloads.constraints.multiconstraint_jet import CARRIED_ON, DIGITS, MAX_SEARCHED, WORSE
+from jetpy.workloads.constraints.multiconstraint_jet import CARRIED_ON, DIGITS, WORSE
 from jetpy.workloads.refinement.active import TIE_SCALE
 from jetpy.workloads.refinement.jetlp import ALL
 from jetpy.workloads.refinement.losses import (
@@ -100,7 +100,7 @@ class Level:
         if near and min(near)[0] == 0:
             return min(near)[3]
         first = index_of(mix(v ^ self.seed), self.k)
-        searched = [(first + i) % self.k for i in range(min(self.k, MAX_SEARCHED))]
+        searched = [(first + i) % self.k for i in range(self.k)]
         others = [q for q in searched if q != p]
         best = min(others, key=lambda q: self.growth(v, q))
         return min(near)[3] if near and min(near)[0] <= self.growth(v, best) else best

@@ -36,12 +36,11 @@ from jetpy.workloads.refinement.rebalance import filled_lock
 
 DIGITS = 64
 """Number of hash digits by which the vertices of the last bucket leave a part."""
-MIN_RELIEF = 8
-"""Rebalancing that reduces the excess by 1 / MIN_RELIEF costs no patience."""
+MAX_CONSECUTIVE = 200
+"""Rebalancing costs no patience in the first iterations between two propagations, and then as long
+as it reduces the excess, up to this number of iterations."""
 WORSE = 16
 """A move that does not reduce the excess counts as 1 / WORSE of its relief."""
-MAX_SEARCHED = 8
-"""Maximum number of parts among which a vertex without an adjacent part with room searches."""
 CARRIED_ON = 4
 """In rebalancing, a part may exceed a limit by 1 / CARRIED_ON of the excess, because some problems
 can only be balanced through other partitions with excess."""
@@ -88,7 +87,10 @@ def begin_iteration(i: int, tasks: int, several: Loads, state: Progress):
         if state.control[Control.IS_PENDING] == 1 and (
             state.control[Control.LAST_TASK] == Task.REBALANCE_WEAKLY
         ):
-            if excess <= before - before // MIN_RELIEF:
+            consecutive: pk.int64 = state.control[Control.WEAK_ITERATIONS]
+            if consecutive < 2 * state.control[Control.PATIENCE] or (
+                excess < before and consecutive < MAX_CONSECUTIVE
+            ):
                 state.control[Control.SINCE_BEST] -= 1
         state.control[Control.EXCESS] = excess
         choose_task(excess, 0, tasks, state)
@@ -324,8 +326,7 @@ def rate_losses(
     """Choose a destination for each vertex with a relief, and sort it into a loss bucket.
 
     The destination is the adjacent part whose excess grows least, then the one of largest
-    connection. If no adjacent part has room, `MAX_SEARCHED` parts, from one given by a hash on, are
-    candidates as well.
+    connection. If no adjacent part has room, all parts are candidates, from one given by a hash on.
     """
     if not rebalances(state):
         return
@@ -376,7 +377,7 @@ def rate_losses(
             return
     first: int = index_of_hash(mix(owned_global_id(v, graph) ^ seed), state.k)
     searched: int = 0
-    while searched < state.k and searched < MAX_SEARCHED and (best == NO_PART or least > 0):
+    while searched < state.k and (best == NO_PART or least > 0):
         other: int = (first + searched) % state.k
         searched += 1
         if other != p:
