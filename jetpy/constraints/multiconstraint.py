@@ -36,8 +36,9 @@ from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.multiconstraint import MultiConstraint
 from jetpy.problem.options import Effort
-from jetpy.problem.problem import SEEDS, Problem
+from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem
 from jetpy.progress import Progress, no_progress
+from jetpy.refinement.measures import cost_of
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import multiconstraint as kernels
 
@@ -164,12 +165,13 @@ class Levels:
         )
         return backend.from_host(host.to_host(state.parts))
 
-    def filled(self, parts: IntArray, problem: Problem) -> Parts:
+    def filled(self, parts: IntArray) -> Parts:
         """Return parts of the finest level, none of them empty if the problem asks for that.
 
         To fill them, refinement treats the number of vertices as another weight, at least 1. Parts
         remain empty if there are not enough vertices that may move, or they are too heavy.
         """
+        problem = self.problem
         if not problem.fill or len(np.unique(parts)) == problem.k:
             return parts
         counted = self.constraints[0].with_counts()
@@ -177,9 +179,10 @@ class Levels:
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
         """Return the excess and the cut of a partition of a level."""
-        level = self.hierarchy[depth]
-        graph = download(level.backend, level.graph)
-        return self.constraints[depth].excess(parts), edge_cut(graph, parts)
+        level, several = self.hierarchy[depth], self.constraints[depth]
+        own, k = level.backend.from_host(parts), len(several.limits)
+        cut = cost_of(level.backend, level.graph, own, EDGE_CUT, k)
+        return several.excess(parts), cut
 
     def coarsest(self, parts: IntArray) -> Array:
         """Return the parts of the coarsest level; contracted vertices must share a part."""
@@ -188,18 +191,18 @@ class Levels:
             found = inject(finer, level, found)
         return found
 
-    def uncoarsen(self, parts: Parts, start: int, end: int, seed: int) -> Parts:
-        """Return parts of level `end`, given those of level `start`; refine all levels between."""
-        if start == end:
+    def uncoarsen(self, parts: Parts, seed: int) -> Parts:
+        """Return parts of the finest level, given those of the coarsest; refine all others."""
+        *finer, coarsest = self.hierarchy
+        if not finer:
             return parts
-        coarse, finer = self.hierarchy[start], self.hierarchy[end:start]
 
         def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
-            return self.refine(end + len(finer), parts, seed)
+            return self.refine(len(finer), parts, seed)
 
-        projected = project(coarse, coarse.backend.from_host(parts), finer)
+        projected = project(coarsest, coarsest.backend.from_host(parts), finer)
         found, _ = uncoarsen([*finer], projected, refine)
-        return self.hierarchy[end].backend.to_host(found)
+        return self.hierarchy[0].backend.to_host(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +236,7 @@ class MultiConstraintSolver:
             if self.pinned is not None:
                 parts = np.where(self.pinned == NO_PART, parts, self.pinned)
             levels = Levels([finest], [self.several.in_units()], self.problem)
-            found = levels.filled(levels.refined(0, parts, self.problem.seed), self.problem)
+            found = levels.filled(levels.refined(0, parts, self.problem.seed))
         cut = edge_cut(self.graph, found)
         return Outcome(found, cut, cut)
 
@@ -326,11 +329,11 @@ def partition_several(
         finest = _finest(backend, graph, pinned)
         levels = Levels.of(coarsen(finest, [problem], progress), several, problem)
     with Stopwatch(backend, "initial"):
-        parts = _begin(levels, problem, processes)
+        parts = _begin(levels, processes)
     with Stopwatch(backend, "refine"):
-        parts = levels.uncoarsen(parts, len(levels.hierarchy) - 1, 0, problem.seed)
+        parts = levels.uncoarsen(parts, problem.seed)
         found = _improve(levels, parts, processes, progress)
-        parts = levels.filled(found.parts, problem)
+        parts = levels.filled(found.parts)
         return found if parts is found.parts else Found(parts, levels.quality(0, parts))
 
 
@@ -347,14 +350,14 @@ def _pinned(level: HierarchyLevel) -> IntArray:
     return np.asarray(level.backend.to_host(level.pinned))
 
 
-def _begin(levels: Levels, problem: Problem, processes: Processes) -> Parts:
+def _begin(levels: Levels, processes: Processes) -> Parts:
     """Return the best partition of the coarsest level; each process refines some of the tries."""
-    last = len(levels.hierarchy) - 1
+    last, problem = len(levels.hierarchy) - 1, levels.problem
     level = levels.hierarchy[last]
     refinement = level.refinement(problem)
     starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
     if 2 < problem.k <= level.graph.n // MIN_VERTICES:
-        starts.append(_bisected(levels, problem, processes))
+        starts.append(_bisected(levels, processes))
     numbers = range(processes.rank, len(starts), processes.size)
     refined = [levels.refined(last, starts[number], problem.seed) for number in numbers]
     tries = [
@@ -369,9 +372,9 @@ def _begin(levels: Levels, problem: Problem, processes: Processes) -> Parts:
     return _of_rank(processes, level.backend, best % processes.size, quality, found).parts
 
 
-def _bisected(levels: Levels, problem: Problem, processes: Processes) -> Parts:
+def _bisected(levels: Levels, processes: Processes) -> Parts:
     """Return a partition of the coarsest level by recursive bisection on the host."""
-    level = levels.hierarchy[-1]
+    level, problem = levels.hierarchy[-1], levels.problem
     host = level.backend.host
     initial = problem.options.initial
     initial = replace(initial, max_tries=min(initial.max_tries, MAX_TRIES))
@@ -420,7 +423,7 @@ def _cycle(levels: Levels, parts: Parts, number: int) -> Found:
     own = Levels.of(hierarchy, levels.constraints[0], problem)
     last, seed = len(hierarchy) - 1, problem.seed + number
     coarse = hierarchy[last].backend.to_host(own.refine(last, own.coarsest(parts), seed))
-    found = own.uncoarsen(coarse, last, 0, seed)
+    found = own.uncoarsen(coarse, seed)
     return Found(found, levels.quality(0, found))
 
 

@@ -52,3 +52,26 @@ def total_excess(k: int, several: Loads) -> pk.int64:
     for p in range(k):
         excess += excess_of(p, 0, 0, several)
     return excess
+
+
+@pk.function
+def growth_above(q: int, v: int, several: Loads) -> pk.int64:
+    """Return what vertex v adds to the scaled excess of part q above its limits; 0 if it fits."""
+    growth: pk.int64 = 0
+    for j in range(several.kinds):
+        weight: pk.int64 = several.weights[v * several.kinds + j]
+        load: pk.int64 = several.loads[q * several.kinds + j]
+        room: pk.int64 = several.limits[q * several.kinds + j] - load
+        if room < 0:
+            room = 0
+        if weight > room:
+            growth += (weight - room) * several.factors[j]
+    return growth
+
+
+@pk.function
+def add_weights(v: int, sign: int, sums: pk.View1D[pk.int64], first: int, several: Loads):
+    """Add the weights of vertex v, or subtract them (sign -1), to the row of sums from `first`."""
+    for j in range(several.kinds):
+        weight: pk.int64 = several.weights[v * several.kinds + j]
+        pk.atomic_fetch_add(sums, [first + j], sign * weight)

@@ -29,7 +29,7 @@ from jetpy.workloads.common.fm import (
 )
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph, edges
 from jetpy.workloads.common.heaps import LOCKED, Field
-from jetpy.workloads.constraints.loads import Loads, excess_of, fits, total_excess
+from jetpy.workloads.constraints.loads import Loads, excess_of, fits, growth_above, total_excess
 
 RELIEF_BITS = 15
 """Reliefs are shares of a total weight, in fixed point with 15 bits."""
@@ -108,16 +108,11 @@ def candidate(i: int, v: int, graph: Graph, state: MultiConstraint) -> int:
 @pk.function
 def growth_of(q: int, v: int, state: MultiConstraint) -> pk.int64:
     """Return the increase of the excess of part q by vertex v."""
-    growth: pk.int64 = 0
+    growth: pk.int64 = growth_above(q, v, state)
     for j in range(state.kinds):
         w: pk.int64 = state.weights[v * state.kinds + j]
         load: pk.int64 = state.loads[q * state.kinds + j]
-        room: pk.int64 = state.limits[q * state.kinds + j] - load
         need: pk.int64 = state.lower_limits[q * state.kinds + j] - load
-        if room < 0:
-            room = 0
-        if w > room:
-            growth += (w - room) * state.factors[j]
         if need > w:
             need = w
         if need > 0:
@@ -389,8 +384,8 @@ def relieve(graph: Graph, n: int, k: int, state: MultiConstraint) -> bool:
     """Move vertices out of overweight parts, and into parts below their lower limits.
 
     Vertices without neighbours in other parts follow when no others are left. Each vertex moves at
-    most once. A move may overload its target, as a last resort. It is undone
-    unless the excess falls later. Return whether the excess has fallen.
+    most once. A move may overload its target, as a last resort. It is undone unless the excess
+    falls later. Return whether the excess has fallen.
     """
     begin_pass(ONLY_LEVEL, state)
     widest: int = roomiest(k, state)

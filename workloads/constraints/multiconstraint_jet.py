@@ -24,7 +24,13 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix, part_hash
 from jetpy.workloads.common.striped_counters import stripe_index, stripe_of
-from jetpy.workloads.constraints.loads import Loads, excess_of, total_excess
+from jetpy.workloads.constraints.loads import (
+    Loads,
+    add_weights,
+    excess_of,
+    growth_above,
+    total_excess,
+)
 from jetpy.workloads.refinement.active import is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 from jetpy.workloads.refinement.iterations import choose_task, may_begin, propagates, rebalances
@@ -102,21 +108,10 @@ def begin_chosen(i: int, best_weights: pk.View1D[pk.int64], state: Progress):
     begin_planned(i, best_weights, state)
 
 
-@pk.function
-def carry_weights(v: int, p: int, q: int, several: Loads):
-    """Change the weights of parts p and q, because vertex v moves from the one to the other."""
-    for j in range(several.kinds):
-        weight: pk.int64 = several.weights[v * several.kinds + j]
-        pk.atomic_fetch_add(several.loads, [p * several.kinds + j], -weight)
-        pk.atomic_fetch_add(several.loads, [q * several.kinds + j], weight)
-
-
 @pk.workunit
 def weigh_parts(v: int, parts: pk.View1D[pk.int32], several: Loads):
     """Add the weights of a vertex to those of its part."""
-    for j in range(several.kinds):
-        weight: pk.int64 = several.weights[v * several.kinds + j]
-        pk.atomic_fetch_add(several.loads, [parts[v] * several.kinds + j], weight)
+    add_weights(v, 1, several.loads, parts[v] * several.kinds, several)
 
 
 @pk.workunit
@@ -152,10 +147,8 @@ def tally_inflow(
     stripe: int = stripe_of(v, state) % inflow.stripes
     index: int = tally_index(stripe, state.destinations[v], rank, state.k) * kinds
     source: int = stripe_index(stripe, state.parts[v] * kinds, state.k * kinds)
-    for j in range(kinds):
-        weight: pk.int64 = several.weights[v * kinds + j]
-        pk.atomic_fetch_add(inflow.incoming, [index + j], weight)
-        pk.atomic_fetch_add(inflow.outgoing, [source + j], weight)
+    add_weights(v, 1, inflow.incoming, index, several)
+    add_weights(v, 1, inflow.outgoing, source, several)
 
 
 @pk.workunit
@@ -232,7 +225,8 @@ def admit(
         state.locks[v] = state.control[Control.LOCK] + state.control[Control.LOCKED_FOR]
     else:
         state.locks[v] = filled_lock(state)
-    carry_weights(v, state.parts[v], q, several)
+    add_weights(v, -1, several.loads, state.parts[v] * several.kinds, several)
+    add_weights(v, 1, several.loads, q * several.kinds, several)
     move(v, q, graph, state)
 
 
@@ -255,22 +249,6 @@ def relief_of(v: int, p: int, several: Loads, shedding: Shedding) -> pk.int64:
                 above = weight
             relief += above * several.factors[j]
     return relief
-
-
-@pk.function
-def growth_of(q: int, v: int, several: Loads) -> pk.int64:
-    """Return what vertex v adds to the scaled excess of part q; 0 if q has room for v."""
-    growth: pk.int64 = 0
-    for j in range(several.kinds):
-        weight: pk.int64 = several.weights[v * several.kinds + j]
-        room: pk.int64 = (
-            several.limits[q * several.kinds + j] - several.loads[q * several.kinds + j]
-        )
-        if room < 0:
-            room = 0
-        if weight > room:
-            growth += (weight - room) * several.factors[j]
-    return growth
 
 
 @pk.workunit
@@ -356,7 +334,7 @@ def rate_losses(
             if q == p:
                 internal = w
             elif q >= 0 and w > 0:
-                growth: pk.int64 = growth_of(q, v, several)
+                growth: pk.int64 = growth_above(q, v, several)
                 if best == NO_PART or growth < least or (growth == least and w >= largest):
                     h: pk.uint32 = part_hash(owned_global_id(v, graph), q, seed)
                     if (
@@ -381,7 +359,7 @@ def rate_losses(
         other: int = (first + searched) % state.k
         searched += 1
         if other != p:
-            there: pk.int64 = growth_of(other, v, several)
+            there: pk.int64 = growth_above(other, v, several)
             if best == NO_PART or there < least:
                 best = other
                 least = there
@@ -408,12 +386,9 @@ def tally_losses(
     bucket: int = shedding.buckets[v]
     if bucket == NO_BUCKET:
         return
-    kinds: int = several.kinds
     stripe: int = stripe_of(v, state) % shedding.stripes
-    index: int = tally_index(stripe, state.parts[v], bucket, state.k) * kinds
-    for j in range(kinds):
-        weight: pk.int64 = several.weights[v * kinds + j]
-        pk.atomic_fetch_add(shedding.tallies, [index + j], weight)
+    index: int = tally_index(stripe, state.parts[v], bucket, state.k) * several.kinds
+    add_weights(v, 1, shedding.tallies, index, several)
 
 
 @pk.workunit
@@ -479,11 +454,8 @@ def tally_digits(
     p: int = state.parts[v]
     if bucket == NO_BUCKET or bucket != shedding.last_buckets[p]:
         return
-    kinds: int = several.kinds
-    index: int = (p * DIGITS + digit_of(v, graph, state)) * kinds
-    for j in range(kinds):
-        weight: pk.int64 = several.weights[v * kinds + j]
-        pk.atomic_fetch_add(shedding.digits, [index + j], weight)
+    index: int = (p * DIGITS + digit_of(v, graph, state)) * several.kinds
+    add_weights(v, 1, shedding.digits, index, several)
 
 
 @pk.workunit
