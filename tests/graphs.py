@@ -99,6 +99,30 @@ def random_graph(n: int, m: int, seed: int, weighted: bool = False) -> Graph:
     return from_edges(n, edges, edge_weights, vertex_weights, f"weighted{n}")
 
 
+def modules(count: int, size: int, seed: int, between: int = 3) -> Graph:
+    """Return random modules, each with a hub, and `between` edges from each to random others.
+
+    Few edges lead from one module to another, so these are communities.
+    """
+    rng = random.Random(seed)
+    edges: set[tuple[int, int]] = set()
+
+    def join(u: int, v: int) -> None:
+        if u != v:
+            edges.add((min(u, v), max(u, v)))
+
+    for module in range(count):
+        first = module * size
+        for v in range(first, first + size):
+            join(v, first + rng.randrange(size))
+            join(v, first + rng.randrange(v - first + 1))
+            if rng.random() < 0.3:
+                join(v, first)
+        for _ in range(between):
+            join(first + rng.randrange(size), rng.randrange(count * size))
+    return from_edges(count * size, sorted(edges), name=f"modules{count}")
+
+
 def unsorted_rows() -> Graph:
     """Return a weighted graph with the neighbours of every vertex in falling order."""
     graph = random_graph(20, 60, 5, weighted=True)

@@ -185,6 +185,15 @@ class PieceLevel(HierarchyLevel):
         own = super().labels
         return None if own is None else self.with_ghosts(own)
 
+    def with_communities(self, seed: int) -> HierarchyLevel:
+        """Return the level with communities that each process finds in the whole graph."""
+        whole = self.alone()
+        found = whole.with_communities(seed).communities
+        if found is None:
+            return self
+        own = found[self.graph.blocks.first : self.graph.blocks.end]
+        return replace(self, communities=carry(own.copy(), whole.backend, self.backend))
+
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
         """Return the piece of the coarse graph, and the coarse vertex of each owned vertex."""
         return coarsen_piece(self.backend, self.graph, options, limit, salt, self.labels)
@@ -192,8 +201,12 @@ class PieceLevel(HierarchyLevel):
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph; gather it if it is small or dense."""
         assert isinstance(coarse, Piece)
-        blocks = None if self.blocks is None else self._injected(coarse, coarse_of, self.blocks)
-        return self._like(self.backend, coarse, coarse_of, watch, blocks).gathered_if_due()
+        blocks, communities = (
+            None if values is None else self._injected(coarse, coarse_of, values)
+            for values in (self.blocks, self.communities)
+        )
+        level = self._like(self.backend, coarse, coarse_of, watch, blocks)
+        return replace(level, communities=communities).gathered_if_due()
 
     def _like(
         self,
@@ -236,11 +249,16 @@ class PieceLevel(HierarchyLevel):
         backend, piece, coarse_of = self.backend, self.graph, self.coarse_of
         if coarse_of is not None:
             coarse_of = piece.halo.ids_of(coarse_of)
-        whole, blocks = gather_graph(backend, piece), self.blocks
-        if blocks is not None:
-            blocks = piece.blocks.comm.gather(backend, blocks)
+        whole, comm = gather_graph(backend, piece), piece.blocks.comm
+        blocks, communities = (
+            None if values is None else comm.gather(backend, values)
+            for values in (self.blocks, self.communities)
+        )
         own = self.watch, self.gathering, self.terminals, blocks
-        return gathered_level(backend, whole, piece.blocks, coarse_of, *own)
+        level = gathered_level(backend, whole, piece.blocks, coarse_of, *own)
+        if communities is None:
+            return level
+        return replace(level, communities=carry(communities, backend, level.backend))
 
 
 def coarsen_piece(

@@ -105,7 +105,7 @@ def best_of_tasks(refinement: Refinement, count: int) -> Refined | None:
     backend, problem = refinement.backend, refinement.problem
     graph = download(backend, refinement.state.graph)
     job = replace(Job.of_problem(graph, problem), seeds=seeds_of(problem, count))
-    effort = replace(problem.options.small, min_tries=1, max_tries=1, cycles=0)
+    effort = replace(problem.options.small, min_tries=1, max_tries=1, communities=0, cycles=0)
     found = run_together([job], backend.host, effort, refinement.processes)
     best = min(found, key=lambda one: (one.excess, one.cut))
     if not best.is_complete(fill=problem.fill):

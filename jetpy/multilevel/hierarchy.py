@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from typing import ClassVar
 
+from jetpy.coarsening.communities import find_communities
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.device.processes import ALONE, Processes
@@ -76,7 +77,8 @@ class HierarchyLevel:
     level); it is on the finer level's back end. `watch` timed its coarsening. Only vertices of the
     same block are contracted; `blocks` is int32, shape (n,), or None for a single block. `pinned`
     (int32, shape (n,), or None) are the parts of vertices that never move, -1 for free vertices.
-    `processes` all have the level as a whole.
+    `processes` all have the level as a whole. `communities` (int32 from 0 on, shape (n,), or None)
+    restrict contraction, too, where there are neither blocks nor pinned vertices.
     """
 
     backend: Backend
@@ -86,6 +88,7 @@ class HierarchyLevel:
     blocks: Array | None = None
     pinned: Array | None = None
     processes: Processes = ALONE
+    communities: Array | None = None
     last: LastRefinement = field(default_factory=LastRefinement)
     small: LastRefinement = field(default_factory=LastRefinement)
     refinement_type: ClassVar[type[Refinement]] = Refinement
@@ -105,7 +108,8 @@ class HierarchyLevel:
 
     def as_finest(self, blocks: Array | None = None) -> HierarchyLevel:
         """Return the level as the finest of another hierarchy, within other blocks."""
-        return replace(self, blocks=blocks, last=LastRefinement(), small=LastRefinement())
+        fresh = LastRefinement(), LastRefinement()
+        return replace(self, blocks=blocks, communities=None, last=fresh[0], small=fresh[1])
 
     def own_problem(self, problem: Problem) -> Problem:
         """Return the problem of this level; coarse levels have higher limits."""
@@ -123,13 +127,25 @@ class HierarchyLevel:
 
     @property
     def labels(self) -> Array | None:
-        """Labels of vertices; only vertices of equal label, block and pinned part, are contracted.
+        """Labels of vertices; only vertices of equal label are contracted.
 
+        They are equal for vertices of the same block and pinned part, or of the same community.
         Labels are int32, shape (n,); None if all are equal.
         """
-        if self.pinned is None:
-            return self.blocks
-        return label(self.backend, self.pinned, self.blocks)
+        if self.pinned is not None:
+            return label(self.backend, self.pinned, self.blocks)
+        return self.communities if self.blocks is None else self.blocks
+
+    def with_communities(self, seed: int) -> HierarchyLevel:
+        """Return the level with the communities that restrict contraction, if there are any."""
+        found = find_communities(self.backend, self.graph, seed)
+        return self if found is None else replace(self, communities=found)
+
+    def needs_communities(self, problem: Problem) -> bool:
+        """Return whether communities are to be found on this level."""
+        is_free = self.blocks is None and self.pinned is None and self.communities is None
+        is_small = self.graph.global_n <= problem.options.coarsen.communities
+        return is_free and is_small and not self.backend.is_wide and problem.k > 2
 
     def refine(
         self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
@@ -196,6 +212,8 @@ class HierarchyLevel:
             level = replace(level, blocks=inject(self, level, self.blocks))
         if self.pinned is not None:
             level = replace(level, pinned=inject(self, level, self.pinned))
+        if self.communities is not None:
+            level = replace(level, communities=inject(self, level, self.communities))
         return level
 
 
@@ -251,6 +269,7 @@ def coarsen(
     levels = [finest]
     entries = problem.options.initial.max_entries
     affordable = inf if entries is None else entries // 4
+    are_sought = True
     while levels[-1].graph.global_n > target or levels[-1].graph.global_size > affordable:
         finer = levels[-1]
         if finer.is_for_tasks(steps[0]):
@@ -259,6 +278,9 @@ def coarsen(
             break
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
+            if are_sought and finer.needs_communities(steps[0]):
+                are_sought = False
+                levels[-1] = finer = finer.with_communities(salt)
             coarse, coarse_of = finer.contract(options, heaviest, salt)
         n = coarse.global_n
         most = min(options.min_shrink * finer.graph.global_n, finer.graph.global_n - 1)

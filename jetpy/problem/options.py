@@ -61,6 +61,10 @@ class CoarsenOptions(Checked):
         Number of vertices per part at which coarsening ends by the rule 'per-part'.
     min_shrink : float
         Stop when a level has more than this fraction of the vertices of the previous level.
+    communities : int
+        From the first level with at most this number of vertices on, only vertices of the same
+        community are contracted. Conditions: k > 2, a vertex has more than five times the average
+        degree, which is at most 24, and the modularity exceeds 1/2. 0: never.
     """
 
     prefix: ClassVar[str] = "coarsen."
@@ -78,6 +82,7 @@ class CoarsenOptions(Checked):
     coarsest: choices.Coarsest = "adaptive"
     per_part: int = option(160, 1)
     min_shrink: float = option(0.95, most=1)
+    communities: int = option(0)
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,9 @@ class SmallOptions(Checked):
         Number of times that bisections of the last depth are tried; one less for each depth before.
     growings : int
         Number of bisections that are grown on the coarsest level of a bisection.
+    communities : int
+        As in `CoarsenOptions`, down to the level at which tries begin; whether a vertex has more
+        than five times the average degree is decided on the finest level.
     cycles : int
         Number of V-cycles: from the level of the tries, or from the finest level if a vertex has
         more than five times the average degree.
@@ -275,6 +283,7 @@ class SmallOptions(Checked):
     vertices_per_try: int = option(1250, 1)
     bisections: int = option(1, 1)
     growings: int = option(4, 1)
+    communities: int = option(0)
     cycles: int = option(0)
     flow_levels: int = option(1)
     hops: int = option(1)

@@ -23,6 +23,8 @@ MAX_SMALL = 50_000
 """Maximum number of vertices of small graphs."""
 TASK_SIZE = 20_000
 """Maximum number of vertices and directed edges of levels that tasks partition."""
+COMMUNITIES = 20_000
+"""Maximum number of vertices of levels whose communities are found."""
 AS_PUBLISHED = RefineOptions(
     coarse_ratios=(75,),
     patience=12,
@@ -71,13 +73,15 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return options for small cuts at good speed.
 
-    They differ from Jet's (`jet`) in all stages, which `differences` lists. Tasks partition a
+    They differ from Jet's (`jet`) in all stages, which `differences` lists. Graphs with communities
+    are coarsened within them. Tasks partition a
     coarse level like a small graph, ten times; the best partition continues. Parts may exceed
     their limits by 5 % in label propagation. Every second level is refined, with flows. If tasks
     cannot partition the coarsest level and coarsening is slow, a second hierarchy starts at a
     coarse level.
     """
     return Options(
+        coarsen=CoarsenOptions(communities=COMMUNITIES),
         initial=InitialOptions(max_tries=10, parts_tried=160, task_size=TASK_SIZE),
         cycles=1,
         cycle_limit=0,  # V-cycles with several weights only
@@ -90,6 +94,7 @@ def default() -> Options:
             max_tries=5,
             vertices_per_try=1600,
             bisections=2,
+            communities=COMMUNITIES,
             cycles=1,
             flow_levels=2,
             hops=3,

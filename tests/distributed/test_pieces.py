@@ -34,7 +34,7 @@ from jetpy.problem.problem import Problem, make_problem
 from tests.conftest import FEW_INDICES
 from tests.device_backend import DeviceBackend
 from tests.distributed.threads import run_on_threads
-from tests.graphs import edge_dict, from_edges
+from tests.graphs import edge_dict, from_edges, modules
 from tests.strategies import weighted_graphs
 
 
@@ -79,8 +79,15 @@ GRAPHS = {
     "weighted rmat": lambda: weighted(jetpy.generators.rmat(10, 8)),
     "hubs": lambda: hubs(1500),
     "roads": lambda: jetpy.generators.road(3000, 1),
+    "modules": lambda: modules(20, 120, 1),
 }
-PROBLEMS = {"usual": ("default", 0.03), "fast": ("fast", 0.03), "tight": ("default", 0.0)}
+QUICK = "weighted rmat", "modules"
+PROBLEMS = {
+    "usual": ("default", 0.03, {}),
+    "fast": ("fast", 0.03, {}),
+    "tight": ("default", 0.0, {}),
+    "deep": ("default", 0.03, {"initial.task_size": 0}),
+}
 
 
 @cache
@@ -89,10 +96,9 @@ def graph_of(name: str) -> Graph:
 
 
 def problem_by_name(name: str, problem: str, k: int) -> Problem:
-    options, imbalance = PROBLEMS[problem]
-    made = make_problem(
-        graph_of(name).total_vertex_weight, k, imbalance, 5, without_branches(options)
-    )
+    base, imbalance, changes = PROBLEMS[problem]
+    options = without_branches(base).changed(changes)
+    made = make_problem(graph_of(name).total_vertex_weight, k, imbalance, 5, options)
     return replace(made, fill=True)
 
 
@@ -110,7 +116,7 @@ ENGINES = {"lists": lambda: CpuBackend(1), "captured": lambda: DeviceBackend(1)}
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=() if n == "weighted rmat" else pytest.mark.slow) for n in GRAPHS],
+    [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in GRAPHS],
 )
 @pytest.mark.parametrize(("size", "k"), [(1, 8), (2, 64), (3, 2), (4, 8)])
 def test_parts_equal_those_of_one_device(

@@ -127,6 +127,16 @@ def rmat(rng: Random, n: int) -> Shape:
     return 1 << scale, _joined((quadrants >> 1) @ bits, (quadrants & 1) @ bits)
 
 
+def modules(rng: Random, n: int) -> Shape:
+    """Return random modules with a hub each, and few edges between them."""
+    size = min(n, int(rng.integers(8, 60)))
+    v = np.arange(n)
+    first = v // size * size
+    near = np.minimum(first + rng.integers(size, size=(3, n)), n - 1)
+    ends = [_joined(v, near[0]), _joined(v, near[1]), _joined(first, near[2])[rng.random(n) < 0.5]]
+    return n, np.concatenate([*ends, rng.integers(n, size=(n // 10, 2))])
+
+
 STRUCTURES: dict[str, Callable[[Random, int], Shape]] = {
     "empty": lambda rng, n: isolated(rng, 0),
     "single": lambda rng, n: isolated(rng, 1),
@@ -134,7 +144,7 @@ STRUCTURES: dict[str, Callable[[Random, int], Shape]] = {
         make.__name__: make
         for make in (
             *(isolated, path, cycle, star, hubs, clique, barbell, grid, mesh, tree, caterpillar),
-            *(bipartite, components, random, half_isolated, power_law, rmat),
+            *(bipartite, components, random, half_isolated, power_law, rmat, modules),
         )
     },
 }

@@ -14,6 +14,7 @@ from jetpy.workloads.tasks.bisections import (
     divide_order,
     fill_side,
 )
+from jetpy.workloads.tasks.communities import mark_communities
 from jetpy.workloads.tasks.kway import (
     UNREAD,
     Parts,
@@ -199,3 +200,9 @@ def load_once(
 ):
     """Load the graph of a task."""
     load_graph(worker, task, room, here, graph, work, levels)
+
+
+@pk.workunit
+def mark_all(i: int, here: int, state: Bisections):
+    """Mark the communities of a graph."""
+    mark_communities(here, state)

@@ -20,6 +20,7 @@ from jetpy.workloads.flows.regions import Pair, Pairs
 from jetpy.workloads.initial.inner_levels import VERTEX_ROOM, coarsen_to, heaviest_of
 from jetpy.workloads.initial.two_way import keep_if_best, restore_best
 from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
+from jetpy.workloads.tasks.communities import is_irregular, mark_communities
 from jetpy.workloads.tasks.kway import (
     UNREAD,
     excess_of_parts,
@@ -36,8 +37,6 @@ CYCLE_COARSEST, CYCLE_PER_PART = 60, 15
 """Coarsening in a V-cycle ends at this number of vertices, or of vertices per part."""
 SPARE = 64
 """Capacity in addition, for unused indices between levels."""
-IRREGULAR = 5
-"""A graph is irregular if a vertex has more than this number of times the average degree."""
 ROWS = 2
 """Rows of `numbers` for each worker: one for the graph, one for bisections."""
 
@@ -66,6 +65,7 @@ class Effort:
     vertices_per_try: int
     bisections: int  # tries of the last bisections
     growings: int
+    communities: int  # number of vertices at which communities are found; 0: never
     cycles: int  # V-cycles
     flow_levels: int  # number of finest levels with flows
     hops: int  # of the regions of flows
@@ -255,20 +255,6 @@ def run_cycle(number: int, level: int, sums: int, here: int, state: Bisections):
 
 
 @pk.function
-def is_irregular(here: int, state: Bisections) -> bool:
-    """Return whether the current level is irregular, like circuits and social networks."""
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    highest: pk.int64 = 0
-    for v in range(begin, end):
-        degree: pk.int64 = state.rows[v + 1] - state.rows[v]
-        if degree > highest:
-            highest = degree
-    entries: pk.int64 = state.rows[end] - state.rows[begin]
-    return highest * (end - begin) > entries * IRREGULAR
-
-
-@pk.function
 def partition_graph(
     worker: int,
     sums: int,
@@ -282,8 +268,9 @@ def partition_graph(
 ):
     """Partition the graph of a worker.
 
-    V-cycles start at the level at which tries begin. On irregular graphs they start at the finest
-    level, because their matchings merge vertices that should be apart.
+    V-cycles start at the level at which tries begin. Matchings of irregular graphs merge vertices
+    that should be apart. So these are coarsened within communities up to this level, and V-cycles
+    start at the finest level.
     """
     k: int = state.numbers[here + Field.PARTS]
     begin: int = state.numbers[here + Field.BEGIN]
@@ -293,11 +280,15 @@ def partition_graph(
     middle: int = size_for(effort.middle, effort.middle_per_part, k)
     if middle < coarsest:
         middle = coarsest
-    is_cycled_finely: bool = is_irregular(here, state)
-    coarsen_to(middle, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
+    heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
+    has_hubs: bool = is_irregular(here, state)
+    if has_hubs and k > 2 and end - begin > middle and effort.communities > middle:
+        coarsen_to(effort.communities, heaviest, here, state)
+        mark_communities(here, state)
+    coarsen_to(middle, heaviest, here, state)
     cycled: int = state.numbers[here + Field.LEVELS]
     find_best_try(tries, coarsest, worker * PENDING, sums, here, effort, state)
-    if effort.cycles > 0 and is_cycled_finely and cycled > 0:
+    if effort.cycles > 0 and has_hubs and cycled > 0:
         cycled = 0
         refine_up_to(cycled, sums, here, state)
     for number in range(effort.cycles):
