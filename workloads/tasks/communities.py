@@ -84,15 +84,19 @@ def best_community(v: int, total: pk.int64, shift: int, state: Bisections) -> in
     That is its own if others are not better, and of several others the one with the lowest number.
     Pinned vertices only join vertices of their part.
     """
+    outside: int = 0
+    own: int = state.origins[v]
     for e in range(state.rows[v], state.rows[v + 1]):
         c: int = state.origins[state.ends[e]]
         state.internal[c] += shifted(state.edge_weights[e], shift)
-    own: int = state.origins[v]
+        outside |= c ^ own
     volume: pk.int64 = state.best[v]
     best: int = own
     most: pk.int64 = state.internal[own]
     most = most * total - volume * (state.keys[own] - volume)
     state.internal[own] = 0
+    if outside == 0:
+        return own
     for e in range(state.rows[v], state.rows[v + 1]):
         c: int = state.origins[state.ends[e]]
         gain: pk.int64 = state.internal[c]
@@ -198,7 +202,7 @@ def is_modular(total: pk.int64, shift: int, here: int, state: Bisections) -> boo
         for e in range(state.rows[v], state.rows[v + 1]):
             if state.origins[state.ends[e]] != state.origins[v]:
                 inside -= shifted(state.edge_weights[e], shift)
-    return inside * total - expected > total * total // 2
+    return inside * total - expected > (total * total) >> 1
 
 
 @pk.function
