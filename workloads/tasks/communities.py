@@ -78,31 +78,32 @@ def measure_volumes(shift: int, here: int, state: Bisections) -> pk.int64:
 
 
 @pk.function
-def best_community(v: int, total: pk.int64, shift: int, state: Bisections) -> int:
+def best_community(v: int, begin: int, total: pk.int64, shift: int, state: Bisections) -> int:
     """Return the community in which a vertex increases modularity most.
 
     That is its own if others are not better, and of several others the one with the lowest number.
-    Pinned vertices only join vertices of their part.
+    Pinned vertices only join vertices of their part. `external` lists the adjacent communities from
+    place `begin` on.
     """
-    outside: int = 0
-    own: int = state.origins[v]
+    last: int = begin
     for e in range(state.rows[v], state.rows[v + 1]):
         c: int = state.origins[state.ends[e]]
-        state.internal[c] += shifted(state.edge_weights[e], shift)
-        outside |= c ^ own
+        before: int = state.internal[c]
+        state.internal[c] = before + shifted(state.edge_weights[e], shift)
+        state.external[last] = c
+        last += before == 0
+    own: int = state.origins[v]
     volume: pk.int64 = state.best[v]
     best: int = own
     most: pk.int64 = state.internal[own]
     most = most * total - volume * (state.keys[own] - volume)
     state.internal[own] = 0
-    if outside == 0:
-        return own
-    for e in range(state.rows[v], state.rows[v + 1]):
-        c: int = state.origins[state.ends[e]]
+    for j in range(begin, last):
+        c: int = state.external[j]
         gain: pk.int64 = state.internal[c]
+        state.internal[c] = 0
         if gain == 0:
             continue
-        state.internal[c] = 0
         gain = gain * total - volume * state.keys[c]
         is_better: bool = gain > most or (gain == most and best != own and c < best)
         if is_better and state.pinned[c] == state.pinned[v]:
@@ -127,7 +128,7 @@ def move_vertices(seed: pk.uint32, total: pk.int64, shift: int, here: int, state
         moves: int = 0
         for j in range(begin, end):
             v: int = state.heap[j]
-            c: int = best_community(v, total, shift, state)
+            c: int = best_community(v, begin, total, shift, state)
             if c != state.origins[v]:
                 state.keys[state.origins[v]] -= state.best[v]
                 state.keys[c] += state.best[v]
