@@ -141,11 +141,11 @@ class HierarchyLevel:
         found = find_communities(self.backend, self.graph, seed)
         return self if found is None else replace(self, communities=found)
 
-    def needs_communities(self, problem: Problem) -> bool:
+    def needs_communities(self, options: CoarsenOptions) -> bool:
         """Return whether communities are to be found on this level."""
         is_free = self.blocks is None and self.pinned is None and self.communities is None
-        is_small = self.graph.global_n <= problem.options.coarsen.communities
-        return is_free and is_small and not self.backend.is_wide and problem.k > 2
+        is_small = self.graph.global_n <= options.communities
+        return is_free and is_small and not self.backend.is_wide
 
     def refine(
         self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
@@ -278,7 +278,7 @@ def coarsen(
             break
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
-            if are_sought and finer.needs_communities(steps[0]):
+            if are_sought and finer.needs_communities(options):
                 are_sought = False
                 levels[-1] = finer = finer.with_communities(salt)
             coarse, coarse_of = finer.contract(options, heaviest, salt)

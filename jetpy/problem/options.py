@@ -63,8 +63,8 @@ class CoarsenOptions(Checked):
         Stop when a level has more than this fraction of the vertices of the previous level.
     communities : int
         From the first level with at most this number of vertices on, only vertices of the same
-        community are contracted. Conditions: k > 2, a vertex has more than five times the average
-        degree, which is at most 24, and the modularity exceeds 1/2. 0: never.
+        community are contracted. Conditions: a vertex has more than five times the average degree,
+        which is at most 24, and the modularity exceeds 1/2. 0: never.
     """
 
     prefix: ClassVar[str] = "coarsen."
@@ -259,8 +259,8 @@ class SmallOptions(Checked):
     growings : int
         Number of bisections that are grown on the coarsest level of a bisection.
     communities : int
-        As in `CoarsenOptions`, down to the level at which tries begin; whether a vertex has more
-        than five times the average degree is decided on the finest level.
+        As in `CoarsenOptions`, but for k > 2, and down to the level at which tries begin; whether a
+        vertex has more than five times the average degree is decided on the finest level.
     cycles : int
         Number of V-cycles: from the level of the tries, or from the finest level if a vertex has
         more than five times the average degree.
