@@ -59,26 +59,34 @@ def shake_hands(
         "constraints": constraints,
     }
     active = backend.xp.arange(n, dtype=handshakes.match.dtype)
-    remaining = backend.empty(n)
-    count = n
-    for _ in range(options.rounds):
-        long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)
+
+    def choose(count: int, vertices: Array) -> None:
+        long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=vertices, **choosing)
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
         halo.exchange_ghost_vertices(handshakes.preferred)
-        if not backend.is_asynchronous:
-            count = backend.scan(
-                count,
-                kernels.match_and_list,
-                active=active,
-                handshakes=handshakes,
-                remaining=remaining,
-            )
-            active, remaining = remaining, active
-            if halo.total(count) == 0:
-                break
-        else:
-            backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
+
+    def shake() -> None:
+        choose(n, active)
+        backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
+        halo.exchange_ghosts(handshakes.match)
+
+    if backend.is_asynchronous:
+        backend.repeat(options.rounds, shake)
+        return handshakes.match
+    remaining, count = backend.empty(n), n
+    for _ in range(options.rounds):
+        choose(count, active)
+        count = backend.scan(
+            count,
+            kernels.match_and_list,
+            active=active,
+            handshakes=handshakes,
+            remaining=remaining,
+        )
+        if halo.total(count) == 0:
+            break
+        active, remaining = remaining, active
         halo.exchange_ghosts(handshakes.match)
     return handshakes.match
 

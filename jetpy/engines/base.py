@@ -356,13 +356,7 @@ class Backend(ABC):
         number `until`, if given, is not zero, but at most `most` times. Other processes repeat
         theirs at the same time: `agree` returns whether a condition holds in all of them.
         """
-        tape: Tape = []
-        self._tape = tape
-        try:
-            launches()
-        finally:
-            self._tape = None
-
+        tape = self._taped(launches)
         repeat, exchange = self._repeatable(tape, until, most, agree)
         launches_each_time = sum(isinstance(step, Step) for step in tape)
 
@@ -371,6 +365,25 @@ class Backend(ABC):
             self.launches += launches_each_time * repeat()
 
         return Captured(replay, exchange)
+
+    def repeat(self, times: int, launches: Callable[[], None], /) -> None:
+        """Repeat launches now, which are those of `capture`, and read their arguments only once."""
+        tape = self._taped(launches)
+        self.launches += times * sum(isinstance(step, Step) for step in tape)
+        with self._memory.in_order():
+            for _ in range(times):
+                for step in tape:
+                    step.repeat()
+
+    def _taped(self, launches: Callable[[], None]) -> Tape:
+        """Return what a function launches, instead of launching it."""
+        tape: Tape = []
+        self._tape = tape
+        try:
+            launches()
+        finally:
+            self._tape = None
+        return tape
 
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]

@@ -60,16 +60,20 @@ class Signature:
         names = (place_name(*place) for place in self.places)
         return dict(zip(names, self.types, strict=True))
 
-    def check_capture(self) -> None:
-        """Raise a BackendError if a CUDA graph cannot capture launches of the workunit."""
-        size = sum(
+    @cached_property
+    def size(self) -> int:
+        """Return the bytes of the arguments in a launch by Kokkos."""
+        return sum(
             VIEW_BYTES if isinstance(kind, View) else NUMBER_BYTES.get(kind, 4)
             for kind in self.types
         )
-        if size > MAX_BYTES:
+
+    def check_capture(self) -> None:
+        """Raise a BackendError if a CUDA graph cannot capture launches of the workunit."""
+        if self.size > MAX_BYTES:
             raise BackendError(
-                f"the arguments of workunit {self.name} take {size} bytes; they must take at most "
-                f"{MAX_BYTES}, so that a CUDA graph can capture its launches"
+                f"the arguments of workunit {self.name} take {self.size} bytes; they must take at "
+                f"most {MAX_BYTES}, so that a CUDA graph can capture its launches"
             )
 
     @cached_property

@@ -185,6 +185,10 @@ class Profiler(Backend):
         """Return a function that makes the launches one by one, so that each is timed."""
         return Captured(lambda: repeated(launches, until, most), lambda _: True)
 
+    def repeat(self, times: int, launches: Callable[[], None], /) -> None:
+        """Make the launches one by one, so that each is timed."""
+        repeated(launches, None, times)
+
     arena, dual_view, empty, full = map(_forwarded, ("arena", "dual_view", "empty", "full"))
     compile, get_ready, perform = map(_forwarded, ("compile", "get_ready", "perform"))
     available_bytes, using, _load = map(_forwarded, ("available_bytes", "using", "_load"))
