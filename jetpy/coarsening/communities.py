@@ -15,23 +15,28 @@ from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.tasks import communities as kernels
 
 MAX_DEGREE = 24
-"""Maximum average degree of a graph whose communities are found. Those of denser graphs rarely
+"""Maximum average degree of a graph whose communities are found: those of denser graphs rarely
 help, and take long."""
 ROOM = 3
 """Capacity for all levels of communities, per vertex and per directed edge."""
 
 
+def is_searchable(graph: DeviceGraph, most: int) -> bool:
+    """Return whether a graph is sparse, and has at most `most` vertices."""
+    return graph.global_n <= most and graph.global_nnz <= MAX_DEGREE * graph.global_n
+
+
 def find_communities(backend: Backend, graph: DeviceGraph, seed: int) -> Array | None:
     """Return the community of each vertex (int32 from 0 on, shape (n,)), found on the host.
 
-    None if no vertex has more than `kernels.IRREGULAR` times the average degree, if that is above
-    `MAX_DEGREE`, or if the modularity is at most 1/2. Edge weights are 32 bits wide. The order of
-    edges in a row has no effect.
+    None if no vertex has more than `kernels.IRREGULAR` times the average degree, or if the
+    modularity is at most 1/2. Edge weights are 32 bits wide. The order of edges in a row has no
+    effect.
     """
     n, nnz = graph.n, graph.nnz
     indptr = backend.to_host(graph.indptr)
     highest = int(np.diff(indptr).max(initial=0))
-    if highest * n <= kernels.IRREGULAR * nnz or nnz > MAX_DEGREE * n:
+    if highest * n <= kernels.IRREGULAR * nnz:
         return None
     host, state = backend.host, SimpleNamespace()
     names = *OF_VERTICES, "slots", "origins", "best"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from typing import ClassVar
 
-from jetpy.coarsening.communities import find_communities
+from jetpy.coarsening.communities import find_communities, is_searchable
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.device.processes import ALONE, Processes
@@ -108,8 +108,9 @@ class HierarchyLevel:
 
     def as_finest(self, blocks: Array | None = None) -> HierarchyLevel:
         """Return the level as the finest of another hierarchy, within other blocks."""
-        fresh = LastRefinement(), LastRefinement()
-        return replace(self, blocks=blocks, communities=None, last=fresh[0], small=fresh[1])
+        return replace(
+            self, blocks=blocks, communities=None, last=LastRefinement(), small=LastRefinement()
+        )
 
     def own_problem(self, problem: Problem) -> Problem:
         """Return the problem of this level; coarse levels have higher limits."""
@@ -144,8 +145,8 @@ class HierarchyLevel:
     def needs_communities(self, options: CoarsenOptions) -> bool:
         """Return whether communities are to be found on this level."""
         is_free = self.blocks is None and self.pinned is None and self.communities is None
-        is_small = self.graph.global_n <= options.communities
-        return is_free and is_small and not self.backend.is_wide
+        is_narrow = not self.backend.is_wide
+        return is_free and is_narrow and is_searchable(self.graph, options.communities)
 
     def refine(
         self, problem: Problem, parts: Array, depth: int, known: Measures | None = None

@@ -73,12 +73,11 @@ REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return options for small cuts at good speed.
 
-    They differ from Jet's (`jet`) in all stages, which `differences` lists. Graphs with communities
-    are coarsened within them. Tasks partition a
-    coarse level like a small graph, ten times; the best partition continues. Parts may exceed
-    their limits by 5 % in label propagation. Every second level is refined, with flows. If tasks
-    cannot partition the coarsest level and coarsening is slow, a second hierarchy starts at a
-    coarse level.
+    They differ from Jet's (`jet`) in all stages, which `differences` lists. Irregular graphs are
+    coarsened within communities. Tasks partition a coarse level like a small graph, ten times; the
+    best partition continues. Parts may exceed their limits by 5 % in label propagation. Every
+    second level is refined, with flows. If tasks cannot partition the coarsest level and coarsening
+    is slow, a second hierarchy starts at a coarse level.
     """
     return Options(
         coarsen=CoarsenOptions(communities=COMMUNITIES),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.coarsening.communities import find_communities
+from jetpy.coarsening.communities import find_communities, is_searchable
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.graph.csr import Graph
@@ -180,9 +180,16 @@ def communities(graph: Graph, seed: int = 0) -> npt.NDArray[np.int32] | None:
 def test_graphs_without_hubs_or_communities_have_none() -> None:
     assert communities(delaunay(1000)) is None, "no hub"
     assert communities(rmat(10, 6)) is None, "a low modularity"
-    assert communities(modules(2, 200, 1, between=20_000)) is None, "too dense"
     assert communities(isolated(3)) is None
     assert communities(isolated(0)) is None
+
+
+def test_communities_of_large_or_dense_graphs_are_not_sought() -> None:
+    backend = get_backend("cpu", 1)
+    dense, sparse = (upload(backend, modules(5, 80, 1, between)) for between in (2_000, 3))
+    assert is_searchable(sparse, 400)
+    assert not is_searchable(sparse, 399)
+    assert not is_searchable(dense, 400)
 
 
 def reversed_rows(graph: Graph) -> Graph:
