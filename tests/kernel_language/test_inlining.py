@@ -86,10 +86,14 @@ def test_a_function_with_one_copy_is_inlined(load: Load, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("longest", "called"), [(31, set()), (13, {"middle"}), (3, {"long", "middle"})]
+    ("kernel", "longest", "called"),
+    [(31, 31, set()), (31, 13, {"middle"}), (31, 3, {"long", "middle"}), (32, 3, set())],
 )
-def test_long_functions_are_called(load: Load, longest: int, called: set[str]) -> None:
-    """`middle` has 14 statements with those inlined in it, and `outer` 31."""
+def test_long_functions_are_called_by_long_kernels(
+    load: Load, monkeypatch: pytest.MonkeyPatch, kernel: int, longest: int, called: set[str]
+) -> None:
+    """`middle` has 14 statements with those inlined in it, `outer` 31 and `run` 32."""
+    monkeypatch.setattr(inlining, "LONG_KERNEL", kernel)
     workunits = read_workunits(load(TEXT)).values()
     assert {one.name for one in not_inlined(list(workunits), 1000, longest)} == called
 
