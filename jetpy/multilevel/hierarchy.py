@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from typing import ClassVar
 
-from jetpy.coarsening.communities import find_communities, is_searchable
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.initial.coarsest import are_for_tasks
+from jetpy.initial.communities import find_communities, is_searchable
 from jetpy.kernel_language import Width
 from jetpy.multilevel.index_width import narrow_graph
 from jetpy.multilevel.projection import inject_parts, label, project_parts

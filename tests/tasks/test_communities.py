@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.coarsening.communities import find_communities, is_searchable
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, rmat
+from jetpy.initial.communities import find_communities, is_searchable
 from jetpy.multilevel.hierarchy import coarsen, finest_level
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
