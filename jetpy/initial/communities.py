@@ -9,7 +9,8 @@ import numpy as np
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-from jetpy.initial.workers import OF_ENTRIES, OF_VERTICES, allocate
+from jetpy.initial.tasks import OF_TASK_VERTICES
+from jetpy.initial.workers import OF_ENTRIES, allocate
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.tasks import communities as kernels
@@ -39,10 +40,9 @@ def find_communities(backend: Backend, graph: DeviceGraph, seed: int) -> Array |
     if highest * n <= kernels.IRREGULAR * nnz:
         return None
     host, state = backend.host, SimpleNamespace()
-    names = *OF_VERTICES, "slots", "origins", "best"
     allocate(
         host,
-        (state, names, ROOM * n, np.int32),
+        (state, OF_TASK_VERTICES, ROOM * n, np.int32),
         (state, ["keys"], ROOM * n, np.int64),
         (state, OF_ENTRIES, ROOM * nnz, np.int32),
         (state, ["numbers"], Field.COUNT, np.int64),

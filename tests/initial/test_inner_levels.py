@@ -29,7 +29,7 @@ from tests.graphs import (
     star,
     two_cliques,
 )
-from tests.hashing import mix
+from tests.hashing import mix, visited
 from tests.initial.levels import finest_level
 from tests.modules import import_kernels
 from tests.strategies import weighted_graphs
@@ -90,16 +90,6 @@ def test_each_level_is_the_contraction_of_the_finer_one(name: str) -> None:
             u, v = (np.flatnonzero(coarse_of == c) + begin).tolist()
             both = [{b for a, b in fine if a == one} for one in (u, v)]
             assert v in both[0] or both[0] & both[1] or not (both[0] or both[1])
-
-
-def visited(n: int, seed: int) -> list[int]:
-    """Return the vertices in the order of their visits, by the shuffle of Fisher and Yates."""
-    order: list[int] = []
-    for v in range(n):
-        order.append(v)
-        j = mix(v ^ seed) * (v + 1) >> 32
-        order[j], order[v] = v, order[j]
-    return order
 
 
 class Matching:

@@ -26,7 +26,7 @@ from jetpy.progress import no_progress
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.tasks.communities import FEW, LARGEST_VOLUME, ROUNDS
 from tests.graphs import heavy_edges, isolated, modules, random_graph, star, two_cliques
-from tests.hashing import mix
+from tests.hashing import mix, visited
 from tests.strategies import weighted_graphs
 from tests.tasks.workers import HERE, Worker, rows_of
 
@@ -73,12 +73,7 @@ class Unfolding:
 
     def moved(self, rows: Rows, begin: int, seed: int) -> list[int]:
         """Return the community of each vertex of a level whose first vertex is `begin`."""
-        n = len(rows)
-        order: list[int] = []
-        for v in range(n):
-            order.append(v)
-            j = mix((begin + v) ^ seed) * (v + 1) >> 32
-            order[j], order[v] = v, order[j]
+        n, order = len(rows), visited(len(rows), seed, begin)
         own, held = list(range(n)), self.volumes.copy()
         for _ in range(ROUNDS):
             moves = 0

@@ -222,28 +222,51 @@ def contract(begin: int, end: int, entry: int, levels: Levels) -> int:
 
 
 @pk.function
-def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
-    """Coarsen the current level and switch to the result; return False if it is full or useless."""
+def can_hold_level(here: int, levels: Levels) -> bool:
+    """Return whether there is room for a level as large as the current one behind it."""
     begin: int = levels.numbers[here + Field.BEGIN]
     end: int = levels.numbers[here + Field.END]
-    entry: int = levels.rows[end]
-    size: int = entry - levels.rows[begin]
     if end + 1 + (end - begin) >= levels.numbers[here + Field.LAST_VERTEX]:
         return False
-    if entry + size > levels.numbers[here + Field.LAST_ENTRY]:
+    size: int = levels.rows[end] - levels.rows[begin]
+    return levels.rows[end] + size <= levels.numbers[here + Field.LAST_ENTRY]
+
+
+@pk.function
+def is_useful(last: int, here: int, levels: Levels) -> bool:
+    """Return whether a next level that ends before vertex `last` is small enough."""
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
+    return (last - end - 1) * OF_BEFORE <= (end - begin) * LARGEST
+
+
+@pk.function
+def enter_level(last: int, entry: int, here: int, levels: Levels):
+    """Switch to the next level, which ends before vertex `last` and before `entry`."""
+    begin: int = levels.numbers[here + Field.END] + 1
+    level: int = levels.numbers[here + Field.LEVELS] + 1
+    levels.rows[last] = entry
+    levels.numbers[here + Field.BEGIN] = begin
+    levels.numbers[here + Field.END] = last
+    levels.numbers[here + Field.LEVELS] = level
+    levels.numbers[here + Field.LEVEL_BEGINS + level] = begin
+
+
+@pk.function
+def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
+    """Coarsen the current level and switch to the result; return False if it is full or useless."""
+    if not can_hold_level(here, levels):
         return False
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
     level: int = levels.numbers[here + Field.LEVELS]
     seed: pk.uint32 = mix(levels.numbers[here + Field.SEED] + level)
     match_level(heaviest, seed, here, levels)
     last: int = number_pairs(begin, end, levels)
-    if (last - end - 1) * OF_BEFORE > (end - begin) * LARGEST:
+    if not is_useful(last, here, levels):
         return False
-    entry = contract(begin, end, entry, levels)
-    levels.rows[last] = entry
-    levels.numbers[here + Field.BEGIN] = end + 1
-    levels.numbers[here + Field.END] = last
-    levels.numbers[here + Field.LEVELS] = level + 1
-    levels.numbers[here + Field.LEVEL_BEGINS + level + 1] = end + 1
+    entry: int = contract(begin, end, levels.rows[end], levels)
+    enter_level(last, entry, here, levels)
     return True
 
 

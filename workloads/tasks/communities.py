@@ -17,7 +17,14 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, vertices_of
-from jetpy.workloads.initial.inner_levels import LARGEST, OF_BEFORE, add_row, shuffle
+from jetpy.workloads.initial.inner_levels import (
+    add_row,
+    can_hold_level,
+    enter_level,
+    is_useful,
+    project,
+    shuffle,
+)
 from jetpy.workloads.tasks.bisections import Bisections
 
 IRREGULAR = 5
@@ -167,17 +174,14 @@ def number_communities(begin: int, end: int, state: Bisections) -> int:
 @pk.function
 def contract_communities(here: int, state: Bisections) -> bool:
     """Switch to a level whose vertices are the communities; False if it is full or useless."""
+    if state.numbers[here + Field.LEVELS] + 1 >= MAX_LEVELS or not can_hold_level(here, state):
+        return False
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
-    entry: int = state.rows[end]
-    level: int = state.numbers[here + Field.LEVELS] + 1
-    if level >= MAX_LEVELS or 2 * end + 1 - begin >= state.numbers[here + Field.LAST_VERTEX]:
-        return False
-    if 2 * entry - state.rows[begin] > state.numbers[here + Field.LAST_ENTRY]:
-        return False
     last: int = number_communities(begin, end, state)
-    if (last - end - 1) * OF_BEFORE > (end - begin) * LARGEST:
+    if not is_useful(last, here, state):
         return False
+    entry: int = state.rows[end]
     for c in range(end + 1, last):
         first: int = entry
         state.rows[c] = first
@@ -185,11 +189,7 @@ def contract_communities(here: int, state: Bisections) -> bool:
         while v != NO_VERTEX:
             entry = add_row(v, c, first, entry, state)
             v = state.positions[v]
-    state.rows[last] = entry
-    state.numbers[here + Field.BEGIN] = end + 1
-    state.numbers[here + Field.END] = last
-    state.numbers[here + Field.LEVELS] = level
-    state.numbers[here + Field.LEVEL_BEGINS + level] = end + 1
+    enter_level(last, entry, here, state)
     return True
 
 
@@ -210,7 +210,7 @@ def is_modular(total: pk.int64, shift: int, here: int, state: Bisections) -> boo
 def mark_communities(here: int, state: Bisections):
     """Store the communities of the current level in `sides`, if its modularity exceeds 1/2.
 
-    Sides of vertices without edges stay as they are.
+    Before, the side of each vertex is what it is pinned to. That of vertices without edges remains.
     """
     base: int = state.numbers[here + Field.LEVELS]
     seed: pk.uint32 = state.numbers[here + Field.SEED]
@@ -221,20 +221,15 @@ def mark_communities(here: int, state: Bisections):
         seed = mix(seed)
         move_vertices(seed, total, shift, here, state)
     is_marked: bool = is_modular(total, shift, here, state)
-    level: int = state.numbers[here + Field.LEVELS]
-    while level > base:
-        level -= 1
-        begin: int = state.numbers[here + Field.LEVEL_BEGINS + level]
-        end: int = state.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
-        for v in range(begin, end):
-            state.origins[v] = state.origins[state.coarse_of[v]]
-        state.numbers[here + Field.BEGIN] = begin
-        state.numbers[here + Field.END] = end
-    state.numbers[here + Field.LEVELS] = base
-    if is_marked:
-        for v in vertices_of(here, state):
-            if state.rows[v] < state.rows[v + 1]:
-                state.sides[v] = state.origins[v]
+    for v in vertices_of(here, state):
+        state.sides[v] = state.pinned[v]
+        if is_marked:
+            state.sides[v] = state.origins[v]
+    while state.numbers[here + Field.LEVELS] > base:
+        project(here, state)
+    for v in vertices_of(here, state):
+        if state.rows[v] == state.rows[v + 1]:
+            state.sides[v] = state.pinned[v]
 
 
 @pk.workunit
