@@ -61,7 +61,9 @@ def shake_hands(
     active = backend.xp.arange(n, dtype=handshakes.match.dtype)
 
     def choose(count: int, vertices: Array) -> None:
-        long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=vertices, **choosing)
+        long_rows.launch_whole(
+            count, kernels.prefer_heaviest, count=count, vertices=vertices, **choosing
+        )
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
         halo.exchange_ghost_vertices(handshakes.preferred)

@@ -2,7 +2,8 @@
 
 The language is the subset of PyKokkos that its own translator compiles correctly: typed locals,
 `if`/`while`/`for range`, `break`, `continue`, `return`, 1-D views, atomics, and calls of
-`@pk.function`s. In addition, module names may stand for numbers, and groups for parameters.
+`@pk.function`s. In addition, module names may stand for numbers, and groups for parameters, and
+`prefetch(view[index])` is a hint.
 """
 
 from __future__ import annotations
@@ -145,6 +146,10 @@ class Body:
                 return [tree.Return(self._as(value, self._returns))]
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return []
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(id="prefetch"), args=[ast.Subscript() as one])
+            ):
+                return [tree.Prefetch(self._element(one))]
             case ast.Expr(value=ast.Call() as call):
                 return [tree.Evaluation(self._call(call))]
             case ast.Break():

@@ -40,6 +40,7 @@ _PRINTER = TextPrinter(
         "Return": "return {value};",
         "ReturnNothing": "return;",
         "Evaluation": "{call};",
+        "Prefetch": ";",
         "Jump": "{word};",
         "Element": "{view}[{index}]",
         "Conversion": "({type})({operand})",

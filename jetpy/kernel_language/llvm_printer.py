@@ -25,6 +25,9 @@ TYPES = {
     "float64": "double",
     "none": "void",
 }
+_PREFETCH = "call void @llvm.prefetch.p0(ptr {}, i32 0, i32 3, i32 1)"
+DECLARATIONS = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+"""What the IR of definitions refers to."""
 _BITS = {"boolean": 1, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 _BITS_OF_FLOATS = {"float32": 32, "float64": 64}
 _OF_INTEGERS = {"+": "add", "-": "sub", "*": "mul", "<<": "shl", "&": "and", "|": "or", "^": "xor"}
@@ -142,6 +145,8 @@ class _Function:
                 return False
             case tree.Evaluation(call):
                 self._value(call)
+            case tree.Prefetch(element):
+                self._lines.append(_PREFETCH.format(self._place(element)))
             case tree.Jump(word):
                 self._jump(self._loops[-1][word == "break"])
                 return False

@@ -59,6 +59,7 @@ _PRINTER = _Printer(
         "Return": "return {value}",
         "ReturnNothing": "return",
         "Evaluation": "{call}",
+        "Prefetch": "pass",
         "Jump": "{word}",
         "Element": "{view}[{index}]",
         "Conversion": "{operand}",

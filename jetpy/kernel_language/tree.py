@@ -199,13 +199,22 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """A hint that an element will be needed soon; its index may be one past the end."""
+
+    element: Element
+
+
+@dataclass(frozen=True)
 class Jump:
     """``break`` or ``continue``."""
 
     word: str
 
 
-Statement = Declaration | Assignment | Update | If | While | For | Return | Evaluation | Jump
+Statement = (
+    Declaration | Assignment | Update | If | While | For | Return | Evaluation | Prefetch | Jump
+)
 
 
 def nodes(part: Any) -> Iterator[Any]:

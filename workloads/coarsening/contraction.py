@@ -25,6 +25,13 @@ from jetpy.workloads.common.long_rows import (
     row_of,
 )
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
+from jetpy.workloads.common.prefetching import (
+    ENTRIES_AHEAD,
+    NEIGHBOURS_AHEAD,
+    OFFSETS_AHEAD,
+    prefetch,
+    prefetch_entries,
+)
 
 LONGEST_LIST = 512
 """Slots of the longest coarse row that is a list; longer rows are hash tables."""
@@ -181,36 +188,41 @@ def gather_rows(i: int, graph: Graph, grouping: Grouping, gathered: Graph, long_
 
 
 @pk.function
-def add_to_list(
-    c: int, d: int, weight: int, start: int, used: int, first_mark: int, tables: Tables
+def list_edges(
+    u: int,
+    c: int,
+    start: int,
+    end: int,
+    first_mark: int,
+    graph: Graph,
+    pairs: Pairs,
+    tables: Tables,
 ) -> int:
-    """Add an edge from c to d to a list with `used` used slots; return 1 if it fills a slot, or 0.
+    """Add the edges of u to the list of its coarse vertex c; return the end of the list.
 
     If the list contains d, the mark of d is a slot of the list: that of d, or that of a vertex with
-    the same mark. A loop (d = c) fills no slot. Only the search, which is rare, is a branch:
+    the same mark. Apart from loops (d = c), only the search, which is rare, is a branch:
     mispredicted branches would take longer than the rest.
     """
-    end: int = start + used
-    place: int = first_mark + (d & (MARKS - 1))
-    mark: int = tables.marks[place]
-    slot: int = mark
-    if slot < start:  # no mark is above `end`, because rows are filled in ascending order
-        slot = end
-    tables.keys[end] = d
-    tables.sums[end] = 0
-    if tables.keys[slot] != d:
-        slot = start
-        while tables.keys[slot] != d:
-            slot += 1
-    tables.sums[slot] += weight
-    filled: int = 0
-    if slot == end:
-        filled = 1
-    if d == c:
-        slot = mark
-        filled = 0
-    tables.marks[place] = slot
-    return filled
+    last: int = end
+    for e in edges(u, graph):
+        d: int = pairs.coarse_of[graph.indices[e]]
+        if d == c:
+            continue
+        place: int = first_mark + (d & (MARKS - 1))
+        slot: int = tables.marks[place]
+        if slot < start:  # no mark is above `last`, because rows are filled in ascending order
+            slot = last
+        tables.keys[last] = d
+        tables.sums[last] = 0
+        if tables.keys[slot] != d:
+            slot = start
+            while tables.keys[slot] != d:
+                slot += 1
+        tables.sums[slot] += graph.edge_weights[e]
+        tables.marks[place] = slot
+        last += slot == last
+    return last
 
 
 @pk.function
@@ -221,15 +233,22 @@ def clear_table(start: int, size: int, tables: Tables):
 
 
 @pk.function
-def add_to_table(d: int, weight: int, start: int, size: int, tables: Tables) -> int:
-    """Add an edge to d to a hash table; return 1 if it fills a slot, or 0."""
-    slot: int = find_slot(d, start + spread(d, size), start, size, tables.keys)
-    if tables.keys[slot] == d:
-        tables.sums[slot] += weight
-        return 0
-    tables.keys[slot] = d
-    tables.sums[slot] = weight
-    return 1
+def enter_edges(
+    u: int, c: int, start: int, size: int, graph: Graph, pairs: Pairs, tables: Tables
+) -> int:
+    """Add the edges of u to the hash table of its coarse vertex c; return the slots they fill."""
+    filled: int = 0
+    for e in edges(u, graph):
+        d: int = pairs.coarse_of[graph.indices[e]]
+        if d == c:
+            continue
+        slot: int = find_slot(d, start + spread(d, size), start, size, tables.keys)
+        if tables.keys[slot] == FREE:
+            tables.keys[slot] = d
+            tables.sums[slot] = 0
+            filled += 1
+        tables.sums[slot] += graph.edge_weights[e]
+    return filled
 
 
 @pk.function
@@ -249,30 +268,49 @@ def merge_row(c: int, first_mark: int, graph: Graph, pairs: Pairs, tables: Table
     """Merge the edges of a pair into a coarse row, at the front of its slots."""
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    is_table: bool = size > LONGEST_LIST
-    if is_table:
-        clear_table(start, size, tables)
     u: int = pairs.representatives[c]
     v: int = pairs.match[u]
-    first: int = graph.indptr[u]
-    second: int = first
+    if size <= LONGEST_LIST:
+        end: int = list_edges(u, c, start, start, first_mark, graph, pairs, tables)
+        if v != NO_VERTEX:
+            end = list_edges(v, c, start, end, first_mark, graph, pairs, tables)
+        tables.counts[c] = end - start
+        return
+    clear_table(start, size, tables)
+    used: int = enter_edges(u, c, start, size, graph, pairs, tables)
     if v != NO_VERTEX:
-        second = graph.indptr[v]
-    degree: int = graph.indptr[u + 1] - first
-    used: int = 0
-    for entry in range(size):
-        e: int = first + entry
-        if entry >= degree:
-            e = second + entry - degree
-        d: int = pairs.coarse_of[graph.indices[e]]
-        weight: int = graph.edge_weights[e]
-        if not is_table:
-            used += add_to_list(c, d, weight, start, used, first_mark, tables)
-        elif d != c:
-            used += add_to_table(d, weight, start, size, tables)
-    if is_table:
-        close_gaps(start, used, tables)
+        used += enter_edges(v, c, start, size, graph, pairs, tables)
+    close_gaps(start, used, tables)
     tables.counts[c] = used
+
+
+@pk.function
+def prefetch_coarse(v: int, graph: Graph, pairs: Pairs):
+    """Ask for the coarse vertices of the neighbours of a vertex."""
+    for e in edges(v, graph):
+        prefetch(pairs.coarse_of[graph.indices[e]])
+
+
+@pk.function
+def prefetch_pairs(c: int, n: int, graph: Graph, pairs: Pairs):
+    """Ask for what the rows after a coarse row need.
+
+    Representatives follow each other in memory, but their partners do not.
+    """
+    if c + OFFSETS_AHEAD < n:
+        v: int = pairs.match[pairs.representatives[c + OFFSETS_AHEAD]]
+        if v != NO_VERTEX:
+            prefetch(graph.indptr[v])
+    if c + ENTRIES_AHEAD < n:
+        v: int = pairs.match[pairs.representatives[c + ENTRIES_AHEAD]]
+        if v != NO_VERTEX:
+            prefetch_entries(v, graph)
+    if c + NEIGHBOURS_AHEAD < n:
+        u: int = pairs.representatives[c + NEIGHBOURS_AHEAD]
+        v: int = pairs.match[u]
+        prefetch_coarse(u, graph, pairs)
+        if v != NO_VERTEX:
+            prefetch_coarse(v, graph, pairs)
 
 
 @pk.workunit
@@ -286,6 +324,7 @@ def merge_rows(block: int, n: int, rows_per_index: int, graph: Graph, pairs: Pai
     if n - first > rows_per_index:
         end = first + rows_per_index
     for c in range(first, end):
+        prefetch_pairs(c, n, graph, pairs)
         merge_row(c, first_mark, graph, pairs, tables)
 
 

@@ -18,7 +18,15 @@ import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import is_pinned, max_partner_weight
 from jetpy.workloads.common.ghosts import global_id, owned_global_id
-from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
+from jetpy.workloads.common.groups import (
+    NO_VERTEX,
+    Constraints,
+    Graph,
+    LongRows,
+    Offset,
+    Weight,
+    edges,
+)
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import (
     LANES,
@@ -29,10 +37,18 @@ from jetpy.workloads.common.long_rows import (
     step_of,
     vertex_of,
 )
+from jetpy.workloads.common.prefetching import (
+    ENTRIES_AHEAD,
+    NEIGHBOURS_AHEAD,
+    OFFSETS_AHEAD,
+    prefetch,
+    prefetch_entries,
+)
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
-NO_RATING = -1.0
+LEAST_RATING = 2.0**-300
+"""Below the ratings of all edges whose ends may match."""
 WEIGHT_OF_0 = 2.0**-100
 """Stands for the weight 0 of an edge in ratings: less than any quotient of other weights."""
 STRETCH_BITS = 52
@@ -96,10 +112,10 @@ def rate(
     handshakes: Handshakes,
     constraints: Constraints,
 ) -> pk.double:
-    """Return the rating of an edge, or `NO_RATING` if its ends may not match.
+    """Return the rating of an edge, or 0 if its ends may not match.
 
-    The conditions are separate and all evaluated, so that they compile to code without branches: a
-    mispredicted branch would cost more than all of them.
+    The conditions are a factor, so that they compile to code without branches: a mispredicted
+    branch would cost more than all of them.
     """
     v: int = graph.indices[e]
     w: pk.double = graph.edge_weights[e]
@@ -117,21 +133,17 @@ def rate(
     rating: pk.double = (w * w) / (weight_u * weight_v)
     if handshakes.by_weight:
         rating = w
-    rating = rating * stretch
-    if handshakes.match[v] != NO_VERTEX:
-        rating = NO_RATING
-    if graph.vertex_weights[v] > room:
-        rating = NO_RATING
+    allowed: int = handshakes.match[v] == NO_VERTEX
+    allowed = allowed & (graph.vertex_weights[v] <= room)
     if handshakes.bans_light_edges:
         least: int = handshakes.least[u]
         if handshakes.least[v] < least:
             least = handshakes.least[v]
-        if graph.edge_weights[e] < least:
-            rating = NO_RATING
+        allowed = allowed & (graph.edge_weights[e] >= least)
     if constraints.within_parts:
-        if constraints.parts[v] != part:
-            rating = NO_RATING
-    return rating
+        allowed = allowed & (constraints.parts[v] == part)
+    factor: pk.double = allowed
+    return rating * stretch * factor
 
 
 @pk.function
@@ -172,19 +184,19 @@ def best_entry(
     room: int = max_partner_weight(u, graph, constraints)
     part: int = constraints.parts[u]
     best: int = NO_ENTRY
-    best_rating: pk.double = 0.0
-    is_tied: bool = False
+    best_rating: pk.double = LEAST_RATING
+    last: int = NO_ENTRY
     for index in range(first, end, step):
         e: int = entry_at(index, of_lanes, handshakes)
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
-        if rating == best_rating:
-            is_tied = True
+        if rating >= best_rating:
+            last = e
         if rating > best_rating:
             best = e
             best_rating = rating
-    if not is_tied:
+    if last == best:
         return best
     for index in range(first, end, step):
         e: int = entry_at(index, of_lanes, handshakes)
@@ -205,9 +217,30 @@ def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
         handshakes.preferred[u] = graph.indices[e]
 
 
+@pk.function
+def prefetch_rows(
+    i: int, count: int, vertices: pk.View1D[pk.int32], graph: Graph, handshakes: Handshakes
+):
+    """Ask for what the vertices after the i-th of `count` listed ones need."""
+    if i + OFFSETS_AHEAD < count:
+        prefetch(graph.indptr[vertices[i + OFFSETS_AHEAD]])
+    if i + ENTRIES_AHEAD < count:
+        prefetch_entries(vertices[i + ENTRIES_AHEAD], graph)
+    if i + NEIGHBOURS_AHEAD < count:
+        u: int = vertices[i + NEIGHBOURS_AHEAD]
+        if not has_chosen(u, handshakes):
+            for e in edges(u, graph):
+                v: int = graph.indices[e]
+                prefetch(handshakes.match[v])
+                prefetch(graph.vertex_weights[v])
+                if handshakes.bans_light_edges:
+                    prefetch(handshakes.least[v])
+
+
 @pk.workunit
 def prefer_heaviest(
     i: int,
+    count: int,
     vertices: pk.View1D[pk.int32],
     graph: Graph,
     handshakes: Handshakes,
@@ -216,8 +249,11 @@ def prefer_heaviest(
 ):
     """Choose the best unmatched neighbour of an unmatched vertex, or keep its valid choice.
 
-    A lane stores the best edge that it finds. A long row is one chunk here.
+    `vertices` lists `count` vertices. A lane stores the best edge that it finds. A long row is one
+    chunk here.
     """
+    if not is_lane(i, long_rows):
+        prefetch_rows(i - long_rows.lanes, count, vertices, graph, handshakes)
     u: int = vertex_of(i, vertices, long_rows)
     if has_chosen(u, handshakes):
         return

@@ -19,7 +19,7 @@ from jetpy.engines.cpu.symbols import range_symbol, signatures_symbol, unit_name
 from jetpy.kernel_language import Kind, View, Width
 from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.inlining import not_inlined
-from jetpy.kernel_language.llvm_printer import print_function, type_of
+from jetpy.kernel_language.llvm_printer import DECLARATIONS, print_function, type_of
 from jetpy.kernel_language.reading import read_module, read_workunits
 from jetpy.kernel_language.signature import signatures_as_text
 
@@ -80,7 +80,7 @@ def unit_of(module: ModuleType, width: Width) -> Unit:
     name, workunits = unit_name(module, width), read_workunits(module, width)
     functions = with_callees(read_module(module, width).values())
     called = not_inlined(workunits.values(), MAX_STATEMENTS, LONGEST)
-    parts = [print_function(one, inlined=one not in called) for one in functions]
+    parts = [DECLARATIONS, *(print_function(one, inlined=one not in called) for one in functions)]
     parts += [_range(own, range_symbol(name, own.name)) for own in workunits.values()]
     signatures = signatures_as_text(own.signature for own in workunits.values())
     parts.append(constant(signatures_symbol(name), signatures))
