@@ -38,6 +38,7 @@ from jetpy.workloads.common.long_rows import (
     row_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.common.prefetching import prefetch
 from jetpy.workloads.refinement.active import is_active
 
 UNUSED, FREED = -1, -2
@@ -78,6 +79,14 @@ def first_of_row(v: int, table: Connectivity) -> int:
     if row < 0:
         return mark_narrow(row)
     return row
+
+
+@pk.function
+def prefetch_slots(v: int, table: Connectivity):
+    """Ask for the first slots of a row."""
+    row: int = first_of_row(v, table)
+    prefetch(table.parts[row])
+    prefetch(table.weights[row])
 
 
 @pk.function

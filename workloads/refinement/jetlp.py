@@ -11,6 +11,7 @@ from jetpy.workloads.common.control_block import Control
 from jetpy.workloads.common.ghosts import comes_before, owned_global_id
 from jetpy.workloads.common.groups import (
     NO_PRIORITY,
+    UNKNOWN,
     UNWANTED,
     Connectivity,
     Graph,
@@ -30,10 +31,11 @@ from jetpy.workloads.common.long_rows import (
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
 from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
+from jetpy.workloads.refinement.connectivity import prefetch_slots
 from jetpy.workloads.refinement.iterations import propagates
 from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
-from jetpy.workloads.refinement.targets import update_target
+from jetpy.workloads.refinement.targets import next_active, prefetch_active, update_target
 
 PERCENT = 100
 ALL = 65536
@@ -92,6 +94,11 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     v: int = state.active[i]
     if v < 0:
         return
+    count: pk.int64 = state.control[Control.PROPAGATING]
+    prefetch_active(i, count, table, state)
+    u: int = next_active(i, count, state)
+    if u >= 0 and state.targets[u] == UNKNOWN:
+        prefetch_slots(u, table)
     begin_vertex(v, state)
     state.priorities[v] = NO_PRIORITY
     if state.locks[v] == state.control[Control.LOCK]:

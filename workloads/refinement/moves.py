@@ -18,6 +18,7 @@ from jetpy.workloads.common.groups import (
     LongRows,
     Progress,
     Refinement,
+    edges,
 )
 from jetpy.workloads.common.long_rows import (
     edges_from,
@@ -29,6 +30,13 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.common.prefetching import (
+    ENTRIES_AHEAD,
+    NEIGHBOURS_AHEAD,
+    OFFSETS_AHEAD,
+    prefetch,
+    prefetch_entries,
+)
 from jetpy.workloads.common.striped_counters import copy_of, stripe_of
 from jetpy.workloads.refinement.active import activate
 from jetpy.workloads.refinement.connectivity import (
@@ -37,6 +45,7 @@ from jetpy.workloads.refinement.connectivity import (
     build_row,
     clear_chunk,
     empty_row,
+    prefetch_slots,
     take_from_row,
 )
 
@@ -193,6 +202,35 @@ def add_edges(
 
 
 @pk.function
+def prefetch_moved(
+    first: pk.int64,
+    end: pk.int64,
+    is_adding: bool,
+    graph: Graph,
+    table: Connectivity,
+    state: Refinement,
+):
+    """Ask for what the vertices before `end` in a list of moved ones need, from `first` on."""
+    if first + OFFSETS_AHEAD < end:
+        prefetch(graph.indptr[state.moved[first + OFFSETS_AHEAD]])
+    if first + ENTRIES_AHEAD < end:
+        prefetch_entries(state.moved[first + ENTRIES_AHEAD], graph)
+    if first + NEIGHBOURS_AHEAD < end:
+        for e in edges(state.moved[first + NEIGHBOURS_AHEAD], graph):
+            u: int = graph.indices[e]
+            prefetch(table.rows[u])
+            prefetch(graph.indptr[u])
+            if not is_adding:
+                prefetch(state.parts[u])
+                prefetch(state.previous[u])
+                prefetch(state.targets[u])
+    if first + 1 < end:
+        for e in edges(state.moved[first + 1], graph):
+            if not is_ghost(graph.indices[e], graph):
+                prefetch_slots(graph.indices[e], table)
+
+
+@pk.function
 def update_rows(
     i: int,
     count: int,
@@ -226,8 +264,11 @@ def update_rows(
     width: int = count // (COUNTER_STRIPES * state.share)
     stripe: int = j // (width * state.share)
     index: int = j // state.share - stripe * width
-    while index < state.counters[copy_of(Counter.MOVED, stripe)]:
-        v = state.moved[stripe * state.list_size + index]
+    listed: pk.int64 = state.counters[copy_of(Counter.MOVED, stripe)]
+    while index < listed:
+        place: int = stripe * state.list_size + index
+        prefetch_moved(place, stripe * state.list_size + listed, is_adding, graph, table, state)
+        v = state.moved[place]
         e = graph.indptr[v]
         end = graph.indptr[v + 1]
         if not is_adding:

@@ -24,7 +24,13 @@ from jetpy.workloads.common.groups import (
 from jetpy.workloads.common.hashing import index_of_hash, mix
 from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
-from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
+from jetpy.workloads.refinement.connectivity import (
+    capacity,
+    ends_row,
+    first_of_row,
+    prefetch_slots,
+    search_width,
+)
 from jetpy.workloads.refinement.iterations import fills_underloaded, rebalances
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
@@ -34,6 +40,8 @@ from jetpy.workloads.refinement.targets import (
     Wanted,
     best_slot,
     connection_to,
+    next_active,
+    prefetch_active,
     rebalances_by_cut,
 )
 
@@ -221,6 +229,11 @@ def rate_losses(
     v: int = state.active[i]
     if v < 0:
         return
+    count: pk.int64 = state.control[Control.REBALANCING]
+    prefetch_active(i, count, table, state)
+    u: int = next_active(i, count, state)
+    if u >= 0 and plan.numbers[Row.HEAVIEST * state.k + state.parts[u]] > 0:
+        prefetch_slots(u, table)
     begin_vertex(v, state)
     state.destinations[v] = NO_PART
     p: int = state.parts[v]

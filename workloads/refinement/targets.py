@@ -9,15 +9,18 @@ from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import (
     INT32_MAX,
     NO_PART,
+    NO_VERTEX,
     UNKNOWN,
     Connectivity,
     Graph,
     Iteration,
     Metric,
     Refinement,
+    Vertices,
 )
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.common.prefetching import ENTRIES_AHEAD, OFFSETS_AHEAD, prefetch
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 
 NO_SLOT, NOT_ADJACENT = -1, -2
@@ -159,6 +162,25 @@ def saturated(gain: pk.int64) -> int:
     if gain < -MAX_GAIN:
         return -MAX_GAIN
     return gain
+
+
+@pk.function
+def prefetch_active(i: int, count: pk.int64, table: Connectivity, state: Refinement):
+    """Ask for the part, target and row of an active vertex after the i-th of `count`."""
+    if i + OFFSETS_AHEAD < count:
+        v: int = state.active[i + OFFSETS_AHEAD]
+        if v >= 0:
+            prefetch(state.parts[v])
+            prefetch(state.targets[v])
+            prefetch(table.rows[v])
+
+
+@pk.function
+def next_active(i: int, count: pk.int64, vertices: Vertices) -> int:
+    """Return the active vertex whose slots are asked for at the i-th of `count`, if any."""
+    if i + ENTRIES_AHEAD < count:
+        return vertices.active[i + ENTRIES_AHEAD]
+    return NO_VERTEX
 
 
 @pk.function
