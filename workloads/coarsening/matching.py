@@ -37,13 +37,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
     vertex_of,
 )
-from jetpy.workloads.common.prefetching import (
-    ENTRIES_AHEAD,
-    NEIGHBOURS_AHEAD,
-    OFFSETS_AHEAD,
-    prefetch,
-    prefetch_entries,
-)
+from jetpy.workloads.common.prefetching import prefetch, prefetch_rows
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
@@ -218,23 +212,14 @@ def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
 
 
 @pk.function
-def prefetch_rows(
-    i: int, count: int, vertices: pk.View1D[pk.int32], graph: Graph, handshakes: Handshakes
-):
-    """Ask for what the vertices after the i-th of `count` listed ones need."""
-    if i + OFFSETS_AHEAD < count:
-        prefetch(graph.indptr[vertices[i + OFFSETS_AHEAD]])
-    if i + ENTRIES_AHEAD < count:
-        prefetch_entries(vertices[i + ENTRIES_AHEAD], graph)
-    if i + NEIGHBOURS_AHEAD < count:
-        u: int = vertices[i + NEIGHBOURS_AHEAD]
-        if not has_chosen(u, handshakes):
-            for e in edges(u, graph):
-                v: int = graph.indices[e]
-                prefetch(handshakes.match[v])
-                prefetch(graph.vertex_weights[v])
-                if handshakes.bans_light_edges:
-                    prefetch(handshakes.least[v])
+def prefetch_neighbours(u: int, graph: Graph, handshakes: Handshakes):
+    """Ask for what ratings of the edges of a vertex depend on."""
+    for e in edges(u, graph):
+        v: int = graph.indices[e]
+        prefetch(handshakes.match[v])
+        prefetch(graph.vertex_weights[v])
+        if handshakes.bans_light_edges:
+            prefetch(handshakes.least[v])
 
 
 @pk.workunit
@@ -253,7 +238,9 @@ def prefer_heaviest(
     chunk here.
     """
     if not is_lane(i, long_rows):
-        prefetch_rows(i - long_rows.lanes, count, vertices, graph, handshakes)
+        next_one: int = prefetch_rows(i - long_rows.lanes, count, vertices, graph)
+        if next_one != NO_VERTEX and not has_chosen(next_one, handshakes):
+            prefetch_neighbours(next_one, graph, handshakes)
     u: int = vertex_of(i, vertices, long_rows)
     if has_chosen(u, handshakes):
         return

@@ -8,7 +8,7 @@ neighbours. Results do not depend on it.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Graph
+from jetpy.workloads.common.groups import NO_VERTEX, Graph
 
 OFFSETS_AHEAD, ENTRIES_AHEAD, NEIGHBOURS_AHEAD = 8, 5, 2
 """Number of rows before a row in which its offset, entries and neighbours' values are asked for."""
@@ -25,3 +25,24 @@ def prefetch_entries(v: int, graph: Graph):
     first: int = graph.indptr[v]
     prefetch(graph.indices[first])
     prefetch(graph.edge_weights[first])
+
+
+@pk.function
+def prefetch_rows(i: pk.int64, end: pk.int64, vertices: pk.View1D[pk.int32], graph: Graph) -> int:
+    """Ask for the rows of the vertices after the i-th of a list that ends before `end`.
+
+    Return the one whose neighbours' values are to be asked for, or `NO_VERTEX`. Entries of the list
+    may be `NO_VERTEX`.
+    """
+    v: int = NO_VERTEX
+    if i + OFFSETS_AHEAD < end:
+        v = vertices[i + OFFSETS_AHEAD]
+        if v != NO_VERTEX:
+            prefetch(graph.indptr[v])
+    if i + ENTRIES_AHEAD < end:
+        v = vertices[i + ENTRIES_AHEAD]
+        if v != NO_VERTEX:
+            prefetch_entries(v, graph)
+    if i + NEIGHBOURS_AHEAD < end:
+        return vertices[i + NEIGHBOURS_AHEAD]
+    return NO_VERTEX

@@ -11,6 +11,7 @@ from jetpy.workloads.common.control_block import Control
 from jetpy.workloads.common.ghosts import comes_before, owned_global_id
 from jetpy.workloads.common.groups import (
     NO_PRIORITY,
+    NO_VERTEX,
     UNKNOWN,
     UNWANTED,
     Connectivity,
@@ -19,6 +20,7 @@ from jetpy.workloads.common.groups import (
     Progress,
     Refinement,
     Weight,
+    edges,
     lower_limit,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix
@@ -30,6 +32,7 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.common.prefetching import prefetch, prefetch_rows
 from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
 from jetpy.workloads.refinement.connectivity import prefetch_slots
 from jetpy.workloads.refinement.iterations import propagates
@@ -131,6 +134,18 @@ def accept(v: int, graph: Graph, state: Refinement):
     move(v, state.targets[v], graph, state)
 
 
+@pk.function
+def prefetch_proposals(i: int, graph: Graph, state: Refinement, proposals: Proposals):
+    """Ask for what the proposals after the i-th need."""
+    v: int = prefetch_rows(i, state.control[Control.LISTED], proposals.vertices, graph)
+    if v != NO_VERTEX:
+        for e in edges(v, graph):
+            u: int = graph.indices[e]
+            prefetch(state.priorities[u])
+            prefetch(state.targets[u])
+            prefetch(state.previous[u])
+
+
 @pk.workunit
 def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals):
     """Recompute the gain of a proposal as if all neighbours of higher priority had moved.
@@ -144,6 +159,8 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
     v: int = vertex_of(i, proposals.vertices, long_rows)
     if v < 0:
         return
+    if not is_lane(i, long_rows):
+        prefetch_proposals(i - long_rows.lanes, graph, state, proposals)
     priority: int = state.priorities[v]
     if priority == NO_PRIORITY:
         return

@@ -10,6 +10,7 @@ from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Count
 from jetpy.workloads.common.ghosts import is_ghost
 from jetpy.workloads.common.groups import (
     INACTIVE,
+    NO_VERTEX,
     PINNED,
     UNKNOWN,
     Connectivity,
@@ -30,13 +31,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import (
-    ENTRIES_AHEAD,
-    NEIGHBOURS_AHEAD,
-    OFFSETS_AHEAD,
-    prefetch,
-    prefetch_entries,
-)
+from jetpy.workloads.common.prefetching import prefetch, prefetch_rows
 from jetpy.workloads.common.striped_counters import copy_of, stripe_of
 from jetpy.workloads.refinement.active import activate
 from jetpy.workloads.refinement.connectivity import (
@@ -203,20 +198,17 @@ def add_edges(
 
 @pk.function
 def prefetch_moved(
-    first: pk.int64,
+    i: pk.int64,
     end: pk.int64,
     is_adding: bool,
     graph: Graph,
     table: Connectivity,
     state: Refinement,
 ):
-    """Ask for what the vertices before `end` in a list of moved ones need, from `first` on."""
-    if first + OFFSETS_AHEAD < end:
-        prefetch(graph.indptr[state.moved[first + OFFSETS_AHEAD]])
-    if first + ENTRIES_AHEAD < end:
-        prefetch_entries(state.moved[first + ENTRIES_AHEAD], graph)
-    if first + NEIGHBOURS_AHEAD < end:
-        for e in edges(state.moved[first + NEIGHBOURS_AHEAD], graph):
+    """Ask for what the vertices after the i-th of a list of moved ones need."""
+    v: int = prefetch_rows(i, end, state.moved, graph)
+    if v != NO_VERTEX:
+        for e in edges(v, graph):
             u: int = graph.indices[e]
             prefetch(table.rows[u])
             prefetch(graph.indptr[u])
@@ -224,8 +216,8 @@ def prefetch_moved(
                 prefetch(state.parts[u])
                 prefetch(state.previous[u])
                 prefetch(state.targets[u])
-    if first + 1 < end:
-        for e in edges(state.moved[first + 1], graph):
+    if i + 1 < end:
+        for e in edges(state.moved[i + 1], graph):
             if not is_ghost(graph.indices[e], graph):
                 prefetch_slots(graph.indices[e], table)
 
