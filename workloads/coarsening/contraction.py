@@ -29,6 +29,7 @@ from jetpy.workloads.common.prefetching import (
     ENTRIES_AHEAD,
     NEIGHBOURS_AHEAD,
     OFFSETS_AHEAD,
+    first_edges,
     prefetch,
     prefetch_entries,
 )
@@ -287,7 +288,7 @@ def merge_row(c: int, first_mark: int, graph: Graph, pairs: Pairs, tables: Table
 @pk.function
 def prefetch_coarse(v: int, graph: Graph, pairs: Pairs):
     """Ask for the coarse vertices of the neighbours of a vertex."""
-    for e in edges(v, graph):
+    for e in first_edges(v, graph):
         prefetch(pairs.coarse_of[graph.indices[e]])
 
 

@@ -25,7 +25,6 @@ from jetpy.workloads.common.groups import (
     LongRows,
     Offset,
     Weight,
-    edges,
 )
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import (
@@ -37,7 +36,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
     vertex_of,
 )
-from jetpy.workloads.common.prefetching import prefetch, prefetch_rows
+from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
@@ -214,7 +213,7 @@ def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
 @pk.function
 def prefetch_neighbours(u: int, graph: Graph, handshakes: Handshakes):
     """Ask for what ratings of the edges of a vertex depend on."""
-    for e in edges(u, graph):
+    for e in first_edges(u, graph):
         v: int = graph.indices[e]
         prefetch(handshakes.match[v])
         prefetch(graph.vertex_weights[v])

@@ -12,6 +12,9 @@ from jetpy.workloads.common.groups import NO_VERTEX, Graph
 
 OFFSETS_AHEAD, ENTRIES_AHEAD, NEIGHBOURS_AHEAD = 8, 5, 2
 """Number of rows before a row in which its offset, entries and neighbours' values are asked for."""
+MOST_NEIGHBOURS = 16
+"""Maximum number of neighbours of a vertex whose values are asked for: more would displace what is
+needed before."""
 
 
 @pk.function
@@ -25,6 +28,15 @@ def prefetch_entries(v: int, graph: Graph):
     first: int = graph.indptr[v]
     prefetch(graph.indices[first])
     prefetch(graph.edge_weights[first])
+
+
+@pk.function
+def first_edges(v: int, graph: Graph) -> range:
+    """Return the directed edges from a vertex to neighbours whose values are asked for."""
+    end: int = graph.indptr[v + 1]
+    if end - graph.indptr[v] > MOST_NEIGHBOURS:
+        end = graph.indptr[v] + MOST_NEIGHBOURS
+    return range(graph.indptr[v], end)
 
 
 @pk.function

@@ -20,7 +20,6 @@ from jetpy.workloads.common.groups import (
     Progress,
     Refinement,
     Weight,
-    edges,
     lower_limit,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix
@@ -32,13 +31,13 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import prefetch, prefetch_rows
+from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
 from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
 from jetpy.workloads.refinement.connectivity import prefetch_slots
 from jetpy.workloads.refinement.iterations import propagates
 from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_index
 from jetpy.workloads.refinement.moves import begin_vertex, move
-from jetpy.workloads.refinement.targets import next_active, prefetch_active, update_target
+from jetpy.workloads.refinement.targets import prefetch_active, update_target
 
 PERCENT = 100
 ALL = 65536
@@ -97,10 +96,8 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     v: int = state.active[i]
     if v < 0:
         return
-    count: pk.int64 = state.control[Control.PROPAGATING]
-    prefetch_active(i, count, table, state)
-    u: int = next_active(i, count, state)
-    if u >= 0 and state.targets[u] == UNKNOWN:
+    u: int = prefetch_active(i, state.control[Control.PROPAGATING], graph, table, state)
+    if u != NO_VERTEX and state.targets[u] == UNKNOWN:
         prefetch_slots(u, table)
     begin_vertex(v, state)
     state.priorities[v] = NO_PRIORITY
@@ -139,7 +136,7 @@ def prefetch_proposals(i: int, graph: Graph, state: Refinement, proposals: Propo
     """Ask for what the proposals after the i-th need."""
     v: int = prefetch_rows(i, state.control[Control.LISTED], proposals.vertices, graph)
     if v != NO_VERTEX:
-        for e in edges(v, graph):
+        for e in first_edges(v, graph):
             u: int = graph.indices[e]
             prefetch(state.priorities[u])
             prefetch(state.targets[u])

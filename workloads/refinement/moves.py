@@ -19,7 +19,6 @@ from jetpy.workloads.common.groups import (
     LongRows,
     Progress,
     Refinement,
-    edges,
 )
 from jetpy.workloads.common.long_rows import (
     edges_from,
@@ -31,7 +30,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import prefetch, prefetch_rows
+from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
 from jetpy.workloads.common.striped_counters import copy_of, stripe_of
 from jetpy.workloads.refinement.active import activate
 from jetpy.workloads.refinement.connectivity import (
@@ -208,7 +207,7 @@ def prefetch_moved(
     """Ask for what the vertices after the i-th of a list of moved ones need."""
     v: int = prefetch_rows(i, end, state.moved, graph)
     if v != NO_VERTEX:
-        for e in edges(v, graph):
+        for e in first_edges(v, graph):
             u: int = graph.indices[e]
             prefetch(table.rows[u])
             prefetch(graph.indptr[u])
@@ -217,7 +216,7 @@ def prefetch_moved(
                 prefetch(state.previous[u])
                 prefetch(state.targets[u])
     if i + 1 < end:
-        for e in edges(state.moved[i + 1], graph):
+        for e in first_edges(state.moved[i + 1], graph):
             if not is_ghost(graph.indices[e], graph):
                 prefetch_slots(graph.indices[e], table)
 

@@ -13,6 +13,7 @@ from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import (
     INACTIVE,
     NO_PART,
+    NO_VERTEX,
     Connectivity,
     Graph,
     Iteration,
@@ -40,7 +41,6 @@ from jetpy.workloads.refinement.targets import (
     Wanted,
     best_slot,
     connection_to,
-    next_active,
     prefetch_active,
     rebalances_by_cut,
 )
@@ -229,10 +229,8 @@ def rate_losses(
     v: int = state.active[i]
     if v < 0:
         return
-    count: pk.int64 = state.control[Control.REBALANCING]
-    prefetch_active(i, count, table, state)
-    u: int = next_active(i, count, state)
-    if u >= 0 and plan.numbers[Row.HEAVIEST * state.k + state.parts[u]] > 0:
+    u: int = prefetch_active(i, state.control[Control.REBALANCING], graph, table, state)
+    if u != NO_VERTEX and plan.numbers[Row.HEAVIEST * state.k + state.parts[u]] > 0:
         prefetch_slots(u, table)
     begin_vertex(v, state)
     state.destinations[v] = NO_PART

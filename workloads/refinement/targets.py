@@ -26,6 +26,7 @@ from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of
 NO_SLOT, NOT_ADJACENT = -1, -2
 """Stand for a slot: no part qualifies; no other part is adjacent."""
 MAX_GAIN = INT32_MAX - 1
+FEW_VERTICES = 1 << 19
 
 
 class Wanted(IntEnum):
@@ -165,19 +166,21 @@ def saturated(gain: pk.int64) -> int:
 
 
 @pk.function
-def prefetch_active(i: int, count: pk.int64, table: Connectivity, state: Refinement):
-    """Ask for the part, target and row of an active vertex after the i-th of `count`."""
+def prefetch_active(
+    i: int, count: pk.int64, graph: Graph, table: Connectivity, vertices: Vertices
+) -> int:
+    """Ask for the row and the target of an active vertex after the i-th of `count`.
+
+    Return the vertex whose slots are to be asked for, or `NO_VERTEX`. Caches hold the state of
+    levels of at most `FEW_VERTICES`.
+    """
+    if graph.n_owned <= FEW_VERTICES:
+        return NO_VERTEX
     if i + OFFSETS_AHEAD < count:
-        v: int = state.active[i + OFFSETS_AHEAD]
-        if v >= 0:
-            prefetch(state.parts[v])
-            prefetch(state.targets[v])
+        v: int = vertices.active[i + OFFSETS_AHEAD]
+        if v != NO_VERTEX:
+            prefetch(vertices.targets[v])
             prefetch(table.rows[v])
-
-
-@pk.function
-def next_active(i: int, count: pk.int64, vertices: Vertices) -> int:
-    """Return the active vertex whose slots are asked for at the i-th of `count`, if any."""
     if i + ENTRIES_AHEAD < count:
         return vertices.active[i + ENTRIES_AHEAD]
     return NO_VERTEX
