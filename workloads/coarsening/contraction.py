@@ -27,6 +27,7 @@ from jetpy.workloads.common.long_rows import (
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 from jetpy.workloads.common.prefetching import (
     ENTRIES_AHEAD,
+    FEW_VERTICES,
     NEIGHBOURS_AHEAD,
     OFFSETS_AHEAD,
     first_edges,
@@ -325,7 +326,8 @@ def merge_rows(block: int, n: int, rows_per_index: int, graph: Graph, pairs: Pai
     if n - first > rows_per_index:
         end = first + rows_per_index
     for c in range(first, end):
-        prefetch_pairs(c, n, graph, pairs)
+        if 2 * n > FEW_VERTICES:
+            prefetch_pairs(c, n, graph, pairs)
         merge_row(c, first_mark, graph, pairs, tables)
 
 

@@ -30,7 +30,12 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
+from jetpy.workloads.common.prefetching import (
+    FEW_VERTICES,
+    first_edges,
+    prefetch,
+    prefetch_rows,
+)
 from jetpy.workloads.common.striped_counters import copy_of, stripe_of
 from jetpy.workloads.refinement.active import activate
 from jetpy.workloads.refinement.connectivity import (
@@ -215,7 +220,7 @@ def prefetch_moved(
                 prefetch(state.parts[u])
                 prefetch(state.previous[u])
                 prefetch(state.targets[u])
-    if i + 1 < end:
+    if graph.n_owned > FEW_VERTICES and i + 1 < end:
         for e in first_edges(state.moved[i + 1], graph):
             if not is_ghost(graph.indices[e], graph):
                 prefetch_slots(graph.indices[e], table)

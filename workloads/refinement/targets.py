@@ -20,13 +20,17 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import ENTRIES_AHEAD, OFFSETS_AHEAD, prefetch
+from jetpy.workloads.common.prefetching import (
+    ENTRIES_AHEAD,
+    FEW_VERTICES,
+    OFFSETS_AHEAD,
+    prefetch,
+)
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 
 NO_SLOT, NOT_ADJACENT = -1, -2
 """Stand for a slot: no part qualifies; no other part is adjacent."""
 MAX_GAIN = INT32_MAX - 1
-FEW_VERTICES = 1 << 19
 
 
 class Wanted(IntEnum):
@@ -171,8 +175,7 @@ def prefetch_active(
 ) -> int:
     """Ask for the row and the target of an active vertex after the i-th of `count`.
 
-    Return the vertex whose slots are to be asked for, or `NO_VERTEX`. Caches hold the state of
-    levels of at most `FEW_VERTICES`.
+    Return the vertex whose slots are to be asked for, or `NO_VERTEX`.
     """
     if graph.n_owned <= FEW_VERTICES:
         return NO_VERTEX
