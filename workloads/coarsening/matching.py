@@ -36,7 +36,12 @@ from jetpy.workloads.common.long_rows import (
     step_of,
     vertex_of,
 )
-from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
+from jetpy.workloads.common.prefetching import (
+    FEW_VERTICES,
+    first_edges,
+    prefetch,
+    prefetch_rows,
+)
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
@@ -236,7 +241,7 @@ def prefer_heaviest(
     `vertices` lists `count` vertices. A lane stores the best edge that it finds. A long row is one
     chunk here.
     """
-    if not is_lane(i, long_rows):
+    if not is_lane(i, long_rows) and graph.n_owned > FEW_VERTICES:
         next_one: int = prefetch_rows(i - long_rows.lanes, count, vertices, graph)
         if next_one != NO_VERTEX and not has_chosen(next_one, handshakes):
             prefetch_neighbours(next_one, graph, handshakes)

@@ -13,7 +13,7 @@ from jetpy.workloads.common.groups import NO_VERTEX, Graph
 OFFSETS_AHEAD, ENTRIES_AHEAD, NEIGHBOURS_AHEAD = 8, 5, 2
 """Number of rows before a row in which its offset, entries and neighbours' values are asked for."""
 FEW_VERTICES = 1 << 17
-"""Maximum number of vertices of a level whose vertices' values the caches hold."""
+"""Maximum number of vertices of a level that is not worth it: caches hold their values."""
 MOST_NEIGHBOURS = 16
 """Maximum number of neighbours of a vertex whose values are asked for: more would displace what is
 needed before."""
@@ -49,8 +49,6 @@ def prefetch_rows(i: pk.int64, end: pk.int64, vertices: pk.View1D[pk.int32], gra
     may be `NO_VERTEX`.
     """
     v: int = NO_VERTEX
-    if graph.n_owned <= FEW_VERTICES:
-        return v
     if i + OFFSETS_AHEAD < end:
         v = vertices[i + OFFSETS_AHEAD]
         if v != NO_VERTEX:

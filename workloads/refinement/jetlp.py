@@ -31,7 +31,12 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
+from jetpy.workloads.common.prefetching import (
+    FEW_VERTICES,
+    first_edges,
+    prefetch,
+    prefetch_rows,
+)
 from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
 from jetpy.workloads.refinement.connectivity import prefetch_slots
 from jetpy.workloads.refinement.iterations import propagates
@@ -96,7 +101,7 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     v: int = state.active[i]
     if v < 0:
         return
-    u: int = prefetch_active(i, state.control[Control.PROPAGATING], graph, table, state)
+    u: int = prefetch_active(i, state.control[Control.PROPAGATING], table, state)
     if u != NO_VERTEX and state.targets[u] == UNKNOWN:
         prefetch_slots(u, table)
     begin_vertex(v, state)
@@ -156,7 +161,7 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
     v: int = vertex_of(i, proposals.vertices, long_rows)
     if v < 0:
         return
-    if not is_lane(i, long_rows):
+    if not is_lane(i, long_rows) and state.control[Control.GHOSTS] > FEW_VERTICES:
         prefetch_proposals(i - long_rows.lanes, graph, state, proposals)
     priority: int = state.priorities[v]
     if priority == NO_PRIORITY:

@@ -210,6 +210,8 @@ def prefetch_moved(
     state: Refinement,
 ):
     """Ask for what the vertices after the i-th of a list of moved ones need."""
+    if graph.n_owned <= FEW_VERTICES:
+        return
     v: int = prefetch_rows(i, end, state.moved, graph)
     if v != NO_VERTEX:
         for e in first_edges(v, graph):
@@ -220,7 +222,7 @@ def prefetch_moved(
                 prefetch(state.parts[u])
                 prefetch(state.previous[u])
                 prefetch(state.targets[u])
-    if graph.n_owned > FEW_VERTICES and i + 1 < end:
+    if i + 1 < end:
         for e in first_edges(state.moved[i + 1], graph):
             if not is_ghost(graph.indices[e], graph):
                 prefetch_slots(graph.indices[e], table)

@@ -229,7 +229,7 @@ def rate_losses(
     v: int = state.active[i]
     if v < 0:
         return
-    u: int = prefetch_active(i, state.control[Control.REBALANCING], graph, table, state)
+    u: int = prefetch_active(i, state.control[Control.REBALANCING], table, state)
     if u != NO_VERTEX and plan.numbers[Row.HEAVIEST * state.k + state.parts[u]] > 0:
         prefetch_slots(u, table)
     begin_vertex(v, state)

@@ -16,7 +16,6 @@ from jetpy.workloads.common.groups import (
     Iteration,
     Metric,
     Refinement,
-    Vertices,
 )
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.common.metric import MetricKind, distance_of
@@ -170,22 +169,20 @@ def saturated(gain: pk.int64) -> int:
 
 
 @pk.function
-def prefetch_active(
-    i: int, count: pk.int64, graph: Graph, table: Connectivity, vertices: Vertices
-) -> int:
+def prefetch_active(i: int, count: pk.int64, table: Connectivity, state: Refinement) -> int:
     """Ask for the row and the target of an active vertex after the i-th of `count`.
 
     Return the vertex whose slots are to be asked for, or `NO_VERTEX`.
     """
-    if graph.n_owned <= FEW_VERTICES:
+    if state.control[Control.GHOSTS] <= FEW_VERTICES:
         return NO_VERTEX
     if i + OFFSETS_AHEAD < count:
-        v: int = vertices.active[i + OFFSETS_AHEAD]
+        v: int = state.active[i + OFFSETS_AHEAD]
         if v != NO_VERTEX:
-            prefetch(vertices.targets[v])
+            prefetch(state.targets[v])
             prefetch(table.rows[v])
     if i + ENTRIES_AHEAD < count:
-        return vertices.active[i + ENTRIES_AHEAD]
+        return state.active[i + ENTRIES_AHEAD]
     return NO_VERTEX
 
 
