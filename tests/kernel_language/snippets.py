@@ -4,6 +4,8 @@ from enum import IntEnum
 
 import pykokkos as pk
 
+from jetpy.workloads.common.prefetching import prefetch
+
 # The three verbs
 
 
@@ -42,6 +44,16 @@ def keep_odd(
         if last_pass:
             out[acc] = a[i]
         acc += 1
+
+
+@pk.workunit
+def gather(
+    i: int, places: pk.View1D[pk.int32], a: pk.View1D[pk.int64], n: int, out: pk.View1D[pk.int64]
+):
+    prefetch(places[i + 1])
+    if i + 4 < n:
+        prefetch(a[places[i + 4]])
+    out[i] = a[places[i]]
 
 
 # Atomics

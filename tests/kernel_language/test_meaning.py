@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.engines.base import Workunit
+from jetpy.kernel_language import cuda_printer, llvm_printer, pykokkos_printer
 from jetpy.kernel_language.reading import read_workunits
 
 SIZES = (0, 1, 5, 2047, 2048, 2049, 100_000)
@@ -84,6 +85,25 @@ def test_scan_compacts(engine: Any, kernels: ModuleType, n: int) -> None:
 
 
 # Atomics
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_prefetching_changes_nothing(engine: Any, kernels: ModuleType, n: int) -> None:
+    places, a = np.random.default_rng(n).permutation(n).astype(np.int32), np.arange(n) * 7
+    out = np.empty(n, np.int64)
+    launch(engine, "parallel_for", n, kernels.gather, places=places, a=a, n=n, out=out)
+    assert (out == a[places]).all()
+
+
+def test_only_cpus_prefetch(kernels: ModuleType) -> None:
+    definition = read_workunits(kernels)["gather"]
+    assert llvm_printer.print_function(definition).count("@llvm.prefetch") == 2
+    for text in (
+        cuda_printer.print_function(definition),
+        pykokkos_printer.print_module(definition),
+    ):
+        assert "prefetch" not in text
+        assert text.count("places_[") == 1  # nothing is read for a hint
 
 
 def test_atomics_under_contention(engine: Any, kernels: ModuleType) -> None:

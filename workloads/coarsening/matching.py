@@ -45,8 +45,8 @@ from jetpy.workloads.common.prefetching import (
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
-LEAST_RATING = 2.0**-300
-"""Below the ratings of all edges whose ends may match."""
+MIN_RATING = 2.0**-300
+"""Less than the rating of any edge whose ends may match."""
 WEIGHT_OF_0 = 2.0**-100
 """Stands for the weight 0 of an edge in ratings: less than any quotient of other weights."""
 STRETCH_BITS = 52
@@ -182,7 +182,7 @@ def best_entry(
     room: int = max_partner_weight(u, graph, constraints)
     part: int = constraints.parts[u]
     best: int = NO_ENTRY
-    best_rating: pk.double = LEAST_RATING
+    best_rating: pk.double = MIN_RATING
     last: int = NO_ENTRY
     for index in range(first, end, step):
         e: int = entry_at(index, of_lanes, handshakes)

@@ -14,7 +14,7 @@ OFFSETS_AHEAD, ENTRIES_AHEAD, NEIGHBOURS_AHEAD = 8, 5, 2
 """Number of rows before a row in which its offset, entries and neighbours' values are asked for."""
 FEW_VERTICES = 1 << 17
 """Maximum number of vertices of a level that is not worth it: caches hold their values."""
-MOST_NEIGHBOURS = 16
+MAX_NEIGHBOURS = 16
 """Maximum number of neighbours of a vertex whose values are asked for: more would displace what is
 needed before."""
 
@@ -36,8 +36,8 @@ def prefetch_entries(v: int, graph: Graph):
 def first_edges(v: int, graph: Graph) -> range:
     """Return the directed edges from a vertex to neighbours whose values are asked for."""
     end: int = graph.indptr[v + 1]
-    if end - graph.indptr[v] > MOST_NEIGHBOURS:
-        end = graph.indptr[v] + MOST_NEIGHBOURS
+    if end - graph.indptr[v] > MAX_NEIGHBOURS:
+        end = graph.indptr[v] + MAX_NEIGHBOURS
     return range(graph.indptr[v], end)
 
 
