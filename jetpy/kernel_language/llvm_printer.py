@@ -146,7 +146,7 @@ class _Function:
             case tree.Evaluation(call):
                 self._value(call)
             case tree.Prefetch(element):
-                self._lines.append(_PREFETCH.format(self._place(element)))
+                self._lines.append(_PREFETCH.format(self._place(element, in_range=False)))
             case tree.Jump(word):
                 self._jump(self._loops[-1][word == "break"])
                 return False
@@ -225,14 +225,13 @@ class _Function:
 
     # expressions
 
-    def _place(self, target: tree.Name | tree.Element) -> str:
-        """Return the address of a variable or element."""
+    def _place(self, target: tree.Name | tree.Element, *, in_range: bool = True) -> str:
+        """Return the address of a variable or element, whose index may be out of range."""
         if isinstance(target, tree.Name):
             return self._slots[target.name]
         index = self._converted(self._value(target.index), target.index.type, "int64")
-        return self._new(
-            f"getelementptr inbounds {TYPES[target.type]}, ptr %p.{target.view}, i64 {index}"
-        )
+        kind = f"{'inbounds ' if in_range else ''}{TYPES[target.type]}"
+        return self._new(f"getelementptr {kind}, ptr %p.{target.view}, i64 {index}")
 
     def _value(self, node: tree.Expression) -> str:
         match node:

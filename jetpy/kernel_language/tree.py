@@ -200,7 +200,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Prefetch:
-    """A hint that an element will be needed soon; its index may be one past the end."""
+    """A hint that an element will be needed soon; its index may be out of range."""
 
     element: Element
 

@@ -21,7 +21,7 @@ needed before."""
 
 @pk.function
 def prefetch(element: int):
-    """Ask for an element of a view, or for the one after its end; only the back end `cpu` does."""
+    """Ask for an element of a view; only the back end `cpu` does. The index may be out of range."""
 
 
 @pk.function
