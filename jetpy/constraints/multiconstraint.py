@@ -241,7 +241,12 @@ class MultiConstraintSolver:
         return Outcome(found, cut, cut)
 
     def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
-        """Return the best of partitions with different seeds, within the limits of `effort`."""
+        """Return the best of partitions with different seeds, within the limits of `effort`.
+
+        If all vertices are pinned, there is only one partition.
+        """
+        if self.pinned is not None and (self.pinned != NO_PART).all():
+            return trivial_outcome(self.pinned.copy(), edge_cut(self.graph, self.pinned))
         pace, several = GenerationBudget(effort, self._agree), self.several.in_units()
         best: Found | None = None
         done = 0

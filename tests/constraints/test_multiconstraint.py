@@ -83,6 +83,18 @@ def test_bisections_without_free_vertices() -> None:
         assert not result.feasible
 
 
+def test_if_all_vertices_are_fixed_nothing_is_searched() -> None:
+    rng = np.random.default_rng(3)
+    weights, fixed = rng.integers(1, 9, (300, 2)), rng.integers(0, 4, 300)
+    graph = jetpy.generators.delaunay(300, seed=3)
+    found = jetpy.partition(
+        graph, 4, vertex_weights=weights, fixed=fixed, generations=5, preset="max", **ENGINE
+    )
+    assert np.array_equal(found.parts, fixed)
+    assert found.cut == jetpy.evaluate(graph, fixed, 4).cut
+    assert found.generations == 1
+
+
 def test_cut_with_fixed_vertices_is_at_least_the_optimum() -> None:
     found, best, feasible, possible = 0, 0, 0, 0
     for seed in range(40):
