@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import jetpy
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph.csr import Graph
 from jetpy.refinement.methods import REFINEMENTS
+from jetpy.workloads.common.prefetching import FEW_VERTICES
 from tests.children import run_python
 from tests.conftest import register_mode, require_backend
 from tests.graphs import random_graph
@@ -34,14 +36,26 @@ def _weighted_pairs() -> tuple[np.ndarray, ...]:
     return graph.indptr, graph.indices, edge_weights, 1 + np.arange(graph.n) % 5
 
 
+def scattered() -> Graph:
+    """Return a grid in random order, so large that its finest level is prefetched on CPUs."""
+    grid = jetpy.generators.grid(370, 360)
+    assert grid.n > FEW_VERTICES
+    new = np.random.default_rng(1).permutation(grid.n)
+    ends = new[grid.sources(0, grid.n)], new[grid.indices]
+    return jetpy.as_graph(sp.csr_array((np.ones(len(grid.indices), np.int32), ends)))
+
+
 GRAPHS: dict[str, Callable[[], Graph]] = {
     "grid": lambda: jetpy.generators.grid(90, 100),  # 9000 vertices: several grains per thread
     "delaunay": lambda: jetpy.generators.delaunay(3000),
     "rmat": lambda: jetpy.generators.rmat(12, 4),
     "weighted": weighted,
 }
+LARGE = {"scattered": scattered}
+FAST = ("weighted", "scattered")
 CASES = [
     *((name, k, "default") for name in GRAPHS for k in (2, 32)),
+    *((name, 8, "fast") for name in LARGE),
     ("delaunay", 3, "ultra"),
     *((name, k, "gkway") for name in GRAPHS for k in (2, 32)),
     *(("weighted", 8, f"default {c} {r}") for c in COARSENINGS for r in REFINEMENTS),
@@ -59,17 +73,17 @@ SWEEP = pytest.mark.parametrize(
         pytest.param(
             number,
             id=f"{name}-{k}-{preset}",
-            marks=() if name == "weighted" or "ultra" in preset else pytest.mark.slow,
+            marks=() if name in FAST or "ultra" in preset else pytest.mark.slow,
         )
         for number, (name, k, preset) in enumerate(CASES)
     ],
 )
-"""All cases; those of the weighted graph and of the preset ultra are fast, the others slow."""
+"""All cases; those of `FAST` and of the preset ultra are fast, the others slow."""
 
 
 @cache
 def graph_of(name: str) -> Graph:
-    return GRAPHS[name]()
+    return (GRAPHS | LARGE)[name]()
 
 
 def digest(
