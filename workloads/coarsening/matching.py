@@ -18,14 +18,7 @@ import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import is_pinned, max_partner_weight
 from jetpy.workloads.common.ghosts import global_id, owned_global_id
-from jetpy.workloads.common.groups import (
-    NO_VERTEX,
-    Constraints,
-    Graph,
-    LongRows,
-    Offset,
-    Weight,
-)
+from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import (
     LANES,
@@ -36,12 +29,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
     vertex_of,
 )
-from jetpy.workloads.common.prefetching import (
-    FEW_VERTICES,
-    first_edges,
-    prefetch,
-    prefetch_rows,
-)
+from jetpy.workloads.common.prefetching import FEW_VERTICES, first_edges, prefetch, prefetch_rows
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2

@@ -6,11 +6,26 @@ little internal weight.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.control_block import Counter
-from jetpy.workloads.common.groups import INACTIVE, NO_PART, PINNED, UNKNOWN, Graph, Refinement
+from jetpy.workloads.common.control_block import Control, Counter
+from jetpy.workloads.common.groups import (
+    INACTIVE,
+    NO_PART,
+    PINNED,
+    UNKNOWN,
+    Graph,
+    Iteration,
+    Refinement,
+)
+from jetpy.workloads.common.prefetching import FEW_VERTICES
 
 TIE_SCALE = 128
 """Limits of internal weight per vertex weight are given in units of 1/128."""
+
+
+@pk.function
+def is_prefetched(iteration: Iteration) -> bool:
+    """Whether a level is so large that kernels ask for values of its vertices ahead of time."""
+    return iteration.control[Control.GHOSTS] > FEW_VERTICES
 
 
 @pk.function

@@ -31,13 +31,9 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import (
-    FEW_VERTICES,
-    first_edges,
-    prefetch,
-    prefetch_rows,
-)
+from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
 from jetpy.workloads.common.striped_counters import stripe_index, tally_stripe
+from jetpy.workloads.refinement.active import is_prefetched
 from jetpy.workloads.refinement.connectivity import prefetch_slots
 from jetpy.workloads.refinement.iterations import propagates
 from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_index
@@ -161,7 +157,7 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
     v: int = vertex_of(i, proposals.vertices, long_rows)
     if v < 0:
         return
-    if not is_lane(i, long_rows) and state.control[Control.GHOSTS] > FEW_VERTICES:
+    if not is_lane(i, long_rows) and is_prefetched(state):
         prefetch_proposals(i - long_rows.lanes, graph, state, proposals)
     priority: int = state.priorities[v]
     if priority == NO_PRIORITY:

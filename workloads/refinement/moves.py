@@ -30,14 +30,9 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import (
-    FEW_VERTICES,
-    first_edges,
-    prefetch,
-    prefetch_rows,
-)
+from jetpy.workloads.common.prefetching import first_edges, prefetch, prefetch_rows
 from jetpy.workloads.common.striped_counters import copy_of, stripe_of
-from jetpy.workloads.refinement.active import activate
+from jetpy.workloads.refinement.active import activate, is_prefetched
 from jetpy.workloads.refinement.connectivity import (
     NO_EDGES,
     add_to_row,
@@ -210,7 +205,7 @@ def prefetch_moved(
     state: Refinement,
 ):
     """Ask for what the vertices after the i-th of a list of moved ones need."""
-    if graph.n_owned <= FEW_VERTICES:
+    if not is_prefetched(state):
         return
     v: int = prefetch_rows(i, end, state.moved, graph)
     if v != NO_VERTEX:

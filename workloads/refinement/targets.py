@@ -19,12 +19,8 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import part_hash
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import (
-    ENTRIES_AHEAD,
-    FEW_VERTICES,
-    OFFSETS_AHEAD,
-    prefetch,
-)
+from jetpy.workloads.common.prefetching import ENTRIES_AHEAD, OFFSETS_AHEAD, prefetch
+from jetpy.workloads.refinement.active import is_prefetched
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 
 NO_SLOT, NOT_ADJACENT = -1, -2
@@ -174,7 +170,7 @@ def prefetch_active(i: int, count: pk.int64, table: Connectivity, state: Refinem
 
     Return the vertex whose slots are to be asked for, or `NO_VERTEX`.
     """
-    if state.control[Control.GHOSTS] <= FEW_VERTICES:
+    if not is_prefetched(state):
         return NO_VERTEX
     if i + OFFSETS_AHEAD < count:
         v: int = state.active[i + OFFSETS_AHEAD]
