@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jetpy.coarsening.constraints import constrain
+from jetpy.coarsening.constraints import WeightBounds, constrain
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
@@ -19,16 +19,15 @@ def match_vertices(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
-    heaviest: int,
+    bounds: WeightBounds,
     seed: int,
     parts: Array | None = None,
 ) -> Array:
     """Return each vertex's partner (int32, shape (n,)), or `NO_VERTEX`.
 
-    A pair weighs at most `heaviest`. If `parts` (int32, shape (n,)) are given, the vertices of a
-    pair are in one part.
+    If `parts` (int32, shape (n,)) are given, the vertices of a pair are in one part.
     """
-    constraints = constrain(backend, graph, heaviest, parts)
+    constraints = constrain(backend, graph, bounds, parts)
     match = shake_hands(backend, graph, options, constraints, seed)
     match_two_hop(backend, graph, options, match, constraints)
     return match

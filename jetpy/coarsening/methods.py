@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.coarsening.contraction import contract, contract_groups
 from jetpy.coarsening.matching import match_vertices
 from jetpy.coarsening.union_find import group_vertices
@@ -16,10 +17,11 @@ from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 
 Coarsening = Callable[
-    [Backend, DeviceGraph, CoarsenOptions, int, int, Array | None], tuple[DeviceGraph, Array]
+    [Backend, DeviceGraph, CoarsenOptions, WeightBounds, int, Array | None],
+    tuple[DeviceGraph, Array],
 ]
-"""Takes a back end, a graph, options, the maximum weight of a coarse vertex, a seed, and parts that
-contracted vertices share, or None. Returns the coarse graph, and each vertex's coarse vertex."""
+"""Takes a back end, a graph, options, bounds of vertex weights, a seed, and parts that contracted
+vertices share, or None. Returns the coarse graph, and each vertex's coarse vertex."""
 
 MAX_DENSE = 1 << 26
 """Maximum number of vertices and directed edges together of a level that counts as dense, because
@@ -30,25 +32,26 @@ def two_hop(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
-    heaviest: int,
+    bounds: WeightBounds,
     seed: int,
     parts: Array | None,
 ) -> tuple[DeviceGraph, Array]:
     """Coarsen by pairs of vertices at distance one or two (Jet, section 3.1)."""
-    return contract(backend, graph, match_vertices(backend, graph, options, heaviest, seed, parts))
+    return contract(backend, graph, match_vertices(backend, graph, options, bounds, seed, parts))
 
 
 def by_subsets(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
-    heaviest: int,
+    bounds: WeightBounds,
     seed: int,
     parts: Array | None,
     *,
     limited: bool,
 ) -> tuple[DeviceGraph, Array]:
     """Coarsen by subsets of any size (G-kway, 3.1) or of limited size (iG-kway, section IV)."""
+    heaviest = bounds.heaviest
     most = options.group_size if limited else _most_vertices(graph, heaviest)
     groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
     return contract_groups(backend, graph, groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.coarsening.constraints import constrain
+from jetpy.coarsening.constraints import WeightBounds, constrain
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
@@ -39,7 +39,7 @@ def group_vertices(
     joined (iG-kway, section IV). No group has more vertices, and only single vertices are heavier.
     If `parts` (int32, shape (n,)) are given, the vertices of a group are in one part.
     """
-    constraints = constrain(backend, graph, heaviest, parts)
+    constraints = constrain(backend, graph, WeightBounds(heaviest), parts)
     selected = _select(backend, graph, constraints, options.score, seed)
     subsets = _unite(backend, selected)
     _split(backend, graph, subsets, most, heaviest)

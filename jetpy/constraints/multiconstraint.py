@@ -3,8 +3,9 @@
 The hierarchy and most initial partitions use one combined weight; one of them is by recursive
 bisection with all weights. Small levels are then refined by one task on the host, which relieves
 parts above a limit, and improves the cut within all limits. Large levels are refined by Jet
-(`multiconstraint_jet`). V-cycles repeat this. Several processes, each with the whole graph, share
-out generations, tries on the coarsest level, and V-cycles. Source: Karypis, Kumar, "Multilevel
+(`multiconstraint_jet`). Flows between pairs of parts follow. V-cycles repeat this. Several
+processes, each with the whole graph, share out generations, tries on the coarsest level, and
+V-cycles. Source: Karypis, Kumar, "Multilevel
 algorithms for multi-constraint graph partitioning", SC 1998.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.bisection import Block, bisect_recursively
-from jetpy.constraints.multiconstraint_jet import SeveralRefinement
+from jetpy.constraints.multiconstraint_jet import SeveralRefinement, loads_of
 from jetpy.device.device_graph import DeviceGraph, carry_graph, download, upload
 from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
@@ -36,9 +37,10 @@ from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.multiconstraint import MultiConstraint
 from jetpy.problem.options import Effort
-from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem
+from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem, in_units
 from jetpy.progress import Progress, no_progress
-from jetpy.refinement.measures import cost_of
+from jetpy.refinement.flows import Flows, are_due
+from jetpy.refinement.measures import cost_of, measure, upload_metric
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import multiconstraint as kernels
 
@@ -48,12 +50,15 @@ MIN_VERTICES = 16
 """Minimum number of vertices for each part with which the coarsest level is also bisected."""
 MAX_TRIES = 8
 """Maximum number of tries of each of these bisections."""
-JET_VERTICES, JET_SHARE = 20_000, 16
+MAX_LOSS = 1.1
+"""These bisections are left out if the best other partition, within its limits, cuts at most this
+share of the least cut of partitions by one weight."""
+JET_VERTICES, JET_SHARE = 5_000, 16
 """Minimum number of vertices of a level, and for each part, for Jet instead of passes."""
 RUNS = 5
 """Maximum number of runs of Jet on a level, each from what the host has relieved."""
-CYCLES, LARGE_CYCLES, LARGE = 3, 1, 200_000
-"""Number of V-cycles per V-cycle of the preset, and of a graph with at least LARGE vertices."""
+CYCLES = 3
+"""Number of V-cycles per V-cycle of the preset."""
 
 Parts = npt.NDArray[np.int32]
 Quality = tuple[int, int]
@@ -128,12 +133,21 @@ class Levels:
     def refine(self, depth: int, parts: Array, seed: int) -> Array:
         """Refine a partition (int32, shape (n,)) of a level by Jet or, on small levels, by passes.
 
+        Flows follow, if the preset has them.
+        """
+        if self._has_jet(depth):
+            found = self._jet(depth, parts, seed)
+        else:
+            found = self._passes(depth, parts, seed, PASSES)
+        return self._flows(depth, found)
+
+    def _jet(self, depth: int, parts: Array, seed: int) -> Array:
+        """Refine a level by Jet.
+
         Where Jet ends with a smaller cut but too much weight in some parts, the host relieves them,
         and Jet continues.
         """
         level, several = self.hierarchy[depth], self.constraints[depth]
-        if not self._has_jet(depth):
-            return self._passes(depth, parts, seed, PASSES)
         refinement = SeveralRefinement(level, self.problem, several)
         best, least = parts, UNKNOWN
         for _ in range(RUNS):
@@ -164,6 +178,20 @@ class Levels:
             1, kernels.refine_level, passes=passes, seed=seed, graph=graph, state=state, **size
         )
         return backend.from_host(host.to_host(state.parts))
+
+    def _flows(self, depth: int, parts: Array) -> Array:
+        """Improve pairs of parts of a level by flows that keep all limits."""
+        level, several, is_finest = self.hierarchy[depth], self.constraints[depth], depth == 0
+        backend, graph, problem = level.backend, level.graph, level.own_problem(self.problem)
+        if not problem.options.refine.has_flows(depth):
+            return parts
+        metric = upload_metric(backend, graph, EDGE_CUT, problem.k)
+        measures = measure(backend, graph, parts, metric)
+        if not are_due(graph, problem, measures, finest=is_finest):
+            return parts
+        own = loads_of(backend.host, several, backend.to_host(parts))
+        flows = Flows(backend, graph, problem, level.pinned, several=own)
+        return flows.improve(parts, measures, finest=is_finest)[0]
 
     def filled(self, parts: IntArray) -> Parts:
         """Return parts of the finest level, none of them empty if the problem asks for that.
@@ -330,6 +358,7 @@ def partition_several(
 
     `pinned` and `processes` as for `MultiConstraintSolver`.
     """
+    problem = in_units(problem, 1, graph.n)
     with Stopwatch(backend, "coarsen"):
         finest = _finest(backend, graph, pinned)
         levels = Levels.of(coarsen(finest, [problem], progress), several, problem)
@@ -356,15 +385,26 @@ def _pinned(level: HierarchyLevel) -> IntArray:
 
 
 def _begin(levels: Levels, processes: Processes) -> Parts:
-    """Return the best partition of the coarsest level; each process refines some of the tries."""
+    """Return the best partition of the coarsest level."""
     last, problem = len(levels.hierarchy) - 1, levels.problem
     level = levels.hierarchy[last]
     refinement = level.refinement(problem)
     starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
-    if 2 < problem.k <= level.graph.n // MIN_VERTICES:
-        starts.append(_bisected(levels, processes))
+    starts = list({start.tobytes(): start for start in starts}.values())
+    found = _best_refined(levels, starts, processes)
+    excess, cut = found.quality
+    is_good = excess == 0 and cut <= MAX_LOSS * levels.quality(last, starts[0])[1]
+    if is_good or not 2 < problem.k <= level.graph.n // MIN_VERTICES:
+        return found.parts
+    other = _best_refined(levels, [_bisected(levels, processes)], processes)
+    return min(found, other, key=lambda one: one.quality).parts
+
+
+def _best_refined(levels: Levels, starts: list[Parts], processes: Processes) -> Found:
+    """Return the best refined partition of the coarsest level; each process refines some."""
+    last, seed = len(levels.hierarchy) - 1, levels.problem.seed
     numbers = range(processes.rank, len(starts), processes.size)
-    refined = [levels.refined(last, starts[number], problem.seed) for number in numbers]
+    refined = [levels.refined(last, starts[number], seed) for number in numbers]
     tries = [
         (levels.quality(last, parts), number)
         for number, parts in zip(numbers, refined, strict=True)
@@ -374,7 +414,8 @@ def _begin(levels: Levels, processes: Processes) -> Parts:
     found = None
     if best in numbers:
         found = Found(refined[numbers.index(best)], quality)
-    return _of_rank(processes, level.backend, best % processes.size, quality, found).parts
+    backend = levels.hierarchy[last].backend
+    return _of_rank(processes, backend, best % processes.size, quality, found)
 
 
 def _bisected(levels: Levels, processes: Processes) -> Parts:
@@ -383,13 +424,15 @@ def _bisected(levels: Levels, processes: Processes) -> Parts:
     host = level.backend.host
     initial = problem.options.initial
     initial = replace(initial, max_tries=min(initial.max_tries, MAX_TRIES))
-    once = replace(problem, options=replace(problem.options, cycles=0, initial=initial))
+    own = replace(problem.options, cycles=0, initial=initial)
+    own = replace(own, refine=replace(own.refine, flow_sweeps=0))
+    once = replace(problem, options=own)
     graph = download(level.backend, level.graph)
     whole = Block(graph, once, levels.constraints[-1], _pinned(level))
 
     def bisect(block: Block) -> Parts:
-        own = block.problem, block.several
-        return partition_several(host, block.graph, *own, pinned=block.pinned).parts
+        both = block.problem, block.several
+        return partition_several(host, block.graph, *both, pinned=block.pinned).parts
 
     return bisect_recursively(whole, bisect, host, processes)
 
@@ -401,8 +444,7 @@ def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progr
     counts; later ones are dropped, because a single process would have run them from another
     partition.
     """
-    cycles = LARGE_CYCLES if levels.hierarchy[0].graph.n >= LARGE else CYCLES
-    cycles *= levels.problem.options.cycles
+    cycles = CYCLES * levels.problem.options.cycles
     found, done = Found(parts, levels.quality(0, parts)), 0
     while done < cycles:
         numbers = range(done + 1, min(done + processes.size, cycles) + 1)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from jetpy.engines.base import Array, Backend, Count
+from jetpy.graph.csr import IntArray
 from jetpy.multilevel.hierarchy import HierarchyLevel
-from jetpy.problem.multiconstraint import WHOLE, MultiConstraint
+from jetpy.problem.multiconstraint import WHOLE, MultiConstraint, loads
 from jetpy.problem.options import INT32_MAX
 from jetpy.problem.problem import Problem
 from jetpy.refinement.jet import Refinement
@@ -18,22 +19,25 @@ from jetpy.refinement.methods import Refiner
 from jetpy.refinement.rebalance import Rebalancer
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Tasks
+from jetpy.workloads.common.loads import Loads
 from jetpy.workloads.common.striped_counters import APART
 from jetpy.workloads.constraints import multiconstraint_jet as kernels
-from jetpy.workloads.constraints.loads import Loads
 from jetpy.workloads.refinement.losses import BUCKETS
 
 UNLIMITED = 1000
 """Overfill in percent of presets without a limit."""
 
 
-def loads_of(backend: Backend, several: MultiConstraint) -> Loads:
-    """Return the weights and limits on a back end, with loads of 0."""
+def loads_of(backend: Backend, several: MultiConstraint, parts: IntArray | None = None) -> Loads:
+    """Return the weights and limits on a back end, with the loads of `parts`, or of 0."""
+    held = np.zeros(several.limits.shape, np.int64)
+    if parts is not None:
+        held = loads(several.weights, parts, len(held))
     return Loads(
         weights=backend.from_host(several.weights.ravel()),
         limits=backend.from_host(several.limits.ravel()),
         lower_limits=backend.from_host(several.lower_limits.ravel()),
-        loads=backend.full(several.limits.size, 0, np.int64),
+        loads=backend.from_host(held.ravel()),
         factors=backend.from_host(several.factors),
         kinds=several.limits.shape[1],
     )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jetpy.coarsening.constraints import constrain
+from jetpy.coarsening.constraints import WeightBounds, constrain
 from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
@@ -194,9 +194,11 @@ class PieceLevel(HierarchyLevel):
         own = found[self.graph.blocks.first : self.graph.blocks.end]
         return replace(self, communities=carry(own.copy(), whole.backend, self.backend))
 
-    def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
+    def contract(
+        self, options: CoarsenOptions, bounds: WeightBounds, salt: int
+    ) -> tuple[DeviceGraph, Array]:
         """Return the piece of the coarse graph, and the coarse vertex of each owned vertex."""
-        return coarsen_piece(self.backend, self.graph, options, limit, salt, self.labels)
+        return coarsen_piece(self.backend, self.graph, options, bounds, salt, self.labels)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph; gather it if it is small or dense."""
@@ -265,7 +267,7 @@ def coarsen_piece(
     backend: Backend,
     piece: Piece,
     options: CoarsenOptions,
-    heaviest: int,
+    bounds: WeightBounds,
     salt: int,
     labels: Array | None = None,
 ) -> tuple[Piece, Array]:
@@ -273,7 +275,7 @@ def coarsen_piece(
 
     Only vertices with the same label (int32, with those of ghosts) are contracted. Collective.
     """
-    constraints = constrain(backend, piece, heaviest, labels)
+    constraints = constrain(backend, piece, bounds, labels)
     match = shake_hands(backend, piece, options, constraints, salt)
     partners = piece.halo.ids_of(match[: piece.n_owned])
     match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))

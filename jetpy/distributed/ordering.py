@@ -15,6 +15,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.api.ordering_run import OrderingRun, checked_start
 from jetpy.api.run import Execution
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.coarsening.methods import is_dense
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
@@ -293,7 +294,7 @@ class SeveralProcesses(OrderingProcesses):
         backend: Backend,
         graph: DeviceGraph,
         options: CoarsenOptions,
-        heaviest: int,
+        bounds: WeightBounds,
         salt: int,
         labels: Array,
     ) -> tuple[DeviceGraph, Array]:
@@ -302,13 +303,13 @@ class SeveralProcesses(OrderingProcesses):
         Every process coarsens graphs with at most `SMALL` vertices and directed edges together.
         """
         if graph.size <= SMALL or is_dense(graph, options) or options.method != "two-hop":
-            return super().coarsen(backend, graph, options, heaviest, salt, labels)
+            return super().coarsen(backend, graph, options, bounds, salt, labels)
         piece = (
             graph.piece if isinstance(graph, GatheredGraph) else cut_out(backend, self._comm, graph)
         )
         own_labels = backend.xp.concatenate(
             (labels[piece.blocks.first : piece.blocks.end], labels[piece.halo.ghosts])
         )
-        coarse, coarse_of = coarsen_piece(backend, piece, options, heaviest, salt, own_labels)
+        coarse, coarse_of = coarsen_piece(backend, piece, options, bounds, salt, own_labels)
         ids = self._comm.gather(backend, coarse.halo.ids_of(coarse_of))
         return GatheredGraph(**vars(gather_graph(backend, coarse)), piece=coarse), ids

@@ -5,6 +5,8 @@ The group determines the rank. The process pairs vertices by their global ids, a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from jetpy.coarsening.two_hop import pair_sorted
@@ -89,7 +91,7 @@ def _pair(backend: Backend, recv_buffer: Array, constraints: Constraints) -> Arr
     )
     backend.parallel_for(count, kernels.unpack_vertices, received=received)
     match, partners = backend.full(count, NO_VERTEX), backend.empty(count)
-    limits = Constraints(constraints.heaviest, constraints.within_parts, received.parts)
+    limits = replace(constraints, parts=received.parts)
     pair_sorted(backend, received, keys, match, received.digests, limits)
     backend.parallel_for(
         count, kernels.pack_reply, received=received, match=match, partners=partners

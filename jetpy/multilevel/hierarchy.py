@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, log2
 from typing import ClassVar
 
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.device.processes import ALONE, Processes
@@ -170,13 +171,15 @@ class HierarchyLevel:
         """Return `whole` with the parts of the vertices that this process owns: all."""
         return whole
 
-    def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
+    def contract(
+        self, options: CoarsenOptions, bounds: WeightBounds, salt: int
+    ) -> tuple[DeviceGraph, Array]:
         """Return the coarse graph, and the coarse vertex of each vertex (int32, shape (n,)).
 
-        Coarse vertices weigh at most `limit`; `salt` breaks ties.
+        `salt` breaks ties.
         """
         coarsening = coarsening_of(self.graph, options)
-        return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
+        return coarsening(self.backend, self.graph, options, bounds, salt, self.labels)
 
     def is_for_tasks(self, problem: Problem) -> bool:
         """Return whether tasks partition this coarse level, so that there is no coarser one."""
@@ -267,6 +270,7 @@ def coarsen(
     target = coarsest_size(options, finest.graph.global_n, steps[0].k)
     # if some weights are 0, a limit may be less than a unit
     heaviest = max(1, problem.limit) if options.bounded else problem.total // problem.unit
+    bounds = WeightBounds(heaviest, max(1, problem.average or 1))
     levels = [finest]
     entries = problem.options.initial.max_entries
     affordable = inf if entries is None else entries // 4
@@ -282,7 +286,7 @@ def coarsen(
             if are_sought and finer.needs_communities(options):
                 are_sought = False
                 levels[-1] = finer = finer.with_communities(salt)
-            coarse, coarse_of = finer.contract(options, heaviest, salt)
+            coarse, coarse_of = finer.contract(options, bounds, salt)
         n = coarse.global_n
         most = min(options.min_shrink * finer.graph.global_n, finer.graph.global_n - 1)
         if n > most or n < target // 8:

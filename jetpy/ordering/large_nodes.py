@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
@@ -107,7 +108,9 @@ def _coarser(
         is_done=backend.from_host(is_done.astype(np.int32)),
         labels=labels,
     )
-    coarse, coarse_of = processes.coarsen(backend, graph, OPTIONS, heaviest, salt, labels)
+    coarse, coarse_of = processes.coarsen(
+        backend, graph, OPTIONS, WeightBounds(heaviest), salt, labels
+    )
     node_of = inject_parts(backend, coarse.n, coarse_of, level.node_of)
     smaller = host if coarse.size <= backend.host_size else backend
     coarse, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)

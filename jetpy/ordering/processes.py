@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.processes import Processes
@@ -17,7 +18,7 @@ class OrderingProcesses(Processes):
         backend: Backend,
         graph: DeviceGraph,
         options: CoarsenOptions,
-        heaviest: int,
+        bounds: WeightBounds,
         salt: int,
         labels: Array,
     ) -> tuple[DeviceGraph, Array]:
@@ -26,7 +27,7 @@ class OrderingProcesses(Processes):
         Only vertices with the same label (int32, shape (n,)) are contracted. Collective.
         """
         coarsen = coarsening_of(graph, options)
-        return coarsen(backend, graph, options, heaviest, salt, labels)
+        return coarsen(backend, graph, options, bounds, salt, labels)
 
 
 ALONE = OrderingProcesses()

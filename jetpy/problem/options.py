@@ -315,8 +315,7 @@ class Options(Checked):
         least once, and not more often than the first hierarchy's.
     cycles : int
         Number of V-cycles after the refinement of a level chosen by the next two options.
-        With several weights per vertex, as many on the finest level instead; three times as many
-        if that has fewer than 200,000 vertices.
+        With several weights per vertex, three times as many on the finest level instead.
     cycle_limit : int or None
         V-cycles start at the finest level with at most this number of vertices and directed edges
         together.

@@ -82,8 +82,6 @@ def default() -> Options:
     return Options(
         coarsen=CoarsenOptions(communities=COMMUNITIES),
         initial=InitialOptions(max_tries=10, parts_tried=160, task_size=TASK_SIZE),
-        cycles=1,
-        cycle_limit=0,  # V-cycles with several weights only
         small=SmallOptions(
             max_vertices=MAX_SMALL,
             coarsest=60,

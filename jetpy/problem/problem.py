@@ -85,6 +85,8 @@ class Problem:
     placeholders : int64, shape (k,), or None
         Number of vertices of each part, of weight 1, that stand for no vertex of the input; a part
         with no other vertices is empty. None: no part has such vertices.
+    average : int or None
+        Average weight of a vertex of the given graph, in units, rounded down; None: not known yet.
     """
 
     k: int
@@ -101,6 +103,7 @@ class Problem:
     fill: bool = False
     unit: int = 1
     placeholders: npt.NDArray[np.int64] | None = None
+    average: int | None = None
 
     @property
     def ideal(self) -> int:
@@ -269,17 +272,22 @@ def in_units(problem: Problem, unit: int, n: int) -> Problem:
 
     Graphs whose weights differ by a factor then get the same parts, and the room below a limit is
     not smaller than the lightest vertex. If all n weights are 0, every partition is balanced, and
-    `unit` is 0. The result is then the problem of n weights of 1.
+    `unit` is 0. The result is then the problem of n weights of 1. The average weight of the n
+    vertices becomes known, if it was not.
     """
     if unit == 0:
         return _of_equal_weights(problem, n)
     upper, lower = problem.part_limits, problem.part_lower_limits
+    average = problem.total // problem.unit // max(n, 1)
+    if problem.average is not None:
+        average = problem.average
     return replace(
         problem,
         limit=problem.limit // unit,
         part_limits=None if upper is None else upper // unit,
         part_lower_limits=None if lower is None else -(-lower // unit),
         unit=problem.unit * unit,
+        average=average // unit,
     )
 
 
@@ -305,7 +313,7 @@ def _of_equal_weights(problem: Problem, n: int) -> Problem:
         from jetpy.problem.targets import ideals
 
         part_limits = limits_of(ideals(n, problem.targets), problem.imbalance, most)
-    return replace(problem, total=n, limit=limit, part_limits=part_limits)
+    return replace(problem, total=n, limit=limit, part_limits=part_limits, average=1)
 
 
 def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:

@@ -102,6 +102,7 @@ class DeviceFlows(PairFlows):
             pairs=regions,
             new_parts=new_parts,
             trees=self._trees_for(arcs),
+            several=self._several,
         )
         backend.parallel_for(
             len(order),

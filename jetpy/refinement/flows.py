@@ -23,6 +23,7 @@ from jetpy.refinement.host_flows import HostFlows
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.pair_flows import PairFlows
 from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.loads import Loads
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
 MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
@@ -105,7 +106,8 @@ def are_due(graph: DeviceGraph, problem: Problem, measures: Measures, *, finest:
 class Flows:
     """Flow refinement of one level, for any number of partitions.
 
-    `processes` all have the level as a whole: each improves some pairs of a turn.
+    `processes` all have the level as a whole: each improves some pairs of a turn. `several` has
+    further weights, as for `PairFlows`, with the loads of the parts that are given.
     """
 
     def __init__(
@@ -115,8 +117,9 @@ class Flows:
         problem: Problem,
         pinned: Array | None = None,
         processes: Processes = ALONE,
+        several: Loads | None = None,
     ) -> None:
-        self.problem, self._processes = problem, processes
+        self.problem, self._processes, self._several = problem, processes, several
         self._source, self._device, self._pinned = backend, graph, pinned
         self.backend = backend if builds_on_device(backend, graph) else backend.host
 
@@ -127,7 +130,7 @@ class Flows:
         graph = carry_graph(self._device, self._source, backend)
         hops = self.problem.options.refine.flow_hops
         method = DeviceFlows if builds_on_device(backend, self._device) else HostFlows
-        return method(backend, graph, k, hops, self._places(), self._processes)
+        return method(backend, graph, k, hops, self._places(), self._processes, self._several)
 
     def improve(
         self, parts: Array, measures: Measures, *, finest: bool = True

@@ -113,6 +113,7 @@ class HostFlows(PairFlows):
             parts=parts,
             new_parts=self._new_parts,
             trees=trees,
+            several=self._several,
         )
         return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
 

@@ -12,6 +12,7 @@ from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.refinement.cut_edges import CutPairs
 from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.loads import Loads
 from jetpy.workloads.flows.regions import Pair, Regions
 
 
@@ -29,6 +30,9 @@ class PairFlows(ABC):
         `OUTSIDE`, or `KEPT_OUTSIDE` for vertices that are in no region.
     processes : Processes
         Those that share the pairs of a turn; all have the level as a whole.
+    several : Loads or None
+        Several weights of vertices and parts, on the host. Flows keep their limits, and update the
+        loads of parts. They have no such weights if several processes share pairs.
     """
 
     _parts: Array
@@ -41,9 +45,11 @@ class PairFlows(ABC):
         max_hops: int,
         places: Array,
         processes: Processes = ALONE,
+        several: Loads | None = None,
     ) -> None:
         self.backend, self.graph, self._processes = backend, graph, processes
         self._k, self._max_hops, self._places = k, max_hops, places
+        self._several = no_loads(backend.host) if several is None else several
 
     @abstractmethod
     def begin_sweep(self, parts: Array) -> CutPairs:
@@ -82,6 +88,12 @@ class PairFlows(ABC):
         everywhere = host.to_host(processes.gather(host, rows.ravel()))
         processes.publish(backend, self._parts, backend.from_host(moved))
         return everywhere.reshape(-1, Pair.COUNT)
+
+
+def no_loads(host: Backend) -> Loads:
+    """Return no further weights, on the host."""
+    nothing = host.empty(0, np.int64)
+    return Loads(host.empty(0), nothing, nothing, nothing, nothing, kinds=0)
 
 
 def moved_vertices(rows: npt.NDArray[np.int64], regions: Regions, new_parts: Array) -> Array:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.choices import Rating
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.coarsening.matching import match_vertices
 from jetpy.coarsening.two_hop import Grouped
 from jetpy.device.device_graph import upload
@@ -39,10 +40,12 @@ def matched(
     heaviest: int = NO_LIMIT,
     seed: int = 0,
     parts: list[int] | None = None,
+    lightest: int = 1,
 ) -> list[int]:
     """Return the partners, after checking the invariants of a matching."""
     within = None if parts is None else backend.from_host(np.array(parts[: graph.n], np.int32))
-    found = match_vertices(backend, upload(backend, graph), options, heaviest, seed, within)
+    bounds = WeightBounds(heaviest, lightest)
+    found = match_vertices(backend, upload(backend, graph), options, bounds, seed, within)
     match: list[int] = backend.to_host(found).tolist()
     assert len(match) == graph.n
     for u, v in enumerate(match):
@@ -70,6 +73,7 @@ def greedy(
     seed: int,
     parts: list[int] | None,
     options: CoarsenOptions = HEAVY_ONLY,
+    lightest: int = 1,
 ) -> set[frozenset[int]]:
     """Match greedily by falling rating, then hash: the result of all handshake rounds together."""
     weights = graph.vertex_weights.tolist()
@@ -78,7 +82,7 @@ def greedy(
         u, v = edge
         w = float(edges[edge])
         w = w or 2.0**-100
-        rating = (w * w) / (float(max(weights[u], 1)) * float(max(weights[v], 1)))
+        rating = (w * w) / (float(max(weights[u], lightest)) * float(max(weights[v], lightest)))
         return w if options.rating == "weight" else rating, edge_hash(u, v, seed)
 
     edges = {(u, v): w for (u, v), w in edge_dict(graph).items() if u < v}
@@ -102,6 +106,7 @@ def greedy(
     parts=part_lists,
     rating=st.sampled_from(get_args(Rating)),
     light_edges=st.booleans(),
+    lightest=st.sampled_from([1, 2, 5, 100]),
 )
 def test_handshakes_equal_greedy_matching(
     backend: Backend,
@@ -111,10 +116,11 @@ def test_handshakes_equal_greedy_matching(
     parts: list[int] | None,
     rating: Rating,
     light_edges: bool,
+    lightest: int,
 ) -> None:
     options = replace(HEAVY_ONLY, rating=rating, light_edges=light_edges)
-    match = matched(backend, graph, options, heaviest, seed, parts)
-    assert pairs_of(match) == greedy(graph, heaviest, seed, parts, options)
+    match = matched(backend, graph, options, heaviest, seed, parts, lightest)
+    assert pairs_of(match) == greedy(graph, heaviest, seed, parts, options, lightest)
 
 
 @quick

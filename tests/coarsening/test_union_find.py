@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.coarsening.union_find import FAITHFUL, group_vertices
 from jetpy.device.device_graph import DeviceGraph, upload
@@ -213,7 +214,9 @@ def test_weights_are_conserved_on_every_level(backend: Backend, method: str) -> 
     parts = backend.from_host(np.zeros(fine.n, np.int32))
     options = CoarsenOptions(method=method)
     for seed in range(3):
-        coarse, coarse_of = COARSENINGS[method](backend, graph, options, 90, seed, parts)
+        coarse, coarse_of = COARSENINGS[method](
+            backend, graph, options, WeightBounds(90), seed, parts
+        )
         ids, weights = backend.to_host(coarse_of), backend.to_host(graph.vertex_weights)
         assert coarse.n < graph.n
         summed = np.bincount(ids, weights, coarse.n)
@@ -233,7 +236,7 @@ def test_constrained_coarsening_is_more_even(backend: Backend) -> None:
         graph = upload(backend, delaunay(4000))
         for seed in range(3):
             graph, _ = COARSENINGS[method](
-                backend, graph, CoarsenOptions(method=method), NO_LIMIT, seed, None
+                backend, graph, CoarsenOptions(method=method), WeightBounds(NO_LIMIT), seed, None
             )
         weights = backend.to_host(graph.vertex_weights)
         sizes[method] = weights.max() / weights.mean()

@@ -324,17 +324,16 @@ def test_bad_weights_are_refused(
     assert message in str(error.value)
 
 
-def test_v_cycles_lower_the_cut_of_default() -> None:
+def test_v_cycles_and_flows_lower_the_cut() -> None:
     graph = jetpy.generators.delaunay(3000, seed=7)
     weights = np.stack([np.ones(graph.n, np.int64), 1 + np.arange(graph.n) % 5], axis=1)
     graph = replace(graph, constraint_weights=weights.astype(np.int32))
-    cuts = [
-        sum(
-            jetpy.partition(
-                graph, 8, seed=seed, options={"cycles": cycles}, backend="cpu", threads=1
-            ).cut
+
+    def cut(**options: int) -> int:
+        own: dict[str, Any] = {key.replace("flow", "refine.flow"): v for key, v in options.items()}
+        return sum(
+            jetpy.partition(graph, 8, seed=seed, options=own, backend="cpu", threads=1).cut
             for seed in range(3)
         )
-        for cycles in (jetpy.preset("default").cycles, 0)
-    ]
-    assert cuts[0] < cuts[1]
+
+    assert cut(cycles=1) < cut() < cut(flow_sweeps=0)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import jetpy
 import jetpy.distributed
 from jetpy import generators
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.device.backends import lease
 from jetpy.device.device_graph import DeviceGraph, download, upload
 from jetpy.device.processes import shares
@@ -309,7 +310,9 @@ def test_pieces_coarsen_within_labels_as_one_device(graph: jetpy.Graph, size: in
         with lease("cpu", 1) as host, host.using():
             level: DeviceGraph = upload(host, graph)
             for salt in range(3):
-                level, coarse_of = processes.coarsen(host, level, OPTIONS, 20, salt, of_vertices)
+                level, coarse_of = processes.coarsen(
+                    host, level, OPTIONS, WeightBounds(20), salt, of_vertices
+                )
                 of_coarse = np.full(level.n, -1, np.int32)
                 of_coarse[coarse_of] = of_vertices
                 assert (of_coarse[coarse_of] == of_vertices).all()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
+from jetpy.coarsening.constraints import WeightBounds
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.distributed.block import Block, upload_rows
@@ -154,18 +155,18 @@ def test_coarse_graphs_equal_those_of_one_device(graph: Graph, data: st.DataObje
     cuts = data.draw(st.lists(st.integers(0, graph.n), min_size=size - 1, max_size=size - 1))
     bounds = np.array([0, *sorted(cuts), graph.n])
     salt = data.draw(st.integers(0, 2**31 - 1))
-    limit = data.draw(st.integers(1, 40))
+    weights = WeightBounds(data.draw(st.integers(1, 40)), data.draw(st.integers(1, 9)))
     options = CoarsenOptions(two_hop_share=0.0)
     backend = get_backend("cpu", 1)
     whole = finest_level(backend, upload(backend, graph))
-    coarse, coarse_of = whole.contract(options, limit, salt)
+    coarse, coarse_of = whole.contract(options, weights, salt)
 
     def run(comm: Communicator) -> Any:
         own, block = CpuBackend(1), block_of(graph, bounds, comm.rank)
         piece = upload_rows(own, block, Blocks.of(comm, block.n)).as_piece()
         gathering = Gathering(1e6, options)
         level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0), gathering=gathering)
-        found, places = level.contract(options, limit, salt)
+        found, places = level.contract(options, weights, salt)
         next_level = level.next_level(found, places, level.watch)
         return next_level.graph, next_level.coarse_of
 

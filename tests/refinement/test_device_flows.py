@@ -15,10 +15,12 @@ from jetpy.device.device_graph import upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut, part_weights
+from jetpy.problem.multiconstraint import loads
 from jetpy.refinement import flows as module
 from jetpy.refinement.device_flows import DeviceFlows, DownloadBuffer
 from jetpy.refinement.flows import Flows, pair_rows, turns
 from jetpy.refinement.host_flows import HostFlows
+from jetpy.workloads.common.loads import Loads
 from jetpy.workloads.flows.flow_networks import TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 from tests.refinement.test_flows import GRAPHS, build_network, flows_on, in_stripes, measures_of
@@ -143,6 +145,34 @@ def test_parts_equal_those_of_tasks(
         assert after.part_weights.tolist() == measures.part_weights.tolist()
         if fixed is not None:
             assert (backend.to_host(found)[fixed >= 0] == start[fixed >= 0]).all()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_several_weights_keep_their_limits(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Parts outside a limit come no further from it; networks from tasks give equal parts."""
+    graph, k, kinds = GRAPHS[name], 4, 2
+    start = in_stripes(graph, k, 3)
+    weights = np.random.default_rng(5).integers(0, 5, (graph.n, kinds)).astype(np.int32)
+    before, held = measures_of(graph, start, k), loads(weights, start, k)
+    even = held.sum(axis=0) // k
+    upper, lower = np.tile(even + even // 20, (k, 1)), np.tile(even - even // 5, (k, 1))
+    found = []
+    for there in (False, True):
+        monkeypatch.setattr(module, "builds_on_device", lambda *_, there=there: there)
+        arrays = weights.ravel(), upper.ravel(), lower.ravel(), held.flatten(), np.ones(kinds, int)
+        several = Loads(*map(backend.host.from_host, arrays), kinds=kinds)
+        _, problem = flows_on(backend, graph, k, 0.1)
+        flows = Flows(backend, upload(backend, graph), problem, several=several)
+        parts, after = flows.improve(backend.from_host(start.copy()), before)
+        found.append(backend.to_host(parts))
+        now = loads(weights, found[-1], k)
+        assert now.ravel().tolist() == backend.host.to_host(several.loads).tolist()
+        assert (now <= np.maximum(held, upper)).all()
+        assert (now >= np.minimum(held, lower)).all()
+        assert after.cut == edge_cut(graph, found[-1]) <= before.cut
+    assert found[0].tolist() == found[1].tolist()
 
 
 @pytest.mark.parametrize("preset", ["default", "ultra"])

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import maximum_flow
 from jetpy import generators, partition
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
+from jetpy.device.processes import ALONE
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut, part_weights
@@ -37,6 +38,7 @@ from jetpy.refinement.flows import (
 )
 from jetpy.refinement.host_flows import HostFlows, Trees
 from jetpy.refinement.measures import Measures
+from jetpy.workloads.common.loads import Loads
 from jetpy.workloads.flows import turns as kernels
 from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
@@ -114,8 +116,11 @@ def cut_edges(graph: Graph, parts: np.ndarray, p: int, q: int) -> list[tuple[int
     return sorted(zip(tails[chosen].tolist(), graph.indices[chosen].tolist(), strict=True))
 
 
-def host_flows(backend: Backend, graph: Graph, k: int, hops: int) -> HostFlows:
-    return HostFlows(backend, upload(backend, graph), k, hops, backend.full(graph.n, OUTSIDE))
+def host_flows(
+    backend: Backend, graph: Graph, k: int, hops: int, several: Loads | None = None
+) -> HostFlows:
+    level, places = upload(backend, graph), backend.full(graph.n, OUTSIDE)
+    return HostFlows(backend, level, k, hops, places, ALONE, several)
 
 
 def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
@@ -191,6 +196,15 @@ def chosen_nodes(
     return chosen
 
 
+def keeps_limits(moved: np.ndarray, several: Loads) -> bool:
+    """Return whether no weight leaves its limits if part 0 gives `moved` to part 1."""
+    tables = several.loads, several.limits, several.lower_limits
+    before, upper, lower = (table.reshape(2, -1) for table in tables)
+    change = np.stack([-moved, moved])
+    after = before + change
+    return bool(((change <= 0) | (after <= upper)).all() & ((change >= 0) | (after >= lower)).all())
+
+
 def pierced_cut(
     network: np.ndarray,
     first: np.ndarray,
@@ -199,10 +213,12 @@ def pierced_cut(
     part_weights: np.ndarray,
     limits: np.ndarray,
     cut: int,
+    several: Loads,
+    rows: np.ndarray,
 ) -> tuple[int, np.ndarray]:
     """Return the flow of the first balanced cut below `cut`, and the nodes before it.
 
-    Vertices are in ascending order.
+    Vertices are in ascending order. `rows` are the several weights of all nodes.
 
     This is FlowCutter on a dense network (source, sink, vertices) by SciPy's maximum flows.
     """
@@ -224,8 +240,13 @@ def pierced_cut(
         moved = [int(weights[first & ~b].sum() - weights[~first & b].sum()) for b in before]
         loads = [part_weights - over + [-m, m] - limits for m in moved]
         overloads = [int(load.max()) for load in loads]
-        if min(overloads) <= 0:
-            return flow.flow_value, before[int(overloads[0] > overloads[1])]
+        kept = [
+            load <= 0 and keeps_limits(rows[first & ~b].sum(0) - rows[~first & b].sum(0), several)
+            for load, b in zip(overloads, before, strict=True)
+        ]
+        if any(kept):
+            is_nearer = kept[0] and (overloads[0] <= overloads[1] or not kept[1])
+            return flow.flow_value, before[0 if is_nearer else 1]
         lighter = int(
             (part_weights[0] - moved[0]) * limits[1] > (part_weights[1] + moved[1]) * limits[0]
         )
@@ -240,13 +261,19 @@ def pierced_cut(
         rounds += 1
 
 
-def check_balanced_cut(graph: Graph, start: np.ndarray, hops: int, slack: int) -> None:
-    """Compare the parts after flows with those of `pierced_cut`, with limits `slack` above half."""
+def check_balanced_cut(
+    graph: Graph, start: np.ndarray, hops: int, slack: int, kinds: int = 0
+) -> None:
+    """Compare the parts after flows with those of `pierced_cut`, with limits `slack` above half.
+
+    Each vertex has `kinds` further weights, with limits of the same kind on both sides.
+    """
     weights = part_weights(graph, start, 2)
     limits = np.full(2, -(-int(weights.sum()) // 2) + slack)
     backend = get_backend("cpu", 1)
     pairs = first_pair(backend, graph, start, np.maximum(weights // 2, 1), limits)
-    flows = host_flows(backend, graph, 2, hops)
+    several = several_weights(graph, start, kinds, slack)
+    flows = host_flows(backend, graph, 2, hops, replace(several, loads=several.loads.copy()))
     parts = start.copy()
     result = flows.improve_pairs(pairs, parts)[0]
     size = int(result[Pair.SIZE])
@@ -257,32 +284,62 @@ def check_balanced_cut(graph: Graph, start: np.ndarray, hops: int, slack: int) -
     distances = np.where(first, distances, -1 - distances)
     inner = np.concatenate([[0, 0], graph.vertex_weights[region]])
     network = network_of(graph, region.tolist(), start).toarray()
+    rows = several.weights.reshape(graph.n, kinds)
     flow, before = pierced_cut(
-        network, first, distances, inner, weights, limits, int(result[Pair.CUT])
+        *(network, first, distances, inner, weights, limits, int(result[Pair.CUT])),
+        several,
+        np.concatenate([np.zeros((2, kinds), np.int64), rows[region]]),
     )
     assert result[Pair.CUT] - result[Pair.GAIN] == flow
     assert (parts[region] == 0).tolist() == before[2:].tolist()
+    held = np.stack([rows[parts == p].sum(axis=0) for p in range(2)]).astype(np.int64)
+    assert flows._several.loads.tolist() == held.ravel().tolist()
 
 
-@given(weighted_graphs(8, 24), st.integers(0, 99), st.integers(1, 3), st.integers(0, 4))
-def test_balanced_cut_equals_the_oracle(graph: Graph, seed: int, hops: int, slack: int) -> None:
+def several_weights(graph: Graph, parts: np.ndarray, kinds: int, slack: int) -> Loads:
+    """Return random weights of vertices, their loads, and limits `slack` from half of the total."""
+    weights = np.random.default_rng(slack).integers(0, 5, (graph.n, kinds)).astype(np.int32)
+    held = np.stack([weights[parts == p].sum(axis=0) for p in range(2)]).astype(np.int64)
+    half = held.sum(axis=0) // 2
+    return Loads(
+        weights=weights.ravel(),
+        limits=np.tile(half + 1 + slack, 2),
+        lower_limits=np.tile(half - slack, 2),
+        loads=held.ravel(),
+        factors=np.ones(kinds, np.int64),
+        kinds=kinds,
+    )
+
+
+@given(
+    weighted_graphs(8, 24),
+    st.integers(0, 99),
+    st.integers(1, 3),
+    st.integers(0, 4),
+    st.integers(0, 2),
+)
+def test_balanced_cut_equals_the_oracle(
+    graph: Graph, seed: int, hops: int, slack: int, kinds: int
+) -> None:
     """With tight limits, piercing finds the same cut as a FlowCutter in plain Python."""
     start = np.random.default_rng(seed).integers(0, 2, graph.n).astype(np.int32)
     ends = np.repeat(start, np.diff(graph.indptr)), start[graph.indices]
     if (ends[0] < ends[1]).any():
-        check_balanced_cut(graph, start, hops, slack)
+        check_balanced_cut(graph, start, hops, slack, kinds)
 
 
+@pytest.mark.parametrize("kinds", [0, 2])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["delaunay", "grid", "cube", "random"])
-def test_balanced_cut_of_many_rounds_equals_the_oracle(name: str, seed: int) -> None:
+def test_balanced_cut_of_many_rounds_equals_the_oracle(name: str, seed: int, kinds: int) -> None:
     small = {
         "delaunay": generators.delaunay(150),
         "grid": generators.grid(10, 14),
         "cube": generators.cube(6, 5, 5),
         "random": random_graph(90, 220, seed, weighted=True),
     }
-    check_balanced_cut(small[name], in_stripes(small[name], 2, seed), hops=3, slack=1 + seed)
+    start, slack = in_stripes(small[name], 2, seed), 1 + seed + 3 * kinds
+    check_balanced_cut(small[name], start, 3, slack, kinds)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

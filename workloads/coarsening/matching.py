@@ -4,8 +4,9 @@ The rating of an edge is w(u,v)^2 / (c(u) c(v)) or, by option, its weight w(u,v)
 by one plus a hash below one millionth, which breaks ties between equal ratings. The lower neighbour
 wins any remaining tie. Both ends of an edge see the same order of edges. Each round therefore
 matches at least the best remaining edge, and the result does not depend on the order of execution.
-A vertex of weight 0 is rated as one of weight 1, so that it is not preferred to all others. An edge
-of weight 0 is rated below all edges of positive weight.
+A vertex lighter than the average of the finest level is rated as an average one: if all preferred
+the same few light neighbours, only few would match in a round. An edge of weight 0 is rated below
+all edges of positive weight.
 
 Unless an option allows it, a light edge is not matched: an edge below half the weight of the
 heaviest edge of either end. A vertex whose heavy neighbours are matched then stays single, because
@@ -109,10 +110,10 @@ def rate(
     weight_v: pk.double = graph.vertex_weights[v]
     if graph.edge_weights[e] == 0:
         w = WEIGHT_OF_0
-    if graph.vertex_weights[u] == 0:
-        weight_u = 1.0
-    if graph.vertex_weights[v] == 0:
-        weight_v = 1.0
+    if graph.vertex_weights[u] < constraints.lightest:
+        weight_u = constraints.lightest
+    if graph.vertex_weights[v] < constraints.lightest:
+        weight_v = constraints.lightest
     one: pk.int64 = 1
     h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h

@@ -73,6 +73,7 @@ class Constraints:
     """The constraints on which vertices coarsening may merge (`constraints`)."""
 
     heaviest: int  # largest weight of a merged vertex
+    lightest: int  # weight as which lighter vertices are rated, at least 1
     within_parts: bool  # whether merged vertices must be in the same part
     parts: pk.View1D[pk.int32]
 

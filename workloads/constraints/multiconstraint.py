@@ -29,7 +29,7 @@ from jetpy.workloads.common.fm import (
 )
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph, edges
 from jetpy.workloads.common.heaps import LOCKED, Field
-from jetpy.workloads.constraints.loads import Loads, excess_of, fits, growth_above, total_excess
+from jetpy.workloads.common.loads import Loads, excess_of, fits, growth_above, total_excess
 
 RELIEF_BITS = 15
 """Reliefs are shares of a total weight, in fixed point with 15 bits."""

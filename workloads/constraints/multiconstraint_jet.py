@@ -23,14 +23,14 @@ from jetpy.workloads.common.groups import (
     Refinement,
 )
 from jetpy.workloads.common.hashing import index_of_hash, mix, part_hash
-from jetpy.workloads.common.striped_counters import stripe_index, stripe_of
-from jetpy.workloads.constraints.loads import (
+from jetpy.workloads.common.loads import (
     Loads,
     add_weights,
     excess_of,
     growth_above,
     total_excess,
 )
+from jetpy.workloads.common.striped_counters import stripe_index, stripe_of
 from jetpy.workloads.refinement.active import is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
 from jetpy.workloads.refinement.iterations import choose_task, may_begin, propagates, rebalances

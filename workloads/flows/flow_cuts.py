@@ -9,6 +9,7 @@ Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.loads import Loads, add_weights, may_change
 from jetpy.workloads.flows.flow_networks import TERMINALS, Side, end_of, inner_begin
 from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
 from jetpy.workloads.flows.regions import Pair, PairRows, Regions
@@ -244,26 +245,24 @@ def pierce(side: int, most: int, row: int, pairs: Regions, trees: Trees) -> bool
 
 
 @pk.function
-def take_cut(
-    by_sources: bool, row: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees
-):
-    """Store the parts of the vertices of a region after a minimum cut, in the region's order."""
-    p: int = pairs.rows[row + Pair.PARTS]
-    q: int = pairs.rows[row + Pair.PARTS + 1]
-    pairs.rows[row + Pair.GAIN] = pairs.rows[row + Pair.CUT] - pairs.rows[row + Pair.FLOW]
-    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        index: int = order_index(node, row, pairs)
-        was_first: bool = pairs.hops[index] >= 0
-        if is_before(node, by_sources, trees):
-            new_parts[index] = p
-            if not was_first:
-                pairs.rows[row + Pair.WEIGHT] -= trees.node_weights[node]
-                pairs.rows[row + Pair.VERTICES] -= 1
-        else:
-            new_parts[index] = q
-            if was_first:
-                pairs.rows[row + Pair.WEIGHT] += trees.node_weights[node]
-                pairs.rows[row + Pair.VERTICES] += 1
+def balanced_side(row: int, pairs: PairRows) -> int:
+    """Return the side that the better balanced minimum cut is nearer to; `NEITHER` if none is."""
+    overload: pk.int64 = overload_with(pairs.rows[row + Pair.NEARER], row, pairs)
+    other_overload: pk.int64 = overload_with(pairs.rows[row + Pair.FARTHER], row, pairs)
+    if overload <= 0 and overload <= other_overload:
+        return Side.SOURCE
+    if other_overload <= 0:
+        return Side.SINK
+    return Side.NEITHER
+
+
+@pk.function
+def pierce_lighter(rounds: int, row: int, pairs: Regions, trees: Trees) -> bool:
+    """Pierce the cut from its lighter side, after some rounds; return whether that is possible."""
+    nearer: pk.int64 = pairs.rows[row + Pair.NEARER]
+    farther: pk.int64 = pairs.rows[row + Pair.FARTHER]
+    side: int = lighter_side(nearer, farther, row, pairs)
+    return pierce(side, piercing_nodes(rounds), row, pairs, trees)
 
 
 @pk.function
@@ -277,27 +276,113 @@ def find_cut(row: int, pairs: Regions, trees: Trees) -> int:
     begin_flow(row, pairs, trees)
     rounds: int = 0
     while maximise_flow(row, pairs, trees):
-        nearer: pk.int64 = pairs.rows[row + Pair.NEARER]
-        farther: pk.int64 = pairs.rows[row + Pair.FARTHER]
-        overload: pk.int64 = overload_with(nearer, row, pairs)
-        other_overload: pk.int64 = overload_with(farther, row, pairs)
-        if overload <= 0 and overload <= other_overload:
-            return Side.SOURCE
-        if other_overload <= 0:
-            return Side.SINK
-        side: int = lighter_side(nearer, farther, row, pairs)
-        if not pierce(side, piercing_nodes(rounds), row, pairs, trees):
+        side: int = balanced_side(row, pairs)
+        if side != Side.NEITHER:
+            return side
+        if not pierce_lighter(rounds, row, pairs, trees):
             return Side.NEITHER
         rounds += 1
     return Side.NEITHER
 
 
 @pk.function
-def find_new_parts(row: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees):
+def leaves_first(by_sources: bool, node: int, index: int, pairs: Regions, trees: Trees) -> int:
+    """Return 1 if a cut moves a node from the first part to the second, -1 for the reverse, or 0.
+
+    `index` is the index in the order of its vertex.
+    """
+    if is_before(node, by_sources, trees):
+        if pairs.hops[index] < 0:
+            return -1
+    elif pairs.hops[index] >= 0:
+        return 1
+    return 0
+
+
+@pk.function
+def keeps_limits(by_sources: bool, row: int, pairs: Regions, trees: Trees, several: Loads) -> bool:
+    """Whether both parts keep the limits of each of several weights after a minimum cut."""
+    p: int = pairs.rows[row + Pair.PARTS]
+    q: int = pairs.rows[row + Pair.PARTS + 1]
+    for j in range(several.kinds):
+        moved: pk.int64 = 0
+        for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+            index: int = order_index(node, row, pairs)
+            weight: pk.int64 = several.weights[pairs.order[index] * several.kinds + j]
+            moved += weight * leaves_first(by_sources, node, index, pairs, trees)
+        if not may_change(p, j, -moved, several) or not may_change(q, j, moved, several):
+            return False
+    return True
+
+
+@pk.function
+def balanced_side_of_several(row: int, pairs: Regions, trees: Trees, several: Loads) -> int:
+    """Return what `balanced_side` does, for cuts that keep the limits of each of several weights.
+
+    With no such weights, it is the same.
+    """
+    overload: pk.int64 = overload_with(pairs.rows[row + Pair.NEARER], row, pairs)
+    other_overload: pk.int64 = overload_with(pairs.rows[row + Pair.FARTHER], row, pairs)
+    is_nearer: bool = overload <= 0 and keeps_limits(True, row, pairs, trees, several)
+    is_farther: bool = other_overload <= 0 and keeps_limits(False, row, pairs, trees, several)
+    if is_nearer and (overload <= other_overload or not is_farther):
+        return Side.SOURCE
+    if is_farther:
+        return Side.SINK
+    return Side.NEITHER
+
+
+@pk.function
+def find_cut_of_several(row: int, pairs: Regions, trees: Trees, several: Loads) -> int:
+    """Return what `find_cut` does, for cuts that keep the limits of each of several weights."""
+    if pairs.rows[row + Pair.CUT] == 0:
+        return Side.NEITHER
+    begin_flow(row, pairs, trees)
+    rounds: int = 0
+    while maximise_flow(row, pairs, trees):
+        side: int = balanced_side_of_several(row, pairs, trees, several)
+        if side != Side.NEITHER:
+            return side
+        if not pierce_lighter(rounds, row, pairs, trees):
+            return Side.NEITHER
+        rounds += 1
+    return Side.NEITHER
+
+
+@pk.function
+def take_cut(
+    by_sources: bool,
+    row: int,
+    pairs: Regions,
+    new_parts: pk.View1D[pk.int32],
+    trees: Trees,
+    several: Loads,
+):
+    """Store the parts of the vertices of a region after a minimum cut, in the region's order."""
+    p: int = pairs.rows[row + Pair.PARTS]
+    q: int = pairs.rows[row + Pair.PARTS + 1]
+    pairs.rows[row + Pair.GAIN] = pairs.rows[row + Pair.CUT] - pairs.rows[row + Pair.FLOW]
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        index: int = order_index(node, row, pairs)
+        new_parts[index] = q
+        if is_before(node, by_sources, trees):
+            new_parts[index] = p
+        moved: int = leaves_first(by_sources, node, index, pairs, trees)
+        if moved != 0:
+            pairs.rows[row + Pair.WEIGHT] += moved * trees.node_weights[node]
+            pairs.rows[row + Pair.VERTICES] += moved
+            add_weights(pairs.order[index], -moved, several.loads, p * several.kinds, several)
+            add_weights(pairs.order[index], moved, several.loads, q * several.kinds, several)
+
+
+@pk.function
+def find_new_parts(
+    row: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees, several: Loads
+):
     """Search for a smaller balanced cut of two parts; without one, new parts are `NO_PART`."""
-    side: int = find_cut(row, pairs, trees)
+    side: int = find_cut_of_several(row, pairs, trees, several)
     if side != Side.NEITHER:
-        take_cut(side == Side.SOURCE, row, pairs, new_parts, trees)
+        take_cut(side == Side.SOURCE, row, pairs, new_parts, trees, several)
         return
     first: int = pairs.rows[row + Pair.FIRST]
     end: int = first + pairs.rows[row + Pair.SIZE]

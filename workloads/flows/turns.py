@@ -3,6 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph
+from jetpy.workloads.common.loads import Loads
 from jetpy.workloads.flows.flow_cuts import find_new_parts, take_new_parts
 from jetpy.workloads.flows.flow_networks import connect_region, count_arcs
 from jetpy.workloads.flows.max_flow import Trees
@@ -18,9 +19,11 @@ def find_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
 
 
 @pk.workunit
-def find_cut_of_pair(i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees):
+def find_cut_of_pair(
+    i: int, pairs: Regions, new_parts: pk.View1D[pk.int32], trees: Trees, several: Loads
+):
     """Search for a smaller balanced cut in the network of a pair."""
-    find_new_parts(i * Pair.COUNT, pairs, new_parts, trees)
+    find_new_parts(i * Pair.COUNT, pairs, new_parts, trees, several)
 
 
 @pk.workunit
@@ -31,9 +34,10 @@ def improve_pair(
     parts: pk.View1D[pk.int32],
     new_parts: pk.View1D[pk.int32],
     trees: Trees,
+    several: Loads,
 ):
     """Search for a smaller balanced cut in the region of a pair, and move vertices to it."""
     row: int = i * Pair.COUNT
     connect_region(pairs.rows[row + Pair.NEXT_ARC], row, graph, pairs, parts, trees)
-    find_new_parts(row, pairs, new_parts, trees)
+    find_new_parts(row, pairs, new_parts, trees, several)
     take_new_parts(row, pairs, new_parts, parts)

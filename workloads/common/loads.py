@@ -30,6 +30,18 @@ def fits(v: int, q: int, several: Loads) -> bool:
 
 
 @pk.function
+def may_change(p: int, j: int, change: pk.int64, several: Loads) -> bool:
+    """Whether part p may gain `change` of weight j, or lose it if negative.
+
+    A part outside its limits may only come closer to them.
+    """
+    load: pk.int64 = several.loads[p * several.kinds + j] + change
+    if change > 0:
+        return load <= several.limits[p * several.kinds + j]
+    return change == 0 or load >= several.lower_limits[p * several.kinds + j]
+
+
+@pk.function
 def excess_of(p: int, v: int, sign: int, several: Loads) -> pk.int64:
     """Return the scaled excess of part p with v (sign 1), without v (-1), or as it is (0)."""
     excess: pk.int64 = 0
