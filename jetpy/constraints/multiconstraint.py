@@ -196,14 +196,17 @@ class Levels:
     def filled(self, parts: IntArray) -> Parts:
         """Return parts of the finest level, none of them empty if the problem asks for that.
 
-        To fill them, refinement treats the number of vertices as another weight, at least 1. Parts
-        remain empty if there are not enough vertices that may move, or they are too heavy.
+        To fill them, the number of vertices becomes another weight, at least 1. Parts remain empty
+        if there are not enough vertices that may move, or they are too heavy.
         """
         problem = self.problem
-        if not problem.fill or len(np.unique(parts)) == problem.k:
+        if not problem.fill or np.bincount(parts, minlength=problem.k).all():
             return parts
-        counted = self.constraints[0].with_counts()
-        return Levels(self.hierarchy[:1], [counted], problem).refined(0, parts, problem.seed)
+        backend, own = self.hierarchy[0].backend, [self.constraints[0].with_counts()]
+        counted = Levels(self.hierarchy[:1], own, problem)
+        passes = PASSES if len(parts) < JET_VERTICES else 0
+        found = counted._passes(0, backend.from_host(parts), problem.seed, passes)
+        return np.asarray(backend.to_host(found))
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
         """Return the excess and the cut of a partition of a level."""

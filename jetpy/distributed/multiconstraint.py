@@ -21,7 +21,7 @@ from jetpy.distributed.run import Found, checked_parts, measure_rows, part_sizes
 from jetpy.distributed.terminals import Places
 from jetpy.distributed.together import group_names
 from jetpy.errors import GraphError
-from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray, column_sums
 from jetpy.graph.validate import Naming, checked_columns
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.bounds import Bounds
@@ -156,7 +156,7 @@ def checked_table(blocks: Blocks, block: Block) -> tuple[IntArray, npt.NDArray[n
     weights = run_collectively(
         blocks.comm, lambda: checked_columns(block.vertex_weights, block.n, naming)
     )
-    totals = np.array(blocks.comm.totals(*weights.sum(axis=0, dtype=np.int64).tolist()), np.int64)
+    totals = np.array(blocks.comm.totals(*column_sums(weights).tolist()), np.int64)
     if (totals > INT32_MAX).any():
         raise agreed(
             GraphError(

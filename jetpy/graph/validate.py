@@ -17,7 +17,15 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError, OptionError, count
 from jetpy.graph.checks import integer
-from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray, is_large
+from jetpy.graph.csr import (
+    INT32_MAX,
+    MAX_ENTRIES,
+    MAX_WEIGHT,
+    Graph,
+    IntArray,
+    column_sums,
+    is_large,
+)
 from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) scales weights of any size to fit"
@@ -306,14 +314,16 @@ def checked_columns(weights: npt.ArrayLike, n: int, naming: Naming) -> IntArray:
         )
     if array.dtype.kind not in "biuf":
         raise GraphError(f"{naming.vertex_weights} must be integers, not {array.dtype}")
-    wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
+    wrong = ~((array >= 0) & (array <= INT32_MAX))
+    if array.dtype.kind == "f":
+        wrong |= array != np.rint(array)
     if wrong.any():
         v, j = (int(i) for i in np.argwhere(wrong)[0])
         raise GraphError(
             f"weight {j} of {naming.vertex(v)} is {array[v, j]}; it must be an integer in "
             "0..2**31 - 1"
         )
-    totals = array.sum(axis=0, dtype=np.float64)
+    totals = column_sums(array, np.float64)
     if (totals > INT32_MAX).any():
         raise GraphError(
             f"the {naming.vertex_weights} overflow: the sum of weight {int(totals.argmax())} over "

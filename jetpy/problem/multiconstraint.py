@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph.csr import IntArray, common_divisor
+from jetpy.graph.csr import IntArray, column_sums, common_divisor
+from jetpy.lazy import cached_property
 from jetpy.problem.limits import limits_of, outside
 from jetpy.problem.targets import Shares, ideals
 
@@ -38,12 +39,12 @@ class MultiConstraint:
     limits: npt.NDArray[np.int64]
     lower_limits: npt.NDArray[np.int64]
 
-    @property
+    @cached_property
     def totals(self) -> npt.NDArray[np.int64]:
         """Total of each weight over all vertices, int64, shape (c,)."""
-        return np.asarray(self.weights.sum(axis=0, dtype=np.int64))
+        return column_sums(self.weights)
 
-    @property
+    @cached_property
     def factors(self) -> npt.NDArray[np.int64]:
         """Factor of each weight that makes the totals nearly equal, int64, shape (c,)."""
         return np.asarray(WHOLE // np.maximum(self.totals, 1)).clip(1)
@@ -93,8 +94,11 @@ class MultiConstraint:
 
 def in_one(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Combine the weights of each vertex into one, with equal influence; int32, shape (n,)."""
-    totals = weights.sum(axis=0, dtype=np.int64)
-    shares = (weights / np.maximum(totals, 1)).mean(axis=1)
+    totals = np.maximum(column_sums(weights), 1)
+    shares = np.zeros(len(weights))
+    for column, total in zip(weights.T, totals, strict=True):
+        shares += column / total
+    shares /= len(totals)
     whole = min(WHOLE, FINENESS * len(weights))
     return np.asarray(np.maximum(np.rint(shares * whole), 1).astype(np.int32))
 
@@ -112,7 +116,7 @@ def pose_several(
 
     `shares` (int64, shape (k,)) are the relative ideal weights of the parts.
     """
-    wanted, limits = limits_of_columns(weights.sum(axis=0, dtype=np.int64), imbalances, shares)
+    wanted, limits = limits_of_columns(column_sums(weights), imbalances, shares)
     return MultiConstraint(weights, wanted, limits, np.zeros_like(limits))
 
 
