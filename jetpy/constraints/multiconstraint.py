@@ -58,7 +58,7 @@ JET_VERTICES, JET_SHARE = 5_000, 16
 RUNS = 5
 """Maximum number of runs of Jet on a level, each from what the host has relieved."""
 CYCLES = 3
-"""Number of V-cycles per V-cycle of the preset."""
+"""Number of V-cycles per V-cycle of the preset. As many may repair a partition."""
 
 Parts = npt.NDArray[np.int32]
 Quality = tuple[int, int]
@@ -441,15 +441,14 @@ def _bisected(levels: Levels, processes: Processes) -> Parts:
 
 
 def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progress) -> Found:
-    """Improve a partition of the finest level by V-cycles.
+    """Improve a partition of the finest level by V-cycles: those of the preset, or of repairs.
 
     The processes run consecutive V-cycles from the same partition. The first that improves it
     counts; later ones are dropped, because a single process would have run them from another
     partition.
     """
-    cycles = CYCLES * levels.problem.options.cycles
     found, done = Found(parts, levels.quality(0, parts)), 0
-    while done < cycles:
+    while done < (cycles := _number_of_cycles(levels.problem, found)):
         numbers = range(done + 1, min(done + processes.size, cycles) + 1)
         own = None
         if processes.rank < len(numbers):
@@ -463,6 +462,11 @@ def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progr
             found = _of_rank(processes, backend, better[0], qualities[better[0]], own)
         progress("refine", done, cycles)
     return found
+
+
+def _number_of_cycles(problem: Problem, found: Found) -> int:
+    """Return the number of V-cycles of the preset; as long as a limit is broken, at least CYCLES."""
+    return max(CYCLES * problem.options.cycles, CYCLES if found.quality[0] > 0 else 0)
 
 
 def _cycle(levels: Levels, parts: Parts, number: int) -> Found:
