@@ -465,7 +465,7 @@ def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progr
 
 
 def _number_of_cycles(problem: Problem, found: Found) -> int:
-    """Return the number of V-cycles of the preset; as long as a limit is broken, at least CYCLES."""
+    """Return the number of V-cycles: that of the preset, but CYCLES while a limit is broken."""
     return max(CYCLES * problem.options.cycles, CYCLES if found.quality[0] > 0 else 0)
 
 
