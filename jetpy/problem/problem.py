@@ -323,7 +323,7 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
     """
     unit = common_divisor(graph.vertex_weights)
     if unit == 1:
-        return graph, problem
+        return graph, in_units(problem, unit, graph.n)
     weights = graph.vertex_weights // unit if unit else np.ones(graph.n, np.int32)
     return replace(graph, vertex_weights=weights), in_units(problem, unit, graph.n)
 
