@@ -17,7 +17,7 @@ from jetpy.multilevel.driver import is_passed
 from jetpy.multilevel.hierarchy import coarsen, finest_level
 from jetpy.multilevel.vcycle import is_cycled
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import in_units, loosened, make_problem
+from jetpy.problem.problem import divided, in_units, loosened, make_problem
 from jetpy.progress import no_progress
 
 
@@ -59,6 +59,36 @@ def test_common_factor_of_weights_does_not_change_looser_limits() -> None:
     divided = in_units(make_problem(3031 * 1000, 32, 0.03, 1, options), 1000, 3031)
     assert divided.limit == whole.limit
     assert loosened(divided, 20).limit == loosened(whole, 20).limit
+
+
+def test_average_weight_is_that_of_the_given_graph() -> None:
+    """Units divide it; neither later units nor coarse levels change it."""
+    problem = make_problem(6090, 4, 0.03, 1, preset("default"))
+    given = in_units(problem, 10, 200)
+    assert (problem.average, given.average) == (None, 3)
+    assert in_units(given, 3, 50).average == 1
+    assert in_units(make_problem(0, 4, 0.03, 1, preset("default")), 0, 200).average == 1
+    graph = generators.grid(20, 10)
+    for weight in (1, 7):
+        weights = np.full(graph.n, weight, np.int32)
+        own, found = divided(replace(graph, vertex_weights=weights), problem)
+        assert own.vertex_weights.tolist() == [1] * graph.n
+        assert found.average == 6090 // graph.n // weight
+
+
+def test_vertices_with_random_weights_find_partners() -> None:
+    """They would prefer the same light neighbours if all weights counted in ratings."""
+    graph = generators.random_geometric(4000, radius=0.05)
+    weights = np.random.default_rng(1).integers(1, 20, graph.n).astype(np.int32)
+    graph, backend = replace(graph, vertex_weights=weights), get_backend("cpu", 1)
+    options = preset("fast")
+    options = replace(options, coarsen=replace(options.coarsen, two_hop_share=1.0))
+    problem = in_units(make_problem(int(weights.sum()), 4, 0.03, 1, options), 1, graph.n)
+    sizes = [
+        coarsen(finest_level(backend, upload(backend, graph)), [own], no_progress)[1].graph.n
+        for own in (problem, replace(problem, average=1))
+    ]
+    assert sizes[0] < 0.9 * sizes[1]
 
 
 def test_small_levels_share_their_refinement() -> None:
