@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
+from jetpy.constraints import multiconstraint
 from jetpy.engines.base import Backend
 from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph.csr import Graph
@@ -322,6 +323,49 @@ def test_bad_weights_are_refused(
     with pytest.raises(kind) as error:
         jetpy.partition(path(9), 3, vertex_weights=weights, **options, **ENGINE)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("excess", "cycles", "made"), [(0, 0, 0), (0, 1, 3), (5, 0, 3), (5, 2, 6)])
+def test_v_cycles_repair_a_broken_limit(
+    monkeypatch: pytest.MonkeyPatch, excess: int, cycles: int, made: int
+) -> None:
+    """Without success, a preset without V-cycles makes three, and others make their own."""
+    graph, made_cycles = jetpy.generators.grid(12, 12), []
+    weights = np.stack([np.ones(graph.n), np.arange(graph.n) % 2], axis=1).astype(np.int32)
+    monkeypatch.setattr(multiconstraint.Levels, "quality", lambda *_: (excess, 10))
+
+    def cycle(levels: multiconstraint.Levels, parts: np.ndarray, number: int) -> Any:
+        made_cycles.append(number)
+        return multiconstraint.Found(parts, (excess, 10))
+
+    monkeypatch.setattr(multiconstraint, "_cycle", cycle)
+    jetpy.partition(graph, 2, vertex_weights=weights, options={"cycles": cycles}, **ENGINE)
+    assert made_cycles == list(range(1, made + 1))
+
+
+@pytest.mark.parametrize(
+    ("quality", "is_bisected"), [((0, 110), False), ((0, 111), True), ((1, 100), True)]
+)
+def test_bisection_competes_if_other_partitions_lose(
+    monkeypatch: pytest.MonkeyPatch, quality: tuple[int, int], is_bisected: bool
+) -> None:
+    """The least cut by one weight is 100, and the best refined partition has `quality`."""
+    graph, calls = jetpy.generators.grid(20, 20), []
+    weights = np.stack([np.ones(graph.n), np.arange(graph.n) % 2], axis=1).astype(np.int32)
+    best, bisected = multiconstraint._best_refined, multiconstraint._bisected
+    monkeypatch.setattr(multiconstraint.Levels, "quality", lambda *_: (0, 100))
+
+    def best_refined(*arguments: Any) -> Any:
+        return best(*arguments)._replace(quality=quality)
+
+    def by_bisection(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return bisected(*arguments)
+
+    monkeypatch.setattr(multiconstraint, "_best_refined", best_refined)
+    monkeypatch.setattr(multiconstraint, "_bisected", by_bisection)
+    jetpy.partition(graph, 4, vertex_weights=weights, **ENGINE)
+    assert bool(calls) is is_bisected
 
 
 def test_v_cycles_and_flows_lower_the_cut() -> None:

@@ -297,13 +297,13 @@ def check_balanced_cut(
 
 
 def several_weights(graph: Graph, parts: np.ndarray, kinds: int, slack: int) -> Loads:
-    """Return random weights of vertices, their loads, and limits `slack` from half of the total."""
-    weights = np.random.default_rng(slack).integers(0, 5, (graph.n, kinds)).astype(np.int32)
+    """Return weights of 0 and 1, the loads of parts, and limits `slack` from half of the total."""
+    weights = np.random.default_rng(slack).integers(0, 2, (graph.n, kinds)).astype(np.int32)
     held = np.stack([weights[parts == p].sum(axis=0) for p in range(2)]).astype(np.int64)
     half = held.sum(axis=0) // 2
     return Loads(
         weights=weights.ravel(),
-        limits=np.tile(half + 1 + slack, 2),
+        limits=np.tile(half + slack, 2),
         lower_limits=np.tile(half - slack, 2),
         loads=held.ravel(),
         factors=np.ones(kinds, np.int64),
