@@ -297,14 +297,14 @@ def check_balanced_cut(
 
 
 def several_weights(graph: Graph, parts: np.ndarray, kinds: int, slack: int) -> Loads:
-    """Return weights of 0 and 1, the loads of parts, and limits `slack` from half of the total."""
+    """Return weights of 0 and 1, the loads of parts, and limits near half of the total."""
     weights = np.random.default_rng(slack).integers(0, 2, (graph.n, kinds)).astype(np.int32)
     held = np.stack([weights[parts == p].sum(axis=0) for p in range(2)]).astype(np.int64)
     half = held.sum(axis=0) // 2
     return Loads(
         weights=weights.ravel(),
         limits=np.tile(half + slack, 2),
-        lower_limits=np.tile(half - slack, 2),
+        lower_limits=np.tile(half - (slack + 1) // 2, 2),
         loads=held.ravel(),
         factors=np.ones(kinds, np.int64),
         kinds=kinds,
@@ -340,6 +340,16 @@ def test_balanced_cut_of_many_rounds_equals_the_oracle(name: str, seed: int, kin
     }
     start, slack = in_stripes(small[name], 2, seed), 1 + seed + 3 * kinds
     check_balanced_cut(small[name], start, 3, slack, kinds)
+
+
+def test_cuts_at_the_limits_of_several_weights_equal_the_oracle() -> None:
+    """Of these cuts, some bring a weight to its limit, and others to its lower limit."""
+    for seed in range(600):
+        random = np.random.default_rng(seed)
+        n = int(random.integers(8, 25))
+        graph = random_graph(n, int(random.integers(n // 2, 3 * n // 2)), seed, weighted=True)
+        start = random.integers(0, 2, n).astype(np.int32)
+        check_balanced_cut(graph, start, 1 + seed % 3, seed % 5, 1 + seed % 2)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
