@@ -1,12 +1,12 @@
 """The multilevel method for several weights per vertex.
 
-The hierarchy and most initial partitions use one combined weight; one of them is by recursive
-bisection with all weights. Small levels are then refined by one task on the host, which relieves
-parts above a limit, and improves the cut within all limits. Large levels are refined by Jet
-(`multiconstraint_jet`). Flows between pairs of parts follow. V-cycles repeat this. Several
-processes, each with the whole graph, share out generations, tries on the coarsest level, and
-V-cycles. Source: Karypis, Kumar, "Multilevel
-algorithms for multi-constraint graph partitioning", SC 1998.
+The hierarchy and most initial partitions use one combined weight. If these lose too much by the
+limits of all weights, recursive bisection with all weights finds another. Small levels are then
+refined by one task on the host, which relieves parts above a limit, and improves the cut within all
+limits. Large levels are refined by Jet (`multiconstraint_jet`). Flows between pairs of parts
+follow. V-cycles repeat this. Several processes, each with the whole graph, share out generations,
+tries on the coarsest level, and V-cycles. Source: Karypis, Kumar, "Multilevel algorithms for
+multi-constraint graph partitioning", SC 1998.
 """
 
 from __future__ import annotations

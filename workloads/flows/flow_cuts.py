@@ -257,12 +257,29 @@ def balanced_side(row: int, pairs: PairRows) -> int:
 
 
 @pk.function
-def pierce_lighter(rounds: int, row: int, pairs: Regions, trees: Trees) -> bool:
-    """Pierce the cut from its lighter side, after some rounds; return whether that is possible."""
+def pierce_lighter(row: int, pairs: Regions, trees: Trees) -> bool:
+    """Pierce the cut from its lighter side; return whether that is possible."""
     nearer: pk.int64 = pairs.rows[row + Pair.NEARER]
     farther: pk.int64 = pairs.rows[row + Pair.FARTHER]
     side: int = lighter_side(nearer, farther, row, pairs)
+    rounds: int = pairs.rows[row + Pair.ROUNDS]
+    pairs.rows[row + Pair.ROUNDS] += 1
     return pierce(side, piercing_nodes(rounds), row, pairs, trees)
+
+
+@pk.function
+def next_cut(row: int, pairs: Regions, trees: Trees) -> int:
+    """Pierce until a minimum cut is balanced, and return the side that it is nearer to.
+
+    Returns `Side.NEITHER` if there is none smaller than the cut of the two parts.
+    """
+    while maximise_flow(row, pairs, trees):
+        side: int = balanced_side(row, pairs)
+        if side != Side.NEITHER:
+            return side
+        if not pierce_lighter(row, pairs, trees):
+            return Side.NEITHER
+    return Side.NEITHER
 
 
 @pk.function
@@ -274,15 +291,7 @@ def find_cut(row: int, pairs: Regions, trees: Trees) -> int:
     if pairs.rows[row + Pair.CUT] == 0:
         return Side.NEITHER
     begin_flow(row, pairs, trees)
-    rounds: int = 0
-    while maximise_flow(row, pairs, trees):
-        side: int = balanced_side(row, pairs)
-        if side != Side.NEITHER:
-            return side
-        if not pierce_lighter(rounds, row, pairs, trees):
-            return Side.NEITHER
-        rounds += 1
-    return Side.NEITHER
+    return next_cut(row, pairs, trees)
 
 
 @pk.function
@@ -316,36 +325,35 @@ def keeps_limits(by_sources: bool, row: int, pairs: Regions, trees: Trees, sever
 
 
 @pk.function
-def balanced_side_of_several(row: int, pairs: Regions, trees: Trees, several: Loads) -> int:
-    """Return what `balanced_side` does, for cuts that keep the limits of each of several weights.
+def kept_side(side: int, row: int, pairs: Regions, trees: Trees, several: Loads) -> int:
+    """Return a side whose minimum cut is balanced and keeps the limits of each of several weights.
 
-    With no such weights, it is the same.
+    It is `side`, whose cut is the better balanced one, if possible; `NEITHER` if there is none.
     """
-    overload: pk.int64 = overload_with(pairs.rows[row + Pair.NEARER], row, pairs)
-    other_overload: pk.int64 = overload_with(pairs.rows[row + Pair.FARTHER], row, pairs)
-    is_nearer: bool = overload <= 0 and keeps_limits(True, row, pairs, trees, several)
-    is_farther: bool = other_overload <= 0 and keeps_limits(False, row, pairs, trees, several)
-    if is_nearer and (overload <= other_overload or not is_farther):
-        return Side.SOURCE
-    if is_farther:
-        return Side.SINK
+    if keeps_limits(side == Side.SOURCE, row, pairs, trees, several):
+        return side
+    moved: pk.int64 = pairs.rows[row + Pair.FARTHER]
+    other: int = Side.SINK
+    if side == Side.SINK:
+        moved = pairs.rows[row + Pair.NEARER]
+        other = Side.SOURCE
+    if overload_with(moved, row, pairs) <= 0:
+        if keeps_limits(other == Side.SOURCE, row, pairs, trees, several):
+            return other
     return Side.NEITHER
 
 
 @pk.function
 def find_cut_of_several(row: int, pairs: Regions, trees: Trees, several: Loads) -> int:
     """Return what `find_cut` does, for cuts that keep the limits of each of several weights."""
-    if pairs.rows[row + Pair.CUT] == 0:
-        return Side.NEITHER
-    begin_flow(row, pairs, trees)
-    rounds: int = 0
-    while maximise_flow(row, pairs, trees):
-        side: int = balanced_side_of_several(row, pairs, trees, several)
-        if side != Side.NEITHER:
-            return side
-        if not pierce_lighter(rounds, row, pairs, trees):
+    side: int = find_cut(row, pairs, trees)
+    while side != Side.NEITHER:
+        kept: int = kept_side(side, row, pairs, trees, several)
+        if kept != Side.NEITHER:
+            return kept
+        if not pierce_lighter(row, pairs, trees):
             return Side.NEITHER
-        rounds += 1
+        side = next_cut(row, pairs, trees)
     return Side.NEITHER
 
 

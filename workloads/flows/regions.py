@@ -79,7 +79,9 @@ class Pair(IntEnum):
     """Index in the region of the next vertex that becomes a node."""
     NEXT_ARC = 42
     """Number of arcs that vertices may have; then the next arc that is not reserved."""
-    COUNT = 43
+    ROUNDS = 43
+    """Number of times that the cut has been pierced (`flow_cuts`)."""
+    COUNT = 44
 
 
 @dataclass(frozen=True, eq=False)
