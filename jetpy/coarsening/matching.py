@@ -13,6 +13,7 @@ from jetpy.workloads.coarsening import matching as kernels
 from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN, Handshakes
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints
 from jetpy.workloads.common.long_rows import LANES
+from jetpy.workloads.common.values import count_outside
 
 
 def match_vertices(
@@ -50,6 +51,7 @@ def shake_hands(
         _find_least(backend, graph, constraints, bans_light_edges),
         bans_light_edges,
         options.rating == "weight",
+        _are_units(backend, graph, constraints),
         seed,
     )
     choosing: dict[str, Any] = {
@@ -90,6 +92,17 @@ def shake_hands(
         active, remaining = remaining, active
         halo.exchange_ghosts(handshakes.match)
     return handshakes.match
+
+
+def _are_units(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> bool:
+    """Return whether all weights are 1, and any two adjacent vertices may match."""
+    is_free = not constraints.within_parts and constraints.heaviest > 1
+    if not is_free or constraints.lightest > 1 or graph.is_weighted or backend.is_wide:
+        return False
+    return not any(
+        backend.reduce(len(weights), count_outside, values=weights, lowest=1, highest=1)
+        for weights in (graph.vertex_weights, graph.edge_weights)
+    )
 
 
 def _find_least(

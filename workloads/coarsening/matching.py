@@ -55,6 +55,7 @@ class Handshakes:
     least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
     bans_light_edges: bool
     by_weight: bool  # whether the rating of an edge is its weight
+    all_units: bool  # whether every weight is 1, so that every rating is, and any vertices may match
     seed: int
 
 
@@ -105,6 +106,12 @@ def rate(
     branch would cost more than all of them.
     """
     v: int = graph.indices[e]
+    one: pk.int64 = 1
+    h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
+    stretch: pk.double = (one << STRETCH_BITS) + h
+    if handshakes.all_units:
+        is_free: pk.double = handshakes.match[v] == NO_VERTEX
+        return stretch * is_free
     w: pk.double = graph.edge_weights[e]
     weight_u: pk.double = graph.vertex_weights[u]
     weight_v: pk.double = graph.vertex_weights[v]
@@ -114,9 +121,6 @@ def rate(
         weight_u = constraints.lightest
     if graph.vertex_weights[v] < constraints.lightest:
         weight_v = constraints.lightest
-    one: pk.int64 = 1
-    h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
-    stretch: pk.double = (one << STRETCH_BITS) + h
     rating: pk.double = (w * w) / (weight_u * weight_v)
     if handshakes.by_weight:
         rating = w
@@ -210,7 +214,8 @@ def prefetch_neighbours(u: int, graph: Graph, handshakes: Handshakes):
     for e in first_edges(u, graph):
         v: int = graph.indices[e]
         prefetch(handshakes.match[v])
-        prefetch(graph.vertex_weights[v])
+        if not handshakes.all_units:
+            prefetch(graph.vertex_weights[v])
         if handshakes.bans_light_edges:
             prefetch(handshakes.least[v])
 
