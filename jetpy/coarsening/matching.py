@@ -51,7 +51,7 @@ def shake_hands(
         _find_least(backend, graph, constraints, bans_light_edges),
         bans_light_edges,
         options.rating == "weight",
-        _are_units(backend, graph, constraints),
+        are_all_units(backend, graph, constraints),
         seed,
     )
     choosing: dict[str, Any] = {
@@ -94,7 +94,7 @@ def shake_hands(
     return handshakes.match
 
 
-def _are_units(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> bool:
+def are_all_units(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> bool:
     """Return whether all weights are 1, and any two adjacent vertices may match."""
     is_free = not constraints.within_parts and constraints.heaviest > 1
     if not is_free or constraints.lightest > 1 or graph.is_weighted or backend.is_wide:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetpy.choices import Rating
-from jetpy.coarsening.constraints import WeightBounds
-from jetpy.coarsening.matching import match_vertices
+from jetpy.coarsening.constraints import WeightBounds, constrain
+from jetpy.coarsening.matching import are_all_units, match_vertices
 from jetpy.coarsening.two_hop import Grouped
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
@@ -28,7 +28,7 @@ EVERYTHING = CoarsenOptions(rounds=100, two_hop_share=0.0)
 NO_LIMIT = 2**31 - 1
 
 quick = settings(max_examples=80)
-limits = st.sampled_from([2, 4, 9, NO_LIMIT])
+limits = st.sampled_from([1, 2, 4, 9, NO_LIMIT])
 seeds = st.integers(0, 2**31 - 1)
 part_lists = st.none() | st.lists(st.integers(0, 1), min_size=16, max_size=16)
 
@@ -56,6 +56,12 @@ def matched(
             assert graph.vertex_weights[u] + graph.vertex_weights[v] <= heaviest
             assert parts is None or parts[u] == parts[v]
     return match
+
+
+def with_units(graph: Graph) -> Graph:
+    """Return a graph with weights of 1 only."""
+    ones = np.ones_like(graph.edge_weights), np.ones_like(graph.vertex_weights)
+    return replace(graph, edge_weights=ones[0], vertex_weights=ones[1])
 
 
 def pairs_of(match: list[int]) -> set[frozenset[int]]:
@@ -121,6 +127,47 @@ def test_handshakes_equal_greedy_matching(
     options = replace(HEAVY_ONLY, rating=rating, light_edges=light_edges)
     match = matched(backend, graph, options, heaviest, seed, parts, lightest)
     assert pairs_of(match) == greedy(graph, heaviest, seed, parts, options, lightest)
+
+
+@quick
+@given(weighted_graphs().map(with_units), limits, seeds, part_lists, st.sampled_from([1, 2, 100]))
+def test_handshakes_of_unit_weights_equal_greedy_matching(
+    backend: Backend,
+    graph: Graph,
+    heaviest: int,
+    seed: int,
+    parts: list[int] | None,
+    lightest: int,
+) -> None:
+    match = matched(backend, graph, HEAVY_ONLY, heaviest, seed, parts, lightest)
+    assert pairs_of(match) == greedy(graph, heaviest, seed, parts, lightest=lightest)
+
+
+@pytest.mark.parametrize(
+    ("edge_weights", "vertex_weights", "heaviest", "lightest", "has_parts", "expected"),
+    [
+        ([1, 1, 1], [1, 1, 1, 1], 2, 1, False, True),
+        ([1, 1, 1], [1, 1, 1, 1], 1, 1, False, False),
+        ([1, 1, 1], [1, 1, 1, 1], 2, 2, False, False),
+        ([1, 1, 1], [1, 1, 1, 1], 2, 1, True, False),
+        ([0, 1, 2], [1, 1, 1, 1], 2, 1, False, False),
+        ([1, 1, 1], [0, 1, 1, 2], 2, 1, False, False),
+        ([2, 2, 2], [1, 1, 1, 1], 2, 1, False, False),
+    ],
+)
+def test_weights_are_read_unless_all_are_1(
+    backend: Backend,
+    edge_weights: list[int],
+    vertex_weights: list[int],
+    heaviest: int,
+    lightest: int,
+    has_parts: bool,
+    expected: bool,
+) -> None:
+    graph = from_edges(4, [(0, 1), (1, 2), (2, 3)], edge_weights, vertex_weights)
+    level, parts = upload(backend, graph), backend.full(4, 0) if has_parts else None
+    bounds = WeightBounds(heaviest, lightest)
+    assert are_all_units(backend, level, constrain(backend, level, bounds, parts)) == expected
 
 
 @quick

@@ -38,7 +38,7 @@ from jetpy.workloads.common.long_rows import (
     row_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import prefetch
+from jetpy.workloads.common.prefetching import NEIGHBOURS_AHEAD, first_edges, prefetch
 from jetpy.workloads.refinement.active import is_active
 
 UNUSED, FREED = -1, -2
@@ -48,6 +48,8 @@ FEW = 8
 """Slots at which searches in a narrow row begin: at most half of `LONGEST_LIST`."""
 MAX_DIRECT, SPARSE = 16, 4
 """A row of k slots is direct if k <= MAX_DIRECT or degree >= SPARSE * k."""
+FEW_PARTS = 1 << 19
+"""Maximum number of vertices of a level whose parts are not prefetched: caches hold them."""
 NO_EDGES = -1
 """Cost of the edges of a vertex to other parts, if it has no such edges of positive weight."""
 
@@ -87,6 +89,13 @@ def prefetch_slots(v: int, table: Connectivity):
     row: int = first_of_row(v, table)
     prefetch(table.parts[row])
     prefetch(table.weights[row])
+
+
+@pk.function
+def prefetch_parts(v: int, graph: Graph, state: Refinement):
+    """Ask for the parts of the neighbours of a vertex."""
+    for e in first_edges(v, graph):
+        prefetch(state.parts[graph.indices[e]])
 
 
 @pk.function
@@ -334,6 +343,8 @@ def build_rows(
     v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     if not is_lane(i, long_rows):
+        if graph.n_owned > FEW_PARTS and v + NEIGHBOURS_AHEAD < graph.n_owned:
+            prefetch_parts(v + NEIGHBOURS_AHEAD, graph, state)
         state.targets[v] = UNKNOWN
         state.priorities[v] = NO_PRIORITY
         state.destinations[v] = NO_PART
