@@ -81,7 +81,10 @@ def greedy(
     options: CoarsenOptions = HEAVY_ONLY,
     lightest: int = 1,
 ) -> set[frozenset[int]]:
-    """Match greedily by falling rating, then hash: the result of all handshake rounds together."""
+    """Match greedily by falling rating, then hash: the result of all handshake rounds together.
+
+    Light edges are matched, too, in a graph whose edges have an average weight of 1.
+    """
     weights = graph.vertex_weights.tolist()
 
     def order(edge: tuple[int, int]) -> tuple[float, int]:
@@ -92,12 +95,13 @@ def greedy(
         return w if options.rating == "weight" else rating, edge_hash(u, v, seed)
 
     edges = {(u, v): w for (u, v), w in edge_dict(graph).items() if u < v}
+    is_any_matched = options.light_edges or sum(edges.values()) == len(edges)
     most = [max((w for edge, w in edges.items() if v in edge), default=0) for v in range(graph.n)]
     assert len({order(edge) for edge in edges}) == len(edges), "no two edges of one hash"
     free, taken = set(range(graph.n)), set()
     for u, v in sorted(edges, key=order, reverse=True):
         fits = weights[u] + weights[v] <= heaviest
-        fits &= options.light_edges or 2 * edges[u, v] >= min(most[u], most[v])
+        fits &= is_any_matched or 2 * edges[u, v] >= min(most[u], most[v])
         if {u, v} <= free and fits and (parts is None or parts[u] == parts[v]):
             free -= {u, v}
             taken.add(frozenset((u, v)))
