@@ -283,7 +283,7 @@ def weights_of(graph: Graph, kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["random", "quarter", "regions"])
-@pytest.mark.parametrize("graph", [cube(13, 13, 13), delaunay(3000), rmat(11, 6)], ids=str)
+@pytest.mark.parametrize("graph", [cube(9, 9, 9), delaunay(1500), rmat(10, 6)], ids=str)
 def test_partitions_are_balanced_and_equal(
     monkeypatch: pytest.MonkeyPatch, backend: Backend, graph: Graph, kind: str
 ) -> None:
