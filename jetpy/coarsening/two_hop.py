@@ -44,7 +44,7 @@ def match_two_hop(
     limit = {"max_degree": options.max_matchmaker}
 
     def of_relatives() -> dict[str, Any]:
-        digests.fill(0)
+        backend.fill(digests, 0)
         matchmakers = find_matchmakers(backend, graph, match)
         longest = graph.long_rows.chunks.longest
         return {"matchmakers": matchmakers, "longest": longest, **limit}

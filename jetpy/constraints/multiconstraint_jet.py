@@ -117,7 +117,7 @@ class SeveralRebalancing:
     def start(self, measures: Measures) -> int:
         """Start with the partition of the state; return its scaled excess."""
         state, loads = self._state, self._own.loads
-        loads.fill(0)
+        state.backend.fill(loads, 0)
         state.backend.parallel_for(
             state.graph.n, kernels.weigh_parts, parts=state.partition.parts, several=self._own
         )

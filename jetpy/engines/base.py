@@ -304,8 +304,12 @@ class Backend(ABC):
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array of shape (n,) filled with `value`."""
         array = self.empty(n, dtype)
-        array.fill(int(value))  # CuPy does not accept members of an enumeration
+        self.fill(array, value)
         return array
+
+    def fill(self, array: Array, value: int) -> None:
+        """Set each element of an array to `value`, in order with launches."""
+        self._memory.fill(array, int(value))  # CuPy does not accept members of an enumeration
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""

@@ -188,6 +188,18 @@ class CudaMemory(Memory):
             stream.synchronize()
             values[:] = memory[: len(values)]
 
+    def fill(self, array: Array, value: int) -> None:
+        """Set each element to the same value, in order with launches.
+
+        If all its bytes are equal, CUDA does so on the stream of the launches. CuPy would launch a
+        kernel on the default stream, so that each stream has to wait for the other one.
+        """
+        byte = {0: 0, -1: 0xFF}.get(value)
+        if byte is None or array.dtype.kind != "i":
+            array.fill(value)
+        else:
+            self.xp.cuda.runtime.memsetAsync(array.data.ptr, byte, array.nbytes, self.stream.ptr)
+
     def dual_view(self, n: int) -> DualView:
         """Return a dual view; its host array is page-locked, so that copies are asynchronous."""
         host = importlib.import_module("cupyx").zeros_pinned(n, np.int64)

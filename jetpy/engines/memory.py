@@ -129,6 +129,10 @@ class Memory:
         np.copyto(out, host)
         return out
 
+    def fill(self, array: Array, value: int) -> None:
+        """Set each element to the same value, in order with launches."""
+        array.fill(value)
+
     def dual_view(self, n: int) -> DualView:
         """Return a dual view of zeros, int64, shape (n,); on the host, both arrays are one."""
         array = np.zeros(n, np.int64)

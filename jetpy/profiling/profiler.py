@@ -189,7 +189,8 @@ class Profiler(Backend):
         """Make the launches one by one, so that each is timed."""
         repeated(launches, None, times)
 
-    arena, dual_view, empty, full = map(_forwarded, ("arena", "dual_view", "empty", "full"))
+    arena, dual_view, empty = map(_forwarded, ("arena", "dual_view", "empty"))
+    fill, full = map(_forwarded, ("fill", "full"))
     compile, get_ready, perform = map(_forwarded, ("compile", "get_ready", "perform"))
     available_bytes, using, _load = map(_forwarded, ("available_bytes", "using", "_load"))
 

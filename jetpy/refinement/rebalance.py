@@ -75,8 +75,9 @@ class Rebalancing:
 
     def start(self, measures: Measures) -> int:
         """Clear the sums of earlier iterations, whose vertices may no longer be active."""
-        self._evicted.sums.fill(0)
-        return measures.overload(self._state.problem)
+        state = self._state
+        state.backend.fill(self._evicted.sums, 0)
+        return measures.overload(state.problem)
 
     def begin(self, tasks: Tasks, best_weights: Array) -> None:
         """Begin an iteration as `Rebalancer` does, with a plan if it rebalances."""

@@ -1,4 +1,4 @@
-"""Arrays with known addresses, while garbage collections run in between."""
+"""Arrays with known addresses, while garbage collections run in between; filled arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
+from jetpy.engines.base import Backend
 from jetpy.engines.memory import HostMemory
 
 
@@ -59,3 +61,15 @@ def test_addresses_die_with_an_arena() -> None:
     del arena
     gc.collect()
     assert not any(memory.addresses.values())
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float64])
+@pytest.mark.parametrize("value", [0, -1, -2, 7])
+def test_arrays_are_filled(backend: Backend, value: int, dtype: type) -> None:
+    """Also slices, whose other elements keep their values."""
+    array = backend.full(1000, value, dtype)
+    assert array.dtype == dtype
+    assert backend.to_host(array).tolist() == [value] * 1000
+    backend.fill(array[3:5], 1 - value)
+    expected = [value] * 3 + [1 - value] * 2 + [value] * 995
+    assert backend.to_host(array).tolist() == expected
