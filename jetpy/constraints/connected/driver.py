@@ -39,7 +39,7 @@ ROUNDS = 4
 """Maximum number of times that parts are made connected, with refinement in between."""
 RELOCATIONS, FAILED_RELOCATIONS = 16, 2
 """Maximum number of relocations in a round, and of consecutive ones without success."""
-EFFORT_SHARE, MIN_EFFORT, MAX_EFFORT, MIN_EFFORT_SHARE = 1 << 12, 1 << 21, 1 << 25, 4
+EFFORT_SHARE, MIN_EFFORT, MAX_EFFORT, MIN_EFFORT_SHARE = 1 << 10, 1 << 21, 1 << 25, 4
 """Effort of recombination per vertex and edge, its limits, and the least per vertex and edge."""
 Quality = tuple[int, int, int, int, int]
 
