@@ -343,8 +343,11 @@ def test_balanced_cut_of_many_rounds_equals_the_oracle(name: str, seed: int, kin
 
 
 def test_cuts_at_the_limits_of_several_weights_equal_the_oracle() -> None:
-    """Of these cuts, some bring a weight to its limit, and others to its lower limit."""
-    for seed in range(600):
+    """Of these cuts, some bring a weight to its limit, and others to its lower limit.
+
+    With the last two seeds, only the worse balanced one of two minimum cuts keeps the limits.
+    """
+    for seed in (*range(600), 760, 1797):
         random = np.random.default_rng(seed)
         n = int(random.integers(8, 25))
         graph = random_graph(n, int(random.integers(n // 2, 3 * n // 2)), seed, weighted=True)
