@@ -49,7 +49,13 @@ class Region:
 
     def cut(self, sides: Ids | Mask) -> int:
         """Return the weight of the edges between vertices of different sides, shape (r,)."""
-        return int(self.edge_weights[sides[self.tails] != sides[self.heads]].sum())
+        return int(self.cuts(sides[np.newaxis])[0])
+
+    def cuts(self, sides: Ids | Mask) -> Weights:
+        """Return what `cut` does for each row of `sides`, shape (count, r)."""
+        crossing = sides[:, self.tails] != sides[:, self.heads]
+        weights: Weights = crossing @ self.edge_weights
+        return weights
 
     def within(self, inside: Mask) -> Region:
         """Return the region of some of the vertices (bool, shape (r,))."""
@@ -112,12 +118,11 @@ class Forest:
                 totals += added
         return totals[:-1]
 
-    def branch(self, node: int) -> Mask:
-        """Return the vertices of a branch, bool, shape (r,)."""
-        start = node // self.r * self.r
-        ranks = self._ranks[start : start + self.r]
-        first = self._ranks[node]
-        inside: Mask = (ranks >= first) & (ranks < first + self._sizes[node])
+    def branches(self, nodes: Ids) -> Mask:
+        """Return the vertices of the branches of some nodes, bool, shape (count, r)."""
+        ranks = self._ranks[:-1].reshape(self.trees, self.r)[nodes // self.r]
+        first, sizes = self._ranks[nodes, np.newaxis], self._sizes[nodes, np.newaxis]
+        inside: Mask = (ranks >= first) & (ranks < first + sizes)
         return inside
 
     @cached_property

@@ -126,9 +126,8 @@ def _best_cut(
         return None
     least = int(flat[options].min())
     options = options[flat[options] == least]
-    cuts = []
-    for option in options[:: -(-len(options) // MAX_CUTS)].tolist():
-        is_second, branch = divmod(option, len(weights))
-        inside = forest.branch(branch)
-        cuts.append(Cut(least, region.cut(inside), inside == (is_second == 0)))
-    return min(cuts, key=lambda cut: cut[:2])
+    is_second, branches = np.divmod(options[:: -(-len(options) // MAX_CUTS)], len(weights))
+    inside = forest.branches(branches)
+    cuts = region.cuts(inside)
+    best = int(cuts.argmin())
+    return Cut(least, int(cuts[best]), inside[best] == (is_second[best] == 0))

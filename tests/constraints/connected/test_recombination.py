@@ -71,7 +71,7 @@ def test_trees_span_the_region_and_branches_are_sums(graph: Graph, count: int, s
             below.remove_edge(v, int(parents[v]))
             branch = sorted(nx.node_connected_component(below, v))
             node = tree * forest.r + v
-            assert np.flatnonzero(forest.branch(node)).tolist() == branch
+            assert np.flatnonzero(forest.branches(np.array([node]))[0]).tolist() == branch
             assert sums[node] == region.weights[branch].sum()
 
 
