@@ -20,7 +20,8 @@ from jetpy.problem.limits import outside
 BATCH, MAX_TREES = 1 << 12, 64
 """Approximate number of nodes in the trees that are drawn at once, and largest number of trees."""
 LARGE_BATCH, FEW_TREES = 1 << 20, 8
-"""A few trees are drawn at once even if they have more nodes, up to this larger number."""
+"""A few trees are drawn at once even if they have more nodes, up to this larger number. Cuts of
+several branches are computed at once up to as many nodes and edges."""
 MAX_BATCHES = 8
 MAX_CUTS = 32
 """Maximum number of branches of a batch, of those with least violation, whose cut is computed."""
@@ -127,7 +128,15 @@ def _best_cut(
     least = int(flat[options].min())
     options = options[flat[options] == least]
     is_second, branches = np.divmod(options[:: -(-len(options) // MAX_CUTS)], len(weights))
-    inside = forest.branches(branches)
-    cuts = region.cuts(inside)
+    cuts = _cuts_of(branches, region, forest)
     best = int(cuts.argmin())
-    return Cut(least, int(cuts[best]), inside[best] == (is_second[best] == 0))
+    [inside] = forest.branches(branches[best : best + 1])
+    return Cut(least, int(cuts[best]), inside == (is_second[best] == 0))
+
+
+def _cuts_of(branches: Ids, region: Region, forest: Forest) -> Weights:
+    """Return the weight of the cut of each branch; few are computed at once in a large region."""
+    size = len(region.vertices) + len(region.tails)
+    count = min(-(-len(branches) * size // LARGE_BATCH), len(branches))
+    chunks = np.array_split(branches, count)
+    return np.concatenate([region.cuts(forest.branches(chunk)) for chunk in chunks])

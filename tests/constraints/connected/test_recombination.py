@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.api.request import make_request
+from jetpy.constraints.connected import tree_cuts
 from jetpy.constraints.connected.contiguity import ContiguityProblem
 from jetpy.constraints.connected.recombination import recombine, split
 from jetpy.constraints.connected.spanning_trees import draw_trees, region_of
@@ -115,6 +116,28 @@ def test_bisection_equals_the_best_cut_of_all_trees(graph: Graph, seed: int) -> 
         assert components_per_part(graph, mask.astype(np.int32), 2).tolist() == [1, 1]
         assert not (pinned[mask] == 1).any()
         assert not (pinned[~mask] == 0).any()
+
+
+@pytest.mark.parametrize("size", [1, 200, 1000])
+def test_cuts_do_not_depend_on_how_many_are_computed_at_once(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    graph = jetpy.generators.delaunay(60)
+    region, total = region_of(graph, np.arange(60)), graph.total_vertex_weight
+    forest = draw_trees(region, np.arange(60) // 30, 8, 0, 7)
+    assert forest is not None
+    nodes = np.arange(1, 59)
+    expected = [region.cut(inside) for inside in forest.branches(nodes)]
+    sides = Side(total // 3, total, (0,)), Side(total // 3, total, (1,))
+    fixed = [np.zeros(60, np.bool_)] * 2
+    best = tree_cuts._best_cut(region, forest, sides, fixed)
+    monkeypatch.setattr(tree_cuts, "LARGE_BATCH", size)
+    assert tree_cuts._cuts_of(nodes, region, forest).tolist() == expected
+    again = tree_cuts._best_cut(region, forest, sides, fixed)
+    assert best is not None
+    assert again is not None
+    assert again[:2] == best[:2]
+    assert (again.first_side == best.first_side).all()
 
 
 @quick
