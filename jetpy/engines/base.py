@@ -308,7 +308,7 @@ class Backend(ABC):
         return array
 
     def fill(self, array: Array, value: int) -> None:
-        """Set each element of an array to `value`, in order with launches."""
+        """Set each element of a contiguous array to `value`, in order with launches."""
         self._memory.fill(array, int(value))  # CuPy does not accept members of an enumeration
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:

@@ -189,7 +189,7 @@ class CudaMemory(Memory):
             values[:] = memory[: len(values)]
 
     def fill(self, array: Array, value: int) -> None:
-        """Set each element to the same value, in order with launches.
+        """Set each element of a contiguous array to the same value, in order with launches.
 
         If all its bytes are equal, CUDA does so on the stream of the launches. CuPy would launch a
         kernel on the default stream, so that each stream has to wait for the other one.

@@ -130,7 +130,7 @@ class Memory:
         return out
 
     def fill(self, array: Array, value: int) -> None:
-        """Set each element to the same value, in order with launches."""
+        """Set each element of a contiguous array to the same value, in order with launches."""
         array.fill(value)
 
     def dual_view(self, n: int) -> DualView:

@@ -84,7 +84,7 @@ class Column(HostColumn):
         size = self._size
         self.extend(np.full(count, value, np.int32))
         if self._backend.copies:
-            self._device[size : self._size].fill(value)
+            self._backend.fill(self._device[size : self._size], value)
 
     def _take(self, values: IntArray) -> None:
         super()._take(values)

@@ -55,9 +55,7 @@ class Handshakes:
     least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
     bans_light_edges: bool
     by_weight: bool  # whether the rating of an edge is its weight
-    all_units: (
-        bool  # whether every weight is 1, so that every rating is, and any vertices may match
-    )
+    all_units: bool  # whether every weight is 1, and so every rating; any vertices may match
     seed: int
 
 

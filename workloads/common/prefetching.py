@@ -14,6 +14,8 @@ OFFSETS_AHEAD, ENTRIES_AHEAD, NEIGHBOURS_AHEAD = 8, 5, 2
 """Number of rows before a row in which its offset, entries and neighbours' values are asked for."""
 FEW_VERTICES = 1 << 17
 """Maximum number of vertices of a level that is not worth it: caches hold their values."""
+FEW_PARTS = 1 << 19
+"""The same if only the parts of neighbours are asked for."""
 MAX_NEIGHBOURS = 16
 """Maximum number of neighbours of a vertex whose values are asked for: more would displace what is
 needed before."""

@@ -38,7 +38,7 @@ from jetpy.workloads.common.long_rows import (
     row_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.prefetching import NEIGHBOURS_AHEAD, first_edges, prefetch
+from jetpy.workloads.common.prefetching import FEW_PARTS, NEIGHBOURS_AHEAD, first_edges, prefetch
 from jetpy.workloads.refinement.active import is_active
 
 UNUSED, FREED = -1, -2
@@ -48,8 +48,6 @@ FEW = 8
 """Slots at which searches in a narrow row begin: at most half of `LONGEST_LIST`."""
 MAX_DIRECT, SPARSE = 16, 4
 """A row of k slots is direct if k <= MAX_DIRECT or degree >= SPARSE * k."""
-FEW_PARTS = 1 << 19
-"""Maximum number of vertices of a level whose parts are not prefetched: caches hold them."""
 NO_EDGES = -1
 """Cost of the edges of a vertex to other parts, if it has no such edges of positive weight."""
 
