@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jetpy.device.device_graph import Adjacency, DeviceGraph
+from jetpy.device.device_graph import Adjacency, DeviceGraph, all_vertices
 from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.workloads.coarsening import contraction as kernels
@@ -61,7 +61,7 @@ def contract_groups(
     graph.long_rows.launch(
         graph.n, kernels.gather_rows, graph=graph, grouping=grouping, gathered=gathered
     )
-    themselves = backend.xp.arange(n, dtype=coarse_of.dtype)
+    themselves = all_vertices(backend, n)
     alone = Pairs(backend.full(n, NO_VERTEX), themselves, themselves)
     return merge(backend, gathered, alone, offsets, weights, graph.nnz), coarse_of
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from jetpy.coarsening.constraints import WeightBounds, constrain
 from jetpy.coarsening.two_hop import match_two_hop
-from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.device_graph import DeviceGraph, all_vertices
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening import matching as kernels
-from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN, Handshakes
+from jetpy.workloads.coarsening.matching import COMPARERS, Handshakes
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints
 from jetpy.workloads.common.long_rows import LANES
 from jetpy.workloads.common.values import count_outside
@@ -46,7 +46,7 @@ def shake_hands(
     bans_light_edges = graph.is_weighted and not options.light_edges
     handshakes = Handshakes(
         backend.full(graph.n_with_ghosts, NO_VERTEX),
-        backend.full(graph.n_with_ghosts, NOT_CHOSEN),
+        backend.full(graph.n_with_ghosts, NO_VERTEX),
         backend.empty(LANES * long_rows.count, backend.sum_type),
         _find_least(backend, graph, constraints, bans_light_edges),
         bans_light_edges,
@@ -59,7 +59,7 @@ def shake_hands(
         "handshakes": handshakes,
         "constraints": constraints,
     }
-    active = backend.xp.arange(n, dtype=handshakes.match.dtype)
+    active = all_vertices(backend, n)
 
     def choose(count: int, vertices: Array) -> None:
         long_rows.launch_whole(

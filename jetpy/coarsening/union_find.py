@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetpy.coarsening.constraints import WeightBounds, constrain
-from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.device_graph import DeviceGraph, all_vertices
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening import union_find as kernels
@@ -72,9 +72,9 @@ def _unite(backend: Backend, selected: Array) -> Subsets:
     A vertex's label is the round in which it joined its subset; 0 if it identifies the subset.
     """
     n = len(selected)
-    names = backend.xp.arange(n, dtype=selected.dtype)
+    names, joined = all_vertices(backend, n), all_vertices(backend, n)
     labels, sizes, totals = (backend.full(n, 0, t) for t in (np.int32, np.int32, backend.sum_type))
-    subsets = Subsets(names, names.copy(), labels, sizes, totals)
+    subsets = Subsets(names, joined, labels, sizes, totals)
     changed, label = n, 0
     while changed:
         label += 1

@@ -15,6 +15,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
 from jetpy.kernel_language import Width
+from jetpy.workloads.common.values import number
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +195,13 @@ def download(backend: Backend, graph: DeviceGraph) -> Graph:
         backend.to_host(graph.edge_weights),
         backend.to_host(graph.vertex_weights),
     )
+
+
+def all_vertices(backend: Backend, n: int) -> Array:
+    """Return the n vertices of a graph (int32, shape (n,)), in ascending order."""
+    vertices = backend.empty(n)
+    backend.parallel_for(n, number, values=vertices)
+    return vertices
 
 
 def carry(array: Array, source: Backend, target: Backend) -> Array:

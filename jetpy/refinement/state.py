@@ -38,6 +38,7 @@ class DualViews:
     """Arrays of the groups `Partition` and `Iteration` that the host uses, too."""
 
     part_weights: DualView
+    limits: DualView
     counters: DualView
     control: DualView
 
@@ -80,12 +81,12 @@ class RefinementState:
         self._place(graph, problem, pinned)  # the largest arrays first, before memory is divided
         n, k = max(room, graph.n_with_ghosts), problem.k
         self._stripes, gap = change_stripes(backend, k), k + APART
-        sizes = k, Counter.CHANGES + self._stripes * gap, len(Control)
+        sizes = k, 2 * k, Counter.CHANGES + self._stripes * gap, len(Control)
         dual = DualViews(*map(backend.dual_view, sizes))
         dual.control.host[[Control.CHANGE_STRIPES, Control.CHANGE_GAP]] = self._stripes, gap
         self.dual, self.iteration = dual, Iteration(dual.control.device, dual.counters.device)
-        parts, limits = (backend.empty(n) for _ in range(4)), backend.empty(2 * k, np.int64)
-        self.partition = Partition(*parts, dual.part_weights.device, limits, k)
+        parts = (backend.empty(n) for _ in range(4))
+        self.partition = Partition(*parts, dual.part_weights.device, dual.limits.device, k)
         self.vertices = Vertices(
             active=backend.full(max(n, 1), NO_VERTEX),
             targets=backend.empty(n),
@@ -112,8 +113,9 @@ class RefinementState:
         self.metric = upload_metric(self.backend, graph, problem.metric, problem.k)
 
     def _set_limits(self) -> None:
-        limits = np.concatenate([self.problem.limits, self.problem.lower_limits])
-        self.partition.limits[:] = self.backend.from_host(limits)
+        limits, k = self.dual.limits, self.problem.k
+        limits.host[:k], limits.host[k:] = self.problem.limits, self.problem.lower_limits
+        self.backend.sync_device(limits)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Start with a copy of `parts` (int32, shape (n,)).
@@ -121,10 +123,12 @@ class RefinementState:
         `known` are its measures, if the caller has them.
         """
         backend, rows, own = self.backend, self.graph.long_rows.fine, self.partition
-        n = self.graph.n_with_ghosts
-        own.parts[: len(parts)] = parts
+        n, n_with_ghosts = self.graph.n, self.graph.n_with_ghosts
+        backend.parallel_for(n, kernels.begin_part, given=parts, state=own)
         self.graph.halo.exchange_ghosts(own.parts)
-        own.previous[:n] = own.best_parts[:n] = own.parts[:n]
+        if n < n_with_ghosts:
+            ghosts = slice(n, n_with_ghosts)
+            own.previous[ghosts] = own.best_parts[ghosts] = own.parts[ghosts]
         self.measures = known or measure(backend, self.graph, own.parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)
         rows.launch(

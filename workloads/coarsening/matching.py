@@ -33,7 +33,8 @@ from jetpy.workloads.common.long_rows import (
 from jetpy.workloads.common.prefetching import FEW_VERTICES, first_edges, prefetch, prefetch_rows
 
 NO_ENTRY = -1
-NOT_CHOSEN = -2
+NO_CANDIDATE = -2
+"""Preferred neighbour of a vertex that may match none of its neighbours any more."""
 MIN_RATING = 2.0**-300
 """Less than the rating of any edge whose ends may match."""
 WEIGHT_OF_0 = 2.0**-100
@@ -50,7 +51,7 @@ class Handshakes:
     """The state of the rounds."""
 
     match: pk.View1D[pk.int32]  # partner of each vertex, or NO_VERTEX
-    preferred: pk.View1D[pk.int32]  # preferred neighbour of each vertex; NO_VERTEX, NOT_CHOSEN
+    preferred: pk.View1D[pk.int32]  # preferred neighbour of each vertex; NO_VERTEX at first
     lane_best: pk.View1D[Offset]  # the best edge that each lane has found
     least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
     bans_light_edges: bool
@@ -144,9 +145,9 @@ def has_chosen(u: int, handshakes: Handshakes) -> bool:
     Candidates only disappear, so a preferred vertex that is still unmatched is still the best.
     """
     v: int = handshakes.preferred[u]
-    if handshakes.match[u] != NO_VERTEX or v == NO_VERTEX:
+    if handshakes.match[u] != NO_VERTEX or v == NO_CANDIDATE:
         return True
-    return v != NOT_CHOSEN and handshakes.match[v] == NO_VERTEX
+    return v != NO_VERTEX and handshakes.match[v] == NO_VERTEX
 
 
 @pk.function
@@ -203,7 +204,7 @@ def best_entry(
 @pk.function
 def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
     """Make the head of an edge the preferred neighbour of a vertex; `NO_ENTRY` means none."""
-    handshakes.preferred[u] = NO_VERTEX
+    handshakes.preferred[u] = NO_CANDIDATE
     if e != NO_ENTRY:
         handshakes.preferred[u] = graph.indices[e]
 
@@ -285,7 +286,7 @@ def match_mutual(i: int, active: pk.View1D[pk.int32], handshakes: Handshakes):
     """Match a vertex with the neighbour that it prefers if the preference is mutual."""
     u: int = active[i]
     v: int = handshakes.preferred[u]
-    if v != NO_VERTEX:
+    if v != NO_CANDIDATE:
         if handshakes.preferred[v] == u:
             handshakes.match[u] = v
 
@@ -302,7 +303,7 @@ def match_and_list(
     """Match mutual preferences as `match_mutual` does, and list the vertices to try again."""
     u: int = active[i]
     v: int = handshakes.preferred[u]
-    if v == NO_VERTEX:
+    if v == NO_CANDIDATE:
         return
     if handshakes.preferred[v] != u:
         if last_pass:

@@ -15,6 +15,12 @@ def fill(i: int, values: pk.View1D[pk.int32], value: int):
 
 
 @pk.workunit
+def number(i: int, values: pk.View1D[pk.int32]):
+    """Set each element to its index."""
+    values[i] = i
+
+
+@pk.workunit
 def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[Weight]):
     """Sum the edge weights."""
     acc += edge_weights[e]

@@ -17,6 +17,7 @@ from jetpy.workloads.common.groups import (
     Graph,
     Iteration,
     LongRows,
+    Partition,
     Progress,
     Refinement,
 )
@@ -42,6 +43,15 @@ from jetpy.workloads.refinement.connectivity import (
     prefetch_slots,
     take_from_row,
 )
+
+
+@pk.workunit
+def begin_part(v: int, given: pk.View1D[pk.int32], state: Partition):
+    """Put a vertex into its given part, which is also its previous and its best one."""
+    p: int = given[v]
+    state.parts[v] = p
+    state.previous[v] = p
+    state.best_parts[v] = p
 
 
 @pk.function
