@@ -15,7 +15,7 @@ import numpy.typing as npt
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.processes import Processes
 from jetpy.engines.base import Backend
-from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.initial.sharing import SIZE_OF_VERTEX, gpu_tasks
 from jetpy.initial.workers import (
     MAX_ROOM_ON_GPU,
@@ -33,9 +33,16 @@ from jetpy.workloads.flows.flow_networks import ARCS_PER_VERTEX, TERMINALS
 from jetpy.workloads.flows.regions import Pair
 from jetpy.workloads.initial.inner_levels import VERTEX_ROOM
 from jetpy.workloads.tasks import partitions as kernels
-from jetpy.workloads.tasks.bisections import PENDING, Node
+from jetpy.workloads.tasks.bisections import (
+    ENTRY_ROOM,
+    NODE_ROOM,
+    NODE_SPARE,
+    PENDING,
+    SPARE,
+    Node,
+)
 from jetpy.workloads.tasks.loading import Task
-from jetpy.workloads.tasks.partitions import ENTRY_ROOM, ROWS, SPARE, Partitions
+from jetpy.workloads.tasks.partitions import ROWS, Partitions
 
 Numbers = npt.NDArray[np.int64]
 OF_TASK_VERTICES = (*OF_VERTICES, "slots", "origins", "best")
@@ -54,6 +61,8 @@ CROWDING = 5
 Tasks wait for the memory: an H200 is worth 23 threads of its host, not 117."""
 MAX_PARTS = 128
 """Maximum number of parts, because a task looks at all parts to choose one."""
+MIN_SHARED = 5_000
+"""Number of vertices and directed edges from which on threads share the bisections of a graph."""
 MAX_KEPT = 1 << 20
 """Maximum capacity of all workers for which a back end keeps the arrays: at most 80 MB."""
 RESULT = [Task.PLACE, Task.N, Task.PART_PLACE, Task.PARTS, Task.CUT, Task.EXCESS, Task.EMPTY]
@@ -100,8 +109,8 @@ class Rooms:
     def of(cls, n: int, nnz: int, k: int) -> Rooms:
         """Return the capacities for graphs of at most n vertices, nnz entries and k parts.
 
-        Those for the levels of a graph, and for a copy of the current level behind them:
-        `vertex_capacity` and `entry_capacity` of `jetpy.workloads.tasks.partitions`.
+        Those for the levels of a graph, and for a copy of the current level behind them
+        (`end_of_vertices` and `end_of_entries` of `jetpy.workloads.tasks.bisections`).
         """
         return cls(
             (VERTEX_ROOM + 1) * n + SPARE,
@@ -110,6 +119,12 @@ class Rooms:
             n + TERMINALS,
             nnz + ARCS_PER_VERTEX * n,
         )
+
+    def with_nodes(self) -> Rooms:
+        """Return the capacities for copies of all nodes of a depth, and for their levels."""
+        vertices = (NODE_ROOM - 1) * self.nodes + NODE_SPARE * self.parts
+        entries = (NODE_ROOM - 1) * self.arcs
+        return replace(self, vertices=self.vertices + vertices, entries=self.entries + entries)
 
     @property
     def largest(self) -> int:
@@ -134,8 +149,11 @@ class Rooms:
         """Return whether these capacities suffice in place of others."""
         return all(getattr(self, one.name) >= getattr(other, one.name) for one in fields(Rooms))
 
-    def arrays(self, backend: Backend, workers: int) -> dict[str, Any]:
-        """Allocate the arrays of some workers: arguments of `partition_graphs`."""
+    def arrays(self, backend: Backend, workers: int, depths: int = 0) -> dict[str, Any]:
+        """Allocate the arrays of some workers: arguments of `partition_graphs`.
+
+        With `depths`, they are for trees of bisections of this depth, too.
+        """
         state, trees, pairs = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
         wanted: list[Wanted] = [
             (state, OF_TASK_VERTICES, self.vertices, np.int32),
@@ -143,8 +161,8 @@ class Rooms:
             (state, OF_TASK_ENTRIES, self.entries, np.int32),
             (state, OF_PARTS, self.parts, np.int32),
             (state, WEIGHTS_OF_PARTS, self.parts, np.int64),
-            (state, ["numbers"], ROWS * Field.COUNT, np.int64),
-            (state, ["nodes"], PENDING * Node.COUNT, np.int32),
+            (state, ["numbers"], (ROWS + (1 << depths)) * Field.COUNT, np.int64),
+            (state, ["nodes"], max(PENDING, 2 << depths) * Node.COUNT, np.int32),
             (pairs, ["rows"], Pair.COUNT, np.int64),
             (trees, TREES_BY_NODE, self.nodes, np.int32),
             (trees, TREES_BY_NODE_AND_SIDE, 2 * self.nodes, np.int32),
@@ -264,13 +282,43 @@ class Batch:
 
     def start(self, backend: Backend, effort: SmallOptions) -> Running:
         """Start all tasks; a GPU runs them while the host continues."""
+        workers = count_workers(backend, len(self.tasks), self.capacities.largest)
+        depths = self._shared_depths(backend, effort)
+        if depths:
+            rooms = self.capacities.with_nodes()
+            arrays = rooms.arrays(backend, workers, depths)
+        else:
+            rooms, arrays = self.capacities.kept(backend, workers)
+        work = self._upload(backend, rooms, arrays["state"])
+        graph = SimpleNamespace(**{k: backend.from_host(v) for k, v in vars(self.graph).items()})
+        if depths:
+            self._launch_by_depth(backend, depths, graph, work, effort, arrays)
+        else:
+            launch = partial(backend.run_tasks, workers, kernels.partition_graphs)
+            launch(graph=graph, work=work, effort=effort, **arrays)
+        return Running(backend, work)
+
+    def _shared_depths(self, backend: Backend, effort: SmallOptions) -> int:
+        """Return the depth of the bisections if the threads share those of a depth, otherwise 0.
+
+        They do so if there are at least two threads for each task.
+        """
+        rooms, count = self.capacities.with_nodes(), len(self.tasks)
+        is_plain = effort.max_tries == 1 and effort.cycles == 0 and effort.communities == 0
+        is_alone = backend.tasks_at_once == 0 and 2 * count <= backend.threads
+        size = int(self.tasks[:, Task.N].max()) + len(self.graph.indices) // count
+        if not is_plain or not is_alone or size < MIN_SHARED:
+            return 0
+        if rooms.parts <= 2 or count * rooms.largest > INT32_MAX:
+            return 0
+        return (rooms.parts - 1).bit_length()
+
+    def _upload(self, backend: Backend, rooms: Rooms, state: Any) -> Partitions:
+        """Return the tasks for kernels; `state` gets the limits of the parts."""
         tasks, to_device = self.tasks, backend.from_host
-        workers = count_workers(backend, len(tasks), self.capacities.largest)
-        rooms, arrays = self.capacities.kept(backend, workers)
-        state = arrays["state"]
         for name in ("shares", "rooms", "floors"):
             setattr(state, name, to_device(getattr(self, name)))
-        work = Partitions(
+        return Partitions(
             tasks=to_device(tasks.ravel().copy()),
             count=len(tasks),
             turns=backend.full(1, 0),
@@ -283,10 +331,23 @@ class Batch:
             node_room=rooms.nodes,
             arc_room=rooms.arcs,
         )
-        graph = SimpleNamespace(**{k: to_device(v) for k, v in vars(self.graph).items()})
-        launch = partial(backend.run_tasks, workers, kernels.partition_graphs)
-        launch(graph=graph, work=work, effort=effort, **arrays)
-        return Running(backend, work)
+
+    @staticmethod
+    def _launch_by_depth(
+        backend: Backend,
+        depths: int,
+        graph: Any,
+        work: Partitions,
+        effort: SmallOptions,
+        arrays: dict[str, Any],
+    ) -> None:
+        """Run all tasks, one worker each; workers share the bisections of a depth."""
+        own = {"work": work, "effort": effort}
+        tree = {"nodes_each": 2 << depths, "state": arrays["state"], **own}
+        backend.run_tasks(work.count, kernels.begin_graphs, graph=graph, **tree)
+        for depth in range(depths):
+            backend.run_tasks(work.count << depth, kernels.bisect_nodes, depth=depth, **tree)
+        backend.run_tasks(work.count, kernels.end_graphs, **own, **arrays)
 
 
 @dataclass(frozen=True, eq=False)

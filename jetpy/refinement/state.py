@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Count, DualView
 from jetpy.graph.csr import INT32_MAX

@@ -129,7 +129,8 @@ def copy_range(i: int, low: int, high: int, middle: int, here: int, inner: int, 
     end: int = state.numbers[here + Field.END]
     for v in range(begin, end):
         state.positions[v] = NO_VERTEX
-    copy_node(low, high, middle, here, inner, state)
+    entry: int = state.rows[end]
+    copy_node(low, high, middle, end + 1, entry, inner, state)
 
 
 @pk.workunit

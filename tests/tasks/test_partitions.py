@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from jetpy.engines.base import Arena
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.generators import cube, delaunay, grid, rmat, road
+from jetpy.initial import tasks
 from jetpy.initial.tasks import Batch, Found, Job
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.options import SmallOptions
@@ -48,6 +49,7 @@ EFFORTS = {
         flow_levels=99,
         hops=4,
     ),
+    "one try": SmallOptions(coarsest=9, per_part=3, bisections=3, growings=2, hops=2),
 }
 efforts = pytest.mark.parametrize("effort", EFFORTS)
 CANARIES, CANARY = 5000, -123456
@@ -63,6 +65,13 @@ GENERATED: dict[str, Callable[[], Graph]] = {
     "weights of 0": lambda: reweighted(delaunay(900, 2), 3),
     "mostly 0": lambda: reweighted(grid(30, 30), 3, most=1),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def share_all_bisections() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "MIN_SHARED", 0)
+        yield
 
 
 def problem_of(graph: Graph, k: int, seed: int = 0, **options: Any) -> Problem:
@@ -223,10 +232,11 @@ DENSE: dict[str, Callable[[], Graph]] = {
 class Guarded(CpuBackend):
     """A back end whose arrays have canaries on both sides."""
 
+    most_threads: InitVar[int] = 1
     whole: list[np.ndarray] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        super().__init__(1)
+    def __post_init__(self, most_threads: int) -> None:
+        super().__init__(most_threads)
 
     def empty(self, n: int, dtype: Any = np.int32) -> np.ndarray:
         self.whole.append(np.full(n + 2 * CANARIES, CANARY, dtype))
@@ -243,11 +253,25 @@ class Guarded(CpuBackend):
 
 
 def check_bounds(graph: Graph, k: int, effort: str, seed: int = 0) -> Found:
-    """Check that a partition is right, and that nothing is written outside of the arrays."""
-    backend, problem = Guarded(), problem_of(graph, k, seed)
-    [found] = Batch.of([Job.of_problem(graph, problem)], backend).run(backend, EFFORTS[effort])
+    """Check that a partition is right, and that nothing is written outside of the arrays.
+
+    Threads that share bisections find the same.
+    """
+    problem = problem_of(graph, k, seed)
+    one, shared = (guarded_run(graph, problem, effort, threads) for threads in (1, 8))
+    check_found(one, graph, problem)
+    assert (one.parts == shared.parts).all()
+    assert (one.cut, one.excess, one.empty) == (shared.cut, shared.excess, shared.empty)
+    return one
+
+
+def guarded_run(graph: Graph, problem: Problem, effort: str, threads: int) -> Found:
+    backend = Guarded(threads)
+    batch = Batch.of([Job.of_problem(graph, problem)], backend)
+    [found] = batch.run(backend, EFFORTS[effort])
     backend.check()
-    check_found(found, graph, problem)
+    is_shared = effort in {"fast", "one try"} and threads > 1 and problem.k > 2
+    assert backend.launches == (2 + (problem.k - 1).bit_length() if is_shared else 1)
     return found
 
 

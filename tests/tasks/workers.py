@@ -101,11 +101,6 @@ class Worker:
                 Field.SEED: seed,
             },
         )
-        ends = {
-            Field.LAST_VERTEX: found.begin + rooms.vertices,
-            Field.LAST_ENTRY: entry + rooms.entries,
-        }
-        found.set_fields(INNER, ends)
         found.arrays["pairs"].rows.fill(RUBBISH)
         found.arrays["pairs"].rows[ROW + Pair.NODE] = rooms.nodes
         return found

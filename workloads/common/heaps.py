@@ -71,7 +71,9 @@ class Field(IntEnum):
     """Quality of the best try."""
     LEVEL_BEGINS = 34
     """First vertex of each level; one unused index separates consecutive levels."""
-    COUNT = 53
+    MIDDLE = 53
+    """Level at which tries begin."""
+    COUNT = 54
 
 
 MAX_LEVELS = 18

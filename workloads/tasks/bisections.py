@@ -1,8 +1,9 @@
-"""Recursive bisection of a level by one index.
+"""Recursive bisection of a level: by one index, or by an index for each node of a depth.
 
 A node of the tree is a range of the vertices in an order, to be divided into some parts. Its graph
 is copied behind the level, and bisected there with levels of its own, several times. Row `inner` of
-`numbers` is for these bisections.
+`numbers` is for these bisections. One index bisects one node after another in the same place; with
+an index for each node, the copies of all nodes of a depth are side by side.
 """
 
 from enum import IntEnum
@@ -12,7 +13,12 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import INT32_MAX, NO_PART, NO_VERTEX
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, vertices_of
-from jetpy.workloads.initial.inner_levels import coarse_weight, coarsen_to, project
+from jetpy.workloads.initial.inner_levels import (
+    VERTEX_ROOM,
+    coarse_weight,
+    coarsen_to,
+    project,
+)
 from jetpy.workloads.initial.two_way import (
     bisect,
     distance_from_target,
@@ -24,12 +30,20 @@ from jetpy.workloads.initial.two_way import (
 )
 from jetpy.workloads.tasks.kway import Parts
 
+ENTRY_ROOM = 6
+"""Capacity for the entries of all levels, per directed edge."""
+SPARE = 64
+"""Capacity in addition, for unused indices between levels."""
 COARSEST = 30
 """Number of vertices at which inner coarsening ends."""
 BISECTION_PASSES = 8
 """Maximum number of passes on an inner level."""
 PENDING = 32
 """Maximum number of nodes that wait; the depth of the tree is smaller."""
+NODE_ROOM = 4
+"""Capacity for the levels of a node, per vertex and per entry of its copy."""
+NODE_SPARE = 32
+"""Capacity in addition, for unused indices between these levels."""
 
 
 class Node(IntEnum):
@@ -41,8 +55,14 @@ class Node(IntEnum):
     FIRST = 2
     """Its first part."""
     PARTS = 3
-    """Number of its parts."""
-    COUNT = 4
+    """Number of its parts; less than 2 if there is nothing to divide."""
+    NUMBER = 4
+    """Its number in the tree, in preorder."""
+    VERTEX = 5
+    """First vertex of its copy."""
+    ENTRY = 6
+    """First entry of its copy."""
+    COUNT = 7
 
 
 class Bisections(Parts):
@@ -64,6 +84,32 @@ def halvings(parts: int) -> int:
         count *= 2
         depth += 1
     return depth
+
+
+@pk.function
+def finest_end(here: int, state: Bisections) -> int:
+    """Return one past the last vertex of the finest level."""
+    if state.numbers[here + Field.LEVELS] == 0:
+        return state.numbers[here + Field.END]
+    return state.numbers[here + Field.LEVEL_BEGINS + 1] - 1
+
+
+@pk.function
+def end_of_vertices(here: int, state: Bisections) -> int:
+    """Return the end of the capacity for the levels of a graph, and for a copy of one of them.
+
+    It depends on the graph alone, although the arrays of the worker may be larger.
+    """
+    first: int = state.numbers[here + Field.ORIGIN]
+    return first + (VERTEX_ROOM + 1) * (finest_end(here, state) - first) + SPARE
+
+
+@pk.function
+def end_of_entries(here: int, state: Bisections) -> int:
+    """Return the end of the capacity for the directed edges of these levels."""
+    entry: int = state.rows[state.numbers[here + Field.ORIGIN]]
+    entries: int = state.rows[finest_end(here, state)] - entry
+    return entry + (ENTRY_ROOM + 1) * entries + SPARE
 
 
 @pk.function
@@ -124,16 +170,17 @@ def limit_node(first: int, parts: int, sums: int, inner: int, state: Bisections)
 
 
 @pk.function
-def copy_node(low: int, high: int, middle: int, here: int, inner: int, state: Bisections):
-    """Copy the graph of the vertices at low..high - 1 of the order behind the current level.
+def copy_node(
+    low: int, high: int, middle: int, first: int, entry: int, inner: int, state: Bisections
+):
+    """Copy the graph of the vertices at low..high - 1 of the order to `first` and `entry`.
 
-    `positions` has the place of each vertex in the copy, `NO_VERTEX` for all others.
+    `positions` has the place of each vertex in the copy, `NO_VERTEX` for vertices of no copy.
     """
-    end: int = state.numbers[here + Field.END]
-    first: int = end + 1
-    last: int = state.rows[end]
+    last: int = entry
     total: pk.int64 = 0
     pinned: int = 0
+    size: int = high - low
     for j in range(low, high):
         state.positions[state.heap[j]] = first + j - low
     for j in range(low, high):
@@ -147,17 +194,35 @@ def copy_node(low: int, high: int, middle: int, here: int, inner: int, state: Bi
             pinned += 1
         for e in range(state.rows[v], state.rows[v + 1]):
             place: int = state.positions[state.ends[e]]
-            if place != NO_VERTEX:
+            if place >= first and place < first + size:
                 state.ends[last] = place
                 state.edge_weights[last] = state.edge_weights[e]
                 last += 1
-    state.rows[first + high - low] = last
+    state.rows[first + size] = last
     for j in range(low, high):
         state.positions[state.heap[j]] = NO_VERTEX
     state.numbers[inner + Field.LEVEL_BEGINS] = first
     state.numbers[inner + Field.ORIGIN] = first
     state.numbers[inner + Field.TOTAL] = total
     state.numbers[inner + Field.PINNED] = pinned
+
+
+@pk.function
+def limit_levels(here: int, inner: int, size: int, state: Bisections):
+    """Limit the levels of a copy with `size` vertices, as if it were alone behind the level."""
+    first: int = state.numbers[inner + Field.LEVEL_BEGINS]
+    entry: int = state.rows[first]
+    vertices: int = NODE_ROOM * size + NODE_SPARE
+    entries: int = NODE_ROOM * (state.rows[first + size] - entry)
+    end: int = state.numbers[here + Field.END]
+    behind: int = end_of_vertices(here, state) - end - 1
+    if behind < vertices:
+        vertices = behind
+    behind = end_of_entries(here, state) - state.rows[end]
+    if behind < entries:
+        entries = behind
+    state.numbers[inner + Field.LAST_VERTEX] = first + vertices
+    state.numbers[inner + Field.LAST_ENTRY] = entry + entries
 
 
 @pk.function
@@ -241,12 +306,72 @@ def divide_order(low: int, high: int, first: int, state: Bisections) -> int:
 
 
 @pk.function
-def push_node(place: int, low: int, high: int, first: int, parts: int, nodes: pk.View1D[pk.int32]):
-    """Store a node that waits."""
-    nodes[place * Node.COUNT + Node.BEGIN] = low
-    nodes[place * Node.COUNT + Node.END] = high
-    nodes[place * Node.COUNT + Node.FIRST] = first
-    nodes[place * Node.COUNT + Node.PARTS] = parts
+def order_vertices(here: int, state: Bisections):
+    """Begin with the order of the vertices of the current level, none of which is in a copy."""
+    for v in vertices_of(here, state):
+        state.heap[v] = v
+        state.positions[v] = NO_VERTEX
+
+
+@pk.function
+def set_node(
+    place: int,
+    low: int,
+    high: int,
+    first: int,
+    parts: int,
+    number: int,
+    state: Bisections,
+):
+    """Store a node, or put its vertices into its part if it has only one."""
+    state.nodes[place + Node.BEGIN] = low
+    state.nodes[place + Node.END] = high
+    state.nodes[place + Node.FIRST] = first
+    state.nodes[place + Node.PARTS] = parts
+    state.nodes[place + Node.NUMBER] = number
+    if parts == 1 or low == high:
+        state.nodes[place + Node.PARTS] = 1
+        for j in range(low, high):
+            state.sides[state.heap[j]] = first
+
+
+@pk.function
+def divide_node(
+    place: int,
+    lower: int,
+    upper: int,
+    tries: int,
+    growings: int,
+    seed: pk.uint32,
+    sums: int,
+    here: int,
+    inner: int,
+    state: Bisections,
+):
+    """Bisect a node, and store its halves at the places `lower` and `upper`.
+
+    Bisections of the last depth are tried `tries` times, and those of each earlier depth one time
+    less, because a small cut predicts less if more bisections follow.
+    """
+    low: int = state.nodes[place + Node.BEGIN]
+    high: int = state.nodes[place + Node.END]
+    first: int = state.nodes[place + Node.FIRST]
+    parts: int = state.nodes[place + Node.PARTS]
+    number: int = state.nodes[place + Node.NUMBER]
+    vertex: int = state.nodes[place + Node.VERTEX]
+    left: int = (parts + 1) // 2
+    copy_node(low, high, first + left, vertex, state.nodes[place + Node.ENTRY], inner, state)
+    limit_node(first, parts, sums, inner, state)
+    limit_levels(here, inner, high - low, state)
+    own_tries: int = tries + 1 - halvings(parts)
+    if own_tries < 1:
+        own_tries = 1
+    bisect_best(high - low, own_tries, growings, mix(seed + number), inner, state)
+    fill_side(0, left, inner, state)
+    fill_side(1, parts - left, inner, state)
+    middle: int = divide_order(low, high, vertex, state)
+    set_node(upper, middle, high, first + left, parts - left, number + left, state)
+    set_node(lower, low, middle, first, left, number + 1, state)
 
 
 @pk.function
@@ -260,42 +385,70 @@ def bisect_recursively(
     inner: int,
     state: Bisections,
 ):
-    """Partition the current level by recursive bisection.
+    """Partition the current level by recursive bisection, one node after another.
 
-    Bisections of the last depth are tried `tries` times, and those of each earlier depth one time
-    less, because a small cut predicts less if more bisections follow. The nodes that wait are from
-    place `waiting` on.
+    The nodes that wait are from place `waiting` on. Each is copied to the same place.
     """
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
-    for v in range(begin, end):
-        state.heap[v] = v
-        state.positions[v] = NO_VERTEX
-    push_node(waiting, begin, end, 0, state.numbers[here + Field.PARTS], state.nodes)
-    number: int = 0
+    order_vertices(here, state)
+    set_node(waiting * Node.COUNT, begin, end, 0, state.numbers[here + Field.PARTS], 1, state)
     count: int = 1
     while count > 0:
         count -= 1
         place: int = (waiting + count) * Node.COUNT
-        low: int = state.nodes[place + Node.BEGIN]
-        high: int = state.nodes[place + Node.END]
-        first: int = state.nodes[place + Node.FIRST]
-        parts: int = state.nodes[place + Node.PARTS]
-        if parts == 1 or low == high:
-            for j in range(low, high):
-                state.sides[state.heap[j]] = first
-            continue
-        number += 1
-        left: int = (parts + 1) // 2
-        copy_node(low, high, first + left, here, inner, state)
-        limit_node(first, parts, sums, inner, state)
-        own_tries: int = tries + 1 - halvings(parts)
-        if own_tries < 1:
-            own_tries = 1
-        bisect_best(high - low, own_tries, growings, mix(seed + number), inner, state)
-        fill_side(0, left, inner, state)
-        fill_side(1, parts - left, inner, state)
-        middle: int = divide_order(low, high, end + 1, state)
-        push_node(waiting + count, middle, high, first + left, parts - left, state.nodes)
-        push_node(waiting + count + 1, low, middle, first, left, state.nodes)
-        count += 2
+        if state.nodes[place + Node.PARTS] > 1:
+            state.nodes[place + Node.VERTEX] = end + 1
+            state.nodes[place + Node.ENTRY] = state.rows[end]
+            lower: int = place + Node.COUNT
+            divide_node(place, lower, place, tries, growings, seed, sums, here, inner, state)
+            count += 2
+
+
+@pk.function
+def begin_tree(place: int, here: int, state: Bisections):
+    """Store the root, which has all vertices of the current level, for `divide_in_tree`."""
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    order_vertices(here, state)
+    set_node(place, begin, end, 0, state.numbers[here + Field.PARTS], 1, state)
+    state.nodes[place + Node.VERTEX] = end + 1
+    state.nodes[place + Node.ENTRY] = state.rows[end]
+
+
+@pk.function
+def divide_in_tree(
+    place: int,
+    lower: int,
+    tries: int,
+    growings: int,
+    seed: pk.uint32,
+    sums: int,
+    here: int,
+    inner: int,
+    state: Bisections,
+):
+    """Bisect a node while others of its depth are bisected; store its halves from `lower` on.
+
+    The room of the node is divided between its halves.
+    """
+    upper: int = lower + Node.COUNT
+    state.nodes[lower + Node.PARTS] = 0
+    state.nodes[upper + Node.PARTS] = 0
+    parts: int = state.nodes[place + Node.PARTS]
+    if parts < 2:
+        return
+    divide_node(place, lower, upper, tries, growings, seed, sums, here, inner, state)
+    low: int = state.nodes[lower + Node.BEGIN]
+    high: int = state.nodes[lower + Node.END]
+    entries: int = 0
+    for j in range(low, high):
+        v: int = state.heap[j]
+        entries += state.rows[v + 1] - state.rows[v]
+    vertex: int = state.nodes[place + Node.VERTEX]
+    entry: int = state.nodes[place + Node.ENTRY]
+    state.nodes[lower + Node.VERTEX] = vertex
+    state.nodes[lower + Node.ENTRY] = entry
+    vertex += NODE_ROOM * (high - low) + NODE_SPARE * ((parts + 1) // 2)
+    state.nodes[upper + Node.VERTEX] = vertex
+    state.nodes[upper + Node.ENTRY] = entry + NODE_ROOM * entries

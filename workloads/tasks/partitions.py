@@ -1,7 +1,9 @@
 """Partitions of whole graphs, each by one worker (`loading`), without a launch in between.
 
 A graph is coarsened, partitioned by recursive bisection, and refined by k-way passes on each level.
-Several tries begin at a middle level, and the best one continues.
+Several tries begin at a middle level, and the best one continues. For few graphs, the nodes of
+recursive bisection are shared out: `begin_graphs`, `bisect_nodes` for each depth and `end_graphs`
+find the same partitions, with one try and no V-cycles.
 
 Sources: Karypis, Kumar, "Multilevel k-way partitioning scheme for irregular graphs", Journal of
 Parallel and Distributed Computing 48 (1998). V-cycles: Walshaw, "Multilevel refinement for
@@ -17,9 +19,17 @@ from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import Field, vertices_of
 from jetpy.workloads.flows.max_flow import Trees
 from jetpy.workloads.flows.regions import Pair, Pairs
-from jetpy.workloads.initial.inner_levels import VERTEX_ROOM, coarsen_to, heaviest_of
+from jetpy.workloads.initial.inner_levels import coarsen_to, heaviest_of
 from jetpy.workloads.initial.two_way import keep_if_best, restore_best
-from jetpy.workloads.tasks.bisections import PENDING, Bisections, bisect_recursively
+from jetpy.workloads.tasks.bisections import (
+    ENTRY_ROOM,
+    PENDING,
+    Bisections,
+    Node,
+    begin_tree,
+    bisect_recursively,
+    divide_in_tree,
+)
 from jetpy.workloads.tasks.communities import is_irregular, mark_communities
 from jetpy.workloads.tasks.kway import (
     UNREAD,
@@ -31,12 +41,8 @@ from jetpy.workloads.tasks.kway import (
 from jetpy.workloads.tasks.loading import Task, Work, load_graph
 from jetpy.workloads.tasks.pair_flows import improve_pairs
 
-ENTRY_ROOM = 6
-"""Capacity for the entries of all levels, per directed edge."""
 CYCLE_COARSEST, CYCLE_PER_PART = 60, 15
 """Coarsening in a V-cycle ends at this number of vertices, or of vertices per part."""
-SPARE = 64
-"""Capacity in addition, for unused indices between levels."""
 ROWS = 2
 """Rows of `numbers` for each worker: one for the graph, one for bisections."""
 
@@ -80,23 +86,19 @@ def size_for(least: int, per_part: int, k: int) -> int:
 
 
 @pk.function
-def vertex_capacity(n: int) -> int:
-    """Return the room for the vertices of the levels of a graph, and of a copy of one of them."""
-    return (VERTEX_ROOM + 1) * n + SPARE
-
-
-@pk.function
-def entry_capacity(entries: int) -> int:
-    """Return the room for the directed edges of these levels."""
-    return (ENTRY_ROOM + 1) * entries + SPARE
+def middle_for(coarsest: int, effort: Effort, k: int) -> int:
+    """Return the number of vertices at which tries begin."""
+    middle: int = size_for(effort.middle, effort.middle_per_part, k)
+    if middle < coarsest:
+        return coarsest
+    return middle
 
 
 @pk.function
 def load_problem(worker: int, task: int, graph: Graph, work: Partitions, state: Bisections):
     """Load the graph of a task with its pinned vertices, and the number of its parts.
 
-    Only vertices that are pinned to the same part, or to none, are merged. What its levels may
-    take depends on the graph alone, although the arrays of the worker may be larger.
+    Only vertices that are pinned to the same part, or to none, are merged.
     """
     here: int = worker * ROWS * Field.COUNT
     load_graph(worker, task, ENTRY_ROOM, here, graph, work, state)
@@ -107,12 +109,6 @@ def load_problem(worker: int, task: int, graph: Graph, work: Partitions, state: 
         state.sides[v] = state.pinned[v]
     state.numbers[here + Field.PARTS_BEGIN] = worker * work.part_room
     state.numbers[here + Field.PARTS] = work.tasks[task + Task.PARTS]
-    n: int = state.numbers[here + Field.END] - first
-    entry: int = state.rows[first]
-    entries: int = state.rows[first + n] - entry
-    inner: int = here + Field.COUNT
-    state.numbers[inner + Field.LAST_VERTEX] = first + vertex_capacity(n)
-    state.numbers[inner + Field.LAST_ENTRY] = entry + entry_capacity(entries)
 
 
 @pk.function
@@ -209,6 +205,16 @@ def tries_for(n: int, effort: Effort) -> int:
 
 
 @pk.function
+def begin_try(number: int, coarsest: int, heaviest: int, here: int, state: Bisections):
+    """Coarsen the level at which tries begin to the coarsest one of a try."""
+    own: pk.uint32 = mix(state.numbers[here + Field.SEED] + number)
+    state.numbers[here + Field.SEED] = own
+    for v in vertices_of(here, state):
+        state.sides[v] = state.pinned[v]
+    coarsen_to(coarsest, heaviest, here, state)
+
+
+@pk.function
 def find_best_try(
     tries: int,
     coarsest: int,
@@ -227,11 +233,9 @@ def find_best_try(
     inner: int = here + Field.COUNT
     heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
     for number in range(tries):
-        own: pk.uint32 = mix(seed + number)
-        state.numbers[here + Field.SEED] = own
-        for v in vertices_of(here, state):
-            state.sides[v] = state.pinned[v]
-        coarsen_to(coarsest, heaviest, here, state)
+        state.numbers[here + Field.SEED] = seed
+        begin_try(number, coarsest, heaviest, here, state)
+        own: pk.uint32 = state.numbers[here + Field.SEED]
         bisect_recursively(
             effort.bisections, effort.growings, own, waiting, sums, here, inner, state
         )
@@ -277,9 +281,7 @@ def partition_graph(
     end: int = state.numbers[here + Field.END]
     tries: int = tries_for(end - begin, effort)
     coarsest: int = size_for(effort.coarsest, effort.per_part, k)
-    middle: int = size_for(effort.middle, effort.middle_per_part, k)
-    if middle < coarsest:
-        middle = coarsest
+    middle: int = middle_for(coarsest, effort, k)
     heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
     has_hubs: bool = is_irregular(here, state)
     if has_hubs and k > 2 and end - begin > middle and effort.communities > middle:
@@ -355,3 +357,56 @@ def partition_graphs(
         partition_graph(worker, sums, here, effort, work, level, pairs, trees, state)
         report(task, here, work, state)
         turn = pk.atomic_fetch_add(work.turns, [0], 1)
+
+
+@pk.workunit
+def begin_graphs(
+    worker: int, graph: Graph, work: Partitions, effort: Effort, nodes_each: int, state: Bisections
+):
+    """Coarsen the graph of a worker, and begin its tree, which has room for `nodes_each` nodes."""
+    here: int = worker * ROWS * Field.COUNT
+    load_problem(worker, worker * Task.COUNT, graph, work, state)
+    k: int = state.numbers[here + Field.PARTS]
+    coarsest: int = size_for(effort.coarsest, effort.per_part, k)
+    middle: int = middle_for(coarsest, effort, k)
+    heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
+    coarsen_to(middle, heaviest, here, state)
+    state.numbers[here + Field.MIDDLE] = state.numbers[here + Field.LEVELS]
+    begin_try(0, coarsest, heaviest, here, state)
+    begin_tree((worker * nodes_each + 1) * Node.COUNT, here, state)
+
+
+@pk.workunit
+def bisect_nodes(
+    i: int, depth: int, work: Partitions, effort: Effort, nodes_each: int, state: Bisections
+):
+    """Bisect a node of a depth of the tree of a worker; node j has the halves 2 j and 2 j + 1."""
+    worker: int = i >> depth
+    node: int = i - (worker << depth) + (1 << depth)
+    here: int = worker * ROWS * Field.COUNT
+    inner: int = (work.count * ROWS + i) * Field.COUNT
+    sums: int = work.tasks[worker * Task.COUNT + Task.PART]
+    seed: pk.uint32 = state.numbers[here + Field.SEED]
+    place: int = (worker * nodes_each + node) * Node.COUNT
+    lower: int = (worker * nodes_each + 2 * node) * Node.COUNT
+    divide_in_tree(place, lower, effort.bisections, effort.growings, seed, sums, here, inner, state)
+
+
+@pk.workunit
+def end_graphs(
+    worker: int,
+    work: Partitions,
+    effort: Effort,
+    level: Graph,
+    pairs: Pairs,
+    trees: Trees,
+    state: Bisections,
+):
+    """Refine the partition of the coarsest level of a worker on all levels."""
+    here: int = worker * ROWS * Field.COUNT
+    task: int = worker * Task.COUNT
+    sums: int = work.tasks[task + Task.PART]
+    pairs.rows[worker * Pair.COUNT + Pair.NODE] = worker * work.node_room
+    refine_up_to(state.numbers[here + Field.MIDDLE], sums, here, state)
+    refine_with_flows(worker, sums, here, effort, work, level, pairs, trees, state)
+    report(task, here, work, state)
