@@ -203,7 +203,9 @@ def test_best_outermost_cut_of_small_bands(
     with lease("cpu", 1) as host, host.using():
         found = improved(host, graph, sides, hops, NO_LIMIT, largest)
     expected = best_by_all_cuts(graph, sides, found.is_inside, largest)
-    assert np.array_equal(found.sides, expected)
+    counts = graph.vertex_weights > 0  # equally good cuts differ in others
+    assert np.array_equal(found.sides[counts], expected[counts])
+    assert is_separated(graph, found.sides)
     assert found.has_failed == np.array_equal(expected, sides)
     weights = np.bincount(expected, graph.vertex_weights, 3)
     fields = [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]
