@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # other tests need the other cores
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, note, settings
 
 from jetpy.device.backends import BACKENDS, get_backend, kernel_modules
 from jetpy.engines.base import Backend
@@ -54,6 +55,28 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend_name" in metafunc.fixturenames:
         names = metafunc.config.getoption("backend") or ["cpu"]
         metafunc.parametrize("backend_name", dict.fromkeys(names))
+    if {"backend", "backend_name"} <= {*metafunc.fixturenames}:
+        modes = {mode: (mode,) for mode in MODES}
+        own = getattr(metafunc.function, "hypothesis", None)
+        if own and "backend" in signature(own.inner_test).parameters:
+            modes = {"all modes": MODES}
+            own.inner_test = in_each_mode(own.inner_test)
+        metafunc.parametrize("backend", modes.values(), ids=modes, indirect=True)
+
+
+def in_each_mode(test: Callable[..., None]) -> Callable[..., None]:
+    """Check each example of a property in one mode after another, so that it is drawn only once.
+
+    Properties that use `backend` only through another fixture run once for each mode.
+    """
+
+    @wraps(test)
+    def in_modes(backend: list[Backend], **given: Any) -> None:
+        for engine in backend:
+            note(engine.name)
+            test(backend=engine, **given)
+
+    return in_modes
 
 
 @cache
@@ -135,20 +158,23 @@ def register_mode(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu")
     return own_name
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
-) -> Backend:
+) -> Backend | list[Backend]:
     """Return a back end in one mode: lists as on a CPU, or captured launches as on a GPU.
 
     With "long rows", long rows are handled as with many threads. "apart" is `cpu` with separate
     memory; other back ends run unchanged. Functions that take a name get `backend.name`.
+    Property-based tests run in all modes, see `in_each_mode`.
     """
     ready = require_backend(backend_name)
-    if "lists" in request.param and ready.copies:
+    modes = [mode for mode in request.param if "lists" not in mode or not ready.copies]
+    if not modes:
         pytest.skip(f"{backend_name} makes no lists, because the host does not know their lengths")
-    name = register_mode(request.param, monkeypatch, backend_name)
-    return get_backend(name, 2 if backend_name == "cpu" else None)
+    names = [register_mode(mode, monkeypatch, backend_name) for mode in modes]
+    found = [get_backend(name, 2 if backend_name == "cpu" else None) for name in names]
+    return found[0] if len(request.param) == 1 else found
 
 
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
