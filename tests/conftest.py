@@ -125,6 +125,16 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     return lambda text: load_workunits(text, tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures of pages empty, for tests that compare only text."""
+
+    def save(figure: Any, file: Any, **options: Any) -> None:
+        file.write('<svg width="1pt" height="1pt"/>')
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
+
+
 @pytest.fixture(scope="session")
 def cupy() -> Any:
     """Return CuPy, if it finds a GPU."""

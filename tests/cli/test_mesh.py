@@ -67,6 +67,7 @@ def test_mesh_output_has_a_part_per_cell(run: Run, mesh: Any, tmp_path: Path, su
     assert sorted(path.stem for path in tmp_path.iterdir() if path.suffix != ".h5") == ["in", "out"]
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("suffix", [".part", ".txt.gz", ".npy", ".npz", ".csv", ".json"])
 def test_parts_file_has_a_part_per_cell(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
     source, target = tmp_path / "in.vtu", tmp_path / f"out{suffix}"
@@ -425,6 +426,7 @@ def test_comments_within_openfoam_lists_are_skipped(tmp_path: Path) -> None:
         openfoam.read_case(folder)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_openfoam_parts_are_evaluated(run: Run, tmp_path: Path) -> None:
     folder = case(tmp_path / "case", "ascii")
     run("mesh", folder, "-k", "2", *ENGINE, "--quiet")
@@ -528,6 +530,7 @@ def with_points(folder: Path, form: str) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("form", ["ascii", "binary"])
 def test_openfoam_coordinates_are_centres_of_cells(run: Run, tmp_path: Path, form: str) -> None:
     folder = with_points(case(tmp_path, form), form)

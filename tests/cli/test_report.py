@@ -40,6 +40,7 @@ def number(text: str) -> int:
     return int(text.partition(" ")[0].replace(",", ""))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report_as_json(run: Run) -> None:
     words = "report", "mesh.graph", "-o", "page.html", "--json"
     shown = json.loads(run(*words, "-", "-k", 4, *ENGINE).stdout)
@@ -92,6 +93,7 @@ def test_metis_baseline_depends_on_the_seed() -> None:
     assert len(set(found)) == 4
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_page_compares_with_metis(run: Run) -> None:
     run("report", "mesh.graph", "-k", 5, "--imbalance", 0.1, "-o", "page.html", *ENGINE)
     table = {row[0]: row[1:] for row in page().table("")}
@@ -130,6 +132,7 @@ def test_page_of_unbalanced_parts(run: Run) -> None:
     assert shown.facts["empty parts"] == "1"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_infeasible_run_has_exit_code_3(run: Run) -> None:
     square = grid(2, 2)
     arrays = square.indptr, square.indices, square.edge_weights

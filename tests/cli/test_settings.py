@@ -48,6 +48,7 @@ def test_values_as_python_writes_them(run: Run, setting: str, shown: str) -> Non
     assert shown in lines
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report_lists_the_options_of_its_run(run: Run, tmp_path: Path) -> None:
     graph, page, parts = (tmp_path / name for name in ("d.graph", "page.html", "parts"))
     jetpy.write_graph(graph, delaunay(300, 1))

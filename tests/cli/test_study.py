@@ -260,6 +260,7 @@ def test_too_many_threads_are_warned_about(made: Path, run: Run) -> None:
     assert f"{there + 1} threads, but this process may use {there}; times" in output
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_different_parts_are_an_error(made: Path, run: Run) -> None:
     [first, *others] = rows(made)
     assert first["tool"] == "jetpy"
@@ -272,6 +273,7 @@ def test_different_parts_are_an_error(made: Path, run: Run) -> None:
     assert page("all/report.html").text_of("p").startswith("DIFFERENT PARTS")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_merged_study_as_json(made: Path, run: Run) -> None:
     output = json.loads(run("study", "--merge", "study", "-o", "all", "--json", "-").stdout)
     assert output["runs"] == RUNS

@@ -81,6 +81,7 @@ def test_bad_modifier_writes_nothing(run: Run, session: Path) -> None:
 CHANGES = "+v 2\n+e 1200 0\n+e 1200 40 3\n-v 17\n-v 18\n"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_evaluate_and_report_read_sessions(run: Run, session: Path) -> None:
     Path("changes.txt").write_text(CHANGES)
     run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)

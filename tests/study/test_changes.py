@@ -215,6 +215,7 @@ def test_updates_are_compared_with_partitions_from_scratch(tmp_path: Path) -> No
     assert metric["cut"]["metis"] == pytest.approx(0.5)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_page_shows_batches_of_changing_graphs_only(tmp_path: Path) -> None:
     results = read_results(made(tmp_path))
     (tmp_path / "page.html").write_text(study_page(results, "jetpy study"))

@@ -123,6 +123,7 @@ def portability_of(results: Results, folder: Path) -> dict[str, dict[str, list[s
     }
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_page_and_json_have_the_same_metric(tmp_path: Path) -> None:
     """One platform has two problems, the other has one."""
     rows = [
@@ -143,6 +144,7 @@ def test_page_and_json_have_the_same_metric(tmp_path: Path) -> None:
     assert shown["time"]["jetpy/default"] == ["0.500", "0.500", "0.333", "1.000"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_imbalances_are_compared_separately(tmp_path: Path) -> None:
     """Only 0.01 has a second platform, so the page numbers platforms over all imbalances."""
     rows = [
@@ -176,6 +178,7 @@ def test_imbalances_are_compared_separately(tmp_path: Path) -> None:
     assert "Performance portability by cut at imbalance 0.1" in shown.text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_mappings_are_compared_by_cost(tmp_path: Path) -> None:
     onto = "4:2/1:10"
     mapped = [
@@ -250,6 +253,7 @@ def test_only_common_seeds_count(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_untried_cases_are_not_failures(tmp_path: Path) -> None:
     """KaMinPar runs on CPUs only and was not tried with one thread; KaHIP failed there."""
     rows = [
@@ -268,6 +272,7 @@ def test_untried_cases_are_not_failures(tmp_path: Path) -> None:
     assert results.left_out == ["kaminpar did not run on all problems on box cpu-1."]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_platform_counts_only_if_all_its_problems_were_tried(tmp_path: Path) -> None:
     rows = [
         row("box", case(8, "jetpy", "cpu", 1)),

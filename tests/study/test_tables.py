@@ -141,6 +141,7 @@ def test_page_has_the_tables(results: Results, tmp_path: Path) -> None:
         assert any(column in own for own in headers)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_tables_without_content_are_left_out(tmp_path: Path) -> None:
     """Without a run on one thread, there is no speed-up; other tools have no stages."""
     rows = [run("a", 1.0, "", 2, tool="kaminpar", **{"class": ""})]
