@@ -90,21 +90,18 @@ def test_mutations_of_one_folder() -> None:
     assert folders == {Path("jetpy/ordering"), Path("jetpy/workloads/ordering")}
 
 
-@pytest.mark.parametrize(
-    ("module", "test"),
-    [
+def test_nearest_tests_come_first() -> None:
+    for module, test in (
         ("jetpy/workloads/coarsening/matching.py", "tests/coarsening/test_matching.py"),
         ("jetpy/refinement/packing.py", "tests/refinement/test_packing.py"),
         ("jetpy/multilevel/vcycle.py", "tests/multilevel/test_vcycle.py"),
         ("jetpy/ordering/large_nodes.py", "tests/ordering/test_large_nodes.py"),
         ("jetpy/workloads/ordering/separators.py", "tests/ordering/test_separators.py"),
-    ],
-)
-def test_nearest_tests_come_first(module: str, test: str) -> None:
-    found = nearest_tests(Path(module))
-    assert test in found[:6]
-    assert "tests/test_determinism.py" in found
-    assert "tests/cli/test_partition.py" not in found
+    ):
+        found = nearest_tests(Path(module))
+        assert test in found[:6]
+        assert "tests/test_determinism.py" in found
+        assert "tests/cli/test_partition.py" not in found
 
 
 RAN = "tests/test_a.py::test_all PASSED [ 10%]\ntests/b/test_b.py::test_x[lists and long rows] "

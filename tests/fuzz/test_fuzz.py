@@ -59,7 +59,7 @@ def test_runs_of_a_seed_are_reproducible() -> None:
 def test_all_choices_are_known_and_drawn() -> None:
     """Every choice is listed, and every listed choice is drawn, including every mistake."""
     chosen = set()
-    for number in range(4000):
+    for number in range(3000):
         rng = Random(1, number)
         draw(rng)
         chosen |= rng.chosen
