@@ -103,7 +103,8 @@ def test_matched_pairs_of_large_graphs(backend: Backend, graph: Graph, seed: int
 def test_neighbours_that_share_a_mark(backend: Backend, share: float) -> None:
     """Without pairs, all neighbours of a vertex are congruent; with pairs, some are."""
     n = 5 * MARKS
-    graph = from_edges(n, [(v, (v + step * MARKS) % n) for v in range(n) for step in (1, 2)])
+    some = [v for v in range(n) if v % MARKS % 64 < 8]
+    graph = from_edges(n, [(v, (v + step * MARKS) % n) for v in some for step in (1, 2)])
     check(backend, graph, random_match(n, share, 0))
 
 

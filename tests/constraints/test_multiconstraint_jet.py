@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from jetpy.problem.metrics import edge_cut
 from jetpy.problem.multiconstraint import WHOLE, MultiConstraint, in_one, loads
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
+from jetpy.result.partition import Partition
 from jetpy.workloads.common.control_block import Control, Task, Tasks
 from jetpy.workloads.constraints.multiconstraint_jet import CARRIED_ON, DIGITS, WORSE
 from jetpy.workloads.refinement.active import TIE_SCALE
@@ -282,18 +284,33 @@ def weights_of(graph: Graph, kind: str) -> np.ndarray:
     return np.column_stack([np.ones(graph.n, int), second])
 
 
-@pytest.mark.parametrize("kind", ["random", "quarter", "regions"])
-@pytest.mark.parametrize("graph", [cube(9, 9, 9), delaunay(1500), rmat(10, 6)], ids=str)
-def test_partitions_are_balanced_and_equal(
-    monkeypatch: pytest.MonkeyPatch, backend: Backend, graph: Graph, kind: str
+GRAPHS = {"cube": cube(9, 9, 9), "mesh": delaunay(1500), "network": rmat(10, 6)}
+KINDS = "regions", "quarter", "random"
+
+
+@cache
+def partitioned(
+    name: str, kind: str, k: int, backend: str = "cpu", threads: int | None = 1
+) -> Partition:
+    own = jetpy.as_graph(GRAPHS[name], vertex_weights=weights_of(GRAPHS[name], kind))
+    return jetpy.partition(own, k, backend=backend, threads=threads, seed=k)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_partitions_are_balanced(monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+    monkeypatch.setattr(multiconstraint, "JET_VERTICES", 100)
+    assert all(partitioned(name, kind, k).feasible for k in (2, 16))
+
+
+@pytest.mark.parametrize(("name", "kind"), list(zip(GRAPHS, KINDS, strict=True)))
+def test_partitions_are_equal(
+    monkeypatch: pytest.MonkeyPatch, backend: Backend, name: str, kind: str
 ) -> None:
     monkeypatch.setattr(multiconstraint, "JET_VERTICES", 100)
-    for k in (2, 16):
-        own = jetpy.as_graph(graph, vertex_weights=weights_of(graph, kind))
-        found = jetpy.partition(own, k, backend=backend.name, seed=k)
-        once = jetpy.partition(own, k, backend="cpu", threads=1, seed=k)
-        assert found.feasible
-        assert np.array_equal(found.parts, once.parts)
+    for k in (2, 5):
+        found = partitioned(name, kind, k, backend=backend.name, threads=None)
+        assert np.array_equal(found.parts, partitioned(name, kind, k).parts)
 
 
 def test_large_graphs_are_cut_as_well_as_by_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,8 +55,8 @@ def matrix_of(graph: jetpy.Graph) -> sp.csr_array:
 
 
 PATTERNS = {
-    "mesh": matrix_of(generators.delaunay(1200, seed=2)),
-    "cube": matrix_of(generators.cube(9, 10, 11)),
+    "mesh": matrix_of(generators.delaunay(700, seed=2)),
+    "cube": matrix_of(generators.cube(8, 9, 9)),
     "network": matrix_of(generators.rmat(9, 4)),
     "disconnected": sp.block_diag(
         [matrix_of(generators.grid(20, 20)), np.zeros((50, 50)), *[np.ones((3, 3))] * 20],
@@ -151,7 +151,7 @@ def test_groups_of_rows_on_several_processes(name: str) -> None:
         check(PATTERNS[name], 3, leaf_size=30, together=groups, last=last)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_orders_to_start_from(name: str, size: int) -> None:
     n = PATTERNS[name].shape[0]
@@ -172,7 +172,7 @@ def test_orders_to_start_from_with_constraints(preset: str) -> None:
         check(matrix, 3, preset=preset, leaf_size=30, together=groups, last=last, start=start)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_choices_by_component_equal_those_of_one_process(name: str, size: int) -> None:
     n = PATTERNS[name].shape[0]
@@ -277,10 +277,10 @@ def test_all_steps_are_shared() -> None:
 
 def test_blocks_may_be_empty_and_uneven() -> None:
     matrix = PATTERNS["mesh"]
-    bounds = np.array([0, 0, 1000, 1000, 1200])
+    bounds = np.array([0, 0, 600, 600, 700])
     expected = jetpy.nested_dissection(matrix, preset="fast").iperm
     results = run_on_threads(4, partial(order, matrix=matrix, bounds=bounds, preset="fast"))
-    assert [len(found.iperm) for found in results] == [0, 1000, 0, 200]
+    assert [len(found.iperm) for found in results] == [0, 600, 0, 100]
     assert np.array_equal(np.concatenate([found.iperm for found in results]), expected)
 
 

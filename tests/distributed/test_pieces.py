@@ -77,10 +77,10 @@ GRAPHS = {
     "grid": lambda: jetpy.generators.grid(70, 50),
     "weighted grid": lambda: weighted(jetpy.generators.grid(45, 30)),
     "rmat": lambda: jetpy.generators.rmat(11, 8),
-    "weighted rmat": lambda: weighted(jetpy.generators.rmat(10, 8)),
+    "weighted rmat": lambda: weighted(jetpy.generators.rmat(9, 8)),
     "hubs": lambda: hubs(1500),
     "roads": lambda: jetpy.generators.road(3000, 1),
-    "modules": lambda: modules(20, 120, 1),
+    "modules": lambda: modules(20, 60, 1),
 }
 QUICK = "weighted rmat", "modules"
 PROBLEMS = {

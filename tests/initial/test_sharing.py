@@ -78,11 +78,11 @@ def order_on(engine: CpuBackend) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("largest_node", [800, dissection.LARGEST_NODE])
+@pytest.mark.parametrize("largest_node", [400, dissection.LARGEST_NODE])
 @pytest.mark.parametrize("preset", ["fast", "default", "best"])
 @pytest.mark.parametrize(
     "graph",
-    [generators.delaunay(3000), generators.cube(14, 14, 14), generators.thinned_delaunay(4000)],
+    [generators.delaunay(1500), generators.cube(11, 11, 11), generators.thinned_delaunay(2000)],
     ids=["delaunay", "cube", "road"],
 )
 def test_shared_tasks_make_no_difference(

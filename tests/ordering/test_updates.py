@@ -145,7 +145,7 @@ def test_many_changes_give_a_new_ordering() -> None:
 @pytest.mark.parametrize("is_refined", [False, True])
 def test_fill_is_close_to_that_of_a_new_ordering(is_refined: bool) -> None:
     """A region with 1 % of the points moves, or gets twice the number of points."""
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         points = rng.random((10_000, 2))
         old = jetpy.nested_dissection(triangulation(points), threads=1)

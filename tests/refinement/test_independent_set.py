@@ -148,11 +148,11 @@ def test_moves_equal_the_paper(
 
 @pytest.mark.parametrize(("k", "slack"), [(2, 20), (30, 0)])
 def test_moves_equal_the_paper_on_large_graphs(threaded: Backend, k: int, slack: int) -> None:
-    graph = random_graph(2200, 5000, 1, weighted=True)
-    parts = np.random.default_rng(0).permutation(np.arange(2200) % k)
+    graph = random_graph(1200, 2700, 1, weighted=True)
+    parts = np.random.default_rng(0).permutation(np.arange(graph.n) % k)
     problem = tight(graph, parts, k, slack)
     counts = check_iterations(state_of(threaded, graph, parts, k, problem), graph)
-    assert sum(counts) > (500 if slack else 10)
+    assert sum(counts) > (250 if slack else 10)
 
 
 def test_moves_equal_the_paper_on_rows_of_several_chunks(backend: Backend) -> None:
@@ -251,7 +251,7 @@ def test_refinement_never_worsens_random_graphs(
 
 @pytest.mark.parametrize("k", [2, 9, 64])
 def test_refinement_balances_larger_graphs(backend: Backend, k: int) -> None:
-    graph = delaunay(2000)
+    graph = delaunay(800)
     problem = independent(make_problem(graph.n, k, 0.03, 0, Options()))
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
         refined = check_refined(backend, graph, start.astype(np.int32), problem)

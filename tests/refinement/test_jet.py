@@ -368,7 +368,7 @@ def test_refinement_never_worsens_random_graphs(
 
 @pytest.mark.parametrize("k", [2, 9, 64])
 def test_refinement_improves_larger_graphs(backend: Backend, k: int) -> None:
-    graph = delaunay(2000)
+    graph = delaunay(800)
     problem = make_problem(graph.n, k, 0.03, 0, preset("default"))
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
         parts = start.astype(np.int32)

@@ -34,7 +34,7 @@ from tests.refinement.oracle import (
 from tests.strategies import weighted_graphs
 
 ON_A_LINE = Metric(1, LINE[:3, :3].ravel().astype(np.int32))
-UNIT_GRAPHS = [grid(50, 50), delaunay(2500), star(300), isolated(200), path(3000)]
+UNIT_GRAPHS = [grid(25, 25), delaunay(700), star(300), isolated(200), path(1100)]
 
 
 def limit_of(graph: Graph, k: int, imbalance: float = 0.03) -> int:

@@ -107,11 +107,11 @@ def test_state_equals_values_from_scratch_after_random_moves(
 @pytest.mark.parametrize(
     "graph",
     [
-        grid(60, 60),
-        rmat(12, 4),
-        star(4000),
-        random_graph(2500, 7000, 1, True),
-        random_graph(1000, 30000, 2, True),
+        grid(40, 40),
+        rmat(11, 4),
+        star(2000),
+        random_graph(1200, 3500, 1, True),
+        random_graph(500, 12000, 2, True),
     ],
     ids=str,
 )

@@ -106,7 +106,7 @@ def test_a_part_takes_no_vertex_beyond_its_limit(backend: Backend) -> None:
 
 @pytest.mark.parametrize("tolerance", [0, 1, 5])
 @pytest.mark.parametrize("k", [2, 5, 16])
-@pytest.mark.parametrize("make", [lambda: grid(40, 50), lambda: delaunay(2000)], ids=["grid", "d"])
+@pytest.mark.parametrize("make", [lambda: grid(25, 24), lambda: delaunay(600)], ids=["grid", "d"])
 def test_refinement_restores_both_limits(
     backend: Backend, make: Callable[[], Graph], k: int, tolerance: int
 ) -> None:
