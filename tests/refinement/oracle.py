@@ -130,9 +130,10 @@ def distance(problem: Problem, p: int, q: int) -> int:
 
 def cost_of(graph: Graph, parts: np.ndarray, problem: Problem) -> int:
     """Return the sum over undirected edges of weight times distance."""
-    rows = enumerate(connections(graph, parts))
-    directed = (w * distance(problem, parts[v], p) for v, row in rows for p, w in row.items())
-    return sum(directed) // 2
+    p, q = parts[graph.sources(0, graph.n)].astype(np.int64), parts[graph.indices]
+    metric = problem.metric
+    far = p != q if metric.kind == 0 else metric.distances[p * problem.k + q]
+    return int((graph.edge_weights.astype(np.int64) * far).sum()) // 2
 
 
 def rows_of(state: RefinementState) -> list[dict[int, int]]:
