@@ -249,7 +249,7 @@ def test_generations_equal_the_library(run: Run) -> None:
 
 
 def test_time_limit_equals_its_number_of_generations(run: Run) -> None:
-    limited = ("--preset", "max", "--time-limit", 1.5, "--session", "mesh.npz")
+    limited = ("--preset", "max", "--time-limit", 0.5, "--session", "mesh.npz")
     asked = ("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
     report = json.loads(run(*asked, *limited).stdout)
     assert report["generations"] > 1

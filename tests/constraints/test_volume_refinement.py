@@ -149,11 +149,19 @@ def test_volume_is_close_to_the_optimum_on_small_graphs() -> None:
     assert least <= found <= 1.2 * least
 
 
-def test_objective_reduces_the_volume_on_every_back_end(backend: Backend) -> None:
+@pytest.fixture(scope="module")
+def web() -> tuple[Graph, jetpy.Partition, jetpy.Partition]:
+    """Return a graph and its partitions without and with the objective."""
     graph = jetpy.generators.rmat(10)
-    options: dict[str, Any] = {"backend": backend.name, "threads": backend.threads}
     plain = jetpy.partition(graph, 8, **ENGINE)
-    expected = jetpy.partition(graph, 8, objective="volume", **ENGINE)
+    return graph, plain, jetpy.partition(graph, 8, objective="volume", **ENGINE)
+
+
+def test_objective_reduces_the_volume_on_every_back_end(
+    backend: Backend, web: tuple[Graph, jetpy.Partition, jetpy.Partition]
+) -> None:
+    graph, plain, expected = web
+    options: dict[str, Any] = {"backend": backend.name, "threads": backend.threads}
     found = jetpy.partition(graph, 8, objective="volume", **options)
     assert found.parts.tolist() == expected.parts.tolist()
     assert found.communication_volume == communication_volume(graph, found.parts)

@@ -131,7 +131,7 @@ def is_graph(indptr: Any, indices: Any, edge_weights: Any, vertex_weights: Any) 
     return bool(edges) and all(u != v and edges.get((u, v)) == w for (v, u), w in edges.items())
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(adjacencies())
 def test_device_accepts_exactly_the_valid_graphs(
     device: DeviceBackend, arrays: list[npt.NDArray[Any]]
@@ -215,7 +215,7 @@ def test_loops_are_found_before_symmetry_is_checked(
 # Edge lists
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(st.integers(1, 5), st.data())
 def test_device_accepts_the_edge_lists_that_the_host_accepts(
     device: DeviceBackend, n: int, data: st.DataObject

@@ -230,7 +230,7 @@ def test_command_line_equals_one_process(place: str, tmp_path: Path) -> None:
     more = [] if place == "in the graph" else ["--vertex-weights", str(weights)]
     command = ["-m", "jetpy", "partition", str(file), "-k", "4", "--imbalance", "0.1,0.2,0.3"]
     engine = ["--backend", "cpu", "--threads", "1"]
-    done = launched(3, *command, *more, *engine, "-o", str(parts))
+    done = launched(2, *command, *more, *engine, "-o", str(parts))
     assert done.returncode == 0, done.stderr
     expected = jetpy.partition(GRID, 4, imbalance=[0.1, 0.2, 0.3], **ENGINE)
     assert np.array_equal(jetpy.read_parts(parts), expected.parts)

@@ -234,10 +234,10 @@ def test_vertex_above_max_degree_keeps_its_part(engine: Backend, highest: int, p
 
 @pytest.mark.parametrize("k", [2, 8])
 def test_updates_keep_balance_and_cut(k: int) -> None:
-    graph = delaunay(3000)
+    graph = delaunay(2000)
     live = jetpy.IncrementalPartitioner(graph, k, **ENGINE)
     rng, model = random.Random(k), as_networkx(graph)
-    for _ in range(40):
+    for _ in range(30):
         batch = random_batch(rng, model, len(live.partition), 20)
         apply(model, batch, len(live.partition))
         live.update(batch)
@@ -382,7 +382,7 @@ def test_progress_is_that_of_a_partition() -> None:
 def test_parts_do_not_depend_on_threads_or_back_end(
     k: int, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = delaunay(2500)
+    graph = delaunay(1200)
 
     def run(threads: int | None, name: str = "cpu", *, on_host: bool = True) -> list[list[int]]:
         options = jetpy.IncrementalOptions(on_host=on_host)

@@ -132,9 +132,9 @@ def test_passes_that_end_early_equal_the_oracle(seed: int) -> None:
 
 def test_long_passes_equal_the_oracle() -> None:
     """The separator is large, and 300 moves without success end a pass."""
-    sides = [SEPARATOR if v < 900 else v % 2 for v in range(1100)]
-    start = Separation(path(1100), sides, (1100, 1100), 5)
-    for v in range(900, 1100, 2):
+    sides = [SEPARATOR if v < 500 else v % 2 for v in range(700)]
+    start = Separation(path(700), sides, (700, 700), 5)
+    for v in range(500, 700, 2):
         start.sides[v] = SEPARATOR
     expected = replace(start, sides=list(start.sides))
     expected.improve()
