@@ -49,7 +49,8 @@ class Option:
     Attributes
     ----------
     default
-        Its type is that of the option: a tuple takes several values, False is a switch.
+        Its type, or that of its first value, is that of the option: a tuple takes several values,
+        False is a switch.
     help : str
         If it is empty, `HELP` has it.
     choices : collection of str, optional
