@@ -304,7 +304,8 @@ class Batch:
         They do so if there are at least two threads for each task.
         """
         rooms, count = self.capacities.with_nodes(), len(self.tasks)
-        is_plain = effort.max_tries == 1 and effort.cycles == 0 and effort.communities == 0
+        has_one_try = effort.min_tries == effort.max_tries == 1
+        is_plain = has_one_try and effort.cycles == 0 and effort.communities == 0
         is_alone = backend.tasks_at_once == 0 and 2 * count <= backend.threads
         size = int(self.tasks[:, Task.N].max()) + len(self.graph.indices) // count
         if not is_plain or not is_alone or size < MIN_SHARED:

@@ -284,6 +284,22 @@ def test_writes_are_within_bounds(name: str, k: int, effort: str) -> None:
         check_bounds(graph, k, effort, seed)
 
 
+@pytest.mark.parametrize(
+    "more", [{"min_tries": 2}, {"max_tries": 2}, {"cycles": 1}, {"communities": 200}]
+)
+def test_threads_share_bisections_of_single_tries_only(more: dict[str, int]) -> None:
+    """The lower bound of tries holds if it is the larger one."""
+    effort = replace(EFFORTS["one try"], vertices_per_try=1, middle=100, **more)
+    graph = hubs()
+    found = []
+    for threads in (1, 8):
+        backend = Guarded(threads)
+        job = Job.of_problem(graph, problem_of(graph, 5))
+        found += Batch.of([job], backend).run(backend, effort)
+        assert backend.launches == 1
+    assert (found[0].parts == found[1].parts).all()
+
+
 @efforts
 @pytest.mark.parametrize("k", [1, 2, 3, 6, 17, 64, 128])
 @pytest.mark.parametrize("make", [path, isolated, clique, star], ids=lambda f: f.__name__)
