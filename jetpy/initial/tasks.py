@@ -62,7 +62,7 @@ Tasks wait for the memory: an H200 is worth 23 threads of its host, not 117."""
 MAX_PARTS = 128
 """Maximum number of parts, because a task looks at all parts to choose one."""
 MIN_SHARED = 5_000
-"""Number of vertices and directed edges from which on threads share the bisections of a graph."""
+"""Minimum mean number of vertices and directed edges of graphs whose bisections threads share."""
 MAX_KEPT = 1 << 20
 """Maximum capacity of all workers for which a back end keeps the arrays: at most 80 MB."""
 RESULT = [Task.PLACE, Task.N, Task.PART_PLACE, Task.PARTS, Task.CUT, Task.EXCESS, Task.EMPTY]
@@ -307,8 +307,9 @@ class Batch:
         has_one_try = effort.min_tries == effort.max_tries == 1
         is_plain = has_one_try and effort.cycles == 0 and effort.communities == 0
         is_alone = backend.tasks_at_once == 0 and 2 * count <= backend.threads
-        size = int(self.tasks[:, Task.N].max()) + len(self.graph.indices) // count
-        if not is_plain or not is_alone or size < MIN_SHARED:
+        size = len(self.graph.vertex_weights) + len(self.graph.indices)
+        is_small = size < MIN_SHARED * len(np.unique(self.tasks[:, Task.ROW]))
+        if not is_plain or not is_alone or is_small:
             return 0
         if rooms.parts <= 2 or count * rooms.largest > INT32_MAX:
             return 0

@@ -307,7 +307,7 @@ def divide_order(low: int, high: int, first: int, state: Bisections) -> int:
 
 @pk.function
 def order_vertices(here: int, state: Bisections):
-    """Begin with the order of the vertices of the current level, none of which is in a copy."""
+    """Store the vertices of the current level in order; none of them is in a copy."""
     for v in vertices_of(here, state):
         state.heap[v] = v
         state.positions[v] = NO_VERTEX
