@@ -303,17 +303,17 @@ class Batch:
 
         They do so if there are at least two threads for each task.
         """
-        rooms, count = self.capacities.with_nodes(), len(self.tasks)
+        count, parts = len(self.tasks), self.capacities.parts
+        n, entries = len(self.graph.vertex_weights), len(self.graph.indices)
+        graphs = len(self.graph.indptr) - n
         has_one_try = effort.min_tries == effort.max_tries == 1
         is_plain = has_one_try and effort.cycles == 0 and effort.communities == 0
         is_alone = backend.tasks_at_once == 0 and 2 * count <= backend.threads
-        size = len(self.graph.vertex_weights) + len(self.graph.indices)
-        is_small = size < MIN_SHARED * len(np.unique(self.tasks[:, Task.ROW]))
-        if not is_plain or not is_alone or is_small:
+        if not is_plain or not is_alone or parts <= 2 or n + entries < MIN_SHARED * graphs:
             return 0
-        if rooms.parts <= 2 or count * rooms.largest > INT32_MAX:
+        if count * self.capacities.with_nodes().largest > INT32_MAX:
             return 0
-        return (rooms.parts - 1).bit_length()
+        return (parts - 1).bit_length()
 
     def _upload(self, backend: Backend, rooms: Rooms, state: Any) -> Partitions:
         """Return the tasks for kernels; `state` gets the limits of the parts."""

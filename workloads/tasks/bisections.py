@@ -306,14 +306,6 @@ def divide_order(low: int, high: int, first: int, state: Bisections) -> int:
 
 
 @pk.function
-def order_vertices(here: int, state: Bisections):
-    """Store the vertices of the current level in order; none of them is in a copy."""
-    for v in vertices_of(here, state):
-        state.heap[v] = v
-        state.positions[v] = NO_VERTEX
-
-
-@pk.function
 def set_node(
     place: int,
     low: int,
@@ -321,6 +313,8 @@ def set_node(
     first: int,
     parts: int,
     number: int,
+    vertex: int,
+    entry: int,
     state: Bisections,
 ):
     """Store a node, or put its vertices into its part if it has only one."""
@@ -329,10 +323,24 @@ def set_node(
     state.nodes[place + Node.FIRST] = first
     state.nodes[place + Node.PARTS] = parts
     state.nodes[place + Node.NUMBER] = number
+    state.nodes[place + Node.VERTEX] = vertex
+    state.nodes[place + Node.ENTRY] = entry
     if parts == 1 or low == high:
         state.nodes[place + Node.PARTS] = 1
         for j in range(low, high):
             state.sides[state.heap[j]] = first
+
+
+@pk.function
+def begin_tree(place: int, here: int, state: Bisections):
+    """Store the root, which has all vertices of the current level in order, at a place."""
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    parts: int = state.numbers[here + Field.PARTS]
+    for v in range(begin, end):
+        state.heap[v] = v
+        state.positions[v] = NO_VERTEX
+    set_node(place, begin, end, 0, parts, 1, end + 1, state.rows[end], state)
 
 
 @pk.function
@@ -350,8 +358,9 @@ def divide_node(
 ):
     """Bisect a node, and store its halves at the places `lower` and `upper`.
 
-    Bisections of the last depth are tried `tries` times, and those of each earlier depth one time
-    less, because a small cut predicts less if more bisections follow.
+    The halves are to be copied to the place of its copy. Bisections of the last depth are tried
+    `tries` times, and those of each earlier depth one time less, because a small cut predicts less
+    if more bisections follow.
     """
     low: int = state.nodes[place + Node.BEGIN]
     high: int = state.nodes[place + Node.END]
@@ -359,8 +368,10 @@ def divide_node(
     parts: int = state.nodes[place + Node.PARTS]
     number: int = state.nodes[place + Node.NUMBER]
     vertex: int = state.nodes[place + Node.VERTEX]
+    entry: int = state.nodes[place + Node.ENTRY]
     left: int = (parts + 1) // 2
-    copy_node(low, high, first + left, vertex, state.nodes[place + Node.ENTRY], inner, state)
+    right: int = parts - left
+    copy_node(low, high, first + left, vertex, entry, inner, state)
     limit_node(first, parts, sums, inner, state)
     limit_levels(here, inner, high - low, state)
     own_tries: int = tries + 1 - halvings(parts)
@@ -368,10 +379,10 @@ def divide_node(
         own_tries = 1
     bisect_best(high - low, own_tries, growings, mix(seed + number), inner, state)
     fill_side(0, left, inner, state)
-    fill_side(1, parts - left, inner, state)
+    fill_side(1, right, inner, state)
     middle: int = divide_order(low, high, vertex, state)
-    set_node(upper, middle, high, first + left, parts - left, number + left, state)
-    set_node(lower, low, middle, first, left, number + 1, state)
+    set_node(upper, middle, high, first + left, right, number + left, vertex, entry, state)
+    set_node(lower, low, middle, first, left, number + 1, vertex, entry, state)
 
 
 @pk.function
@@ -389,31 +400,15 @@ def bisect_recursively(
 
     The nodes that wait are from place `waiting` on. Each is copied to the same place.
     """
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    order_vertices(here, state)
-    set_node(waiting * Node.COUNT, begin, end, 0, state.numbers[here + Field.PARTS], 1, state)
+    begin_tree(waiting * Node.COUNT, here, state)
     count: int = 1
     while count > 0:
         count -= 1
         place: int = (waiting + count) * Node.COUNT
         if state.nodes[place + Node.PARTS] > 1:
-            state.nodes[place + Node.VERTEX] = end + 1
-            state.nodes[place + Node.ENTRY] = state.rows[end]
             lower: int = place + Node.COUNT
             divide_node(place, lower, place, tries, growings, seed, sums, here, inner, state)
             count += 2
-
-
-@pk.function
-def begin_tree(place: int, here: int, state: Bisections):
-    """Store the root, which has all vertices of the current level, for `divide_in_tree`."""
-    begin: int = state.numbers[here + Field.BEGIN]
-    end: int = state.numbers[here + Field.END]
-    order_vertices(here, state)
-    set_node(place, begin, end, 0, state.numbers[here + Field.PARTS], 1, state)
-    state.nodes[place + Node.VERTEX] = end + 1
-    state.nodes[place + Node.ENTRY] = state.rows[end]
 
 
 @pk.function
@@ -445,10 +440,5 @@ def divide_in_tree(
     for j in range(low, high):
         v: int = state.heap[j]
         entries += state.rows[v + 1] - state.rows[v]
-    vertex: int = state.nodes[place + Node.VERTEX]
-    entry: int = state.nodes[place + Node.ENTRY]
-    state.nodes[lower + Node.VERTEX] = vertex
-    state.nodes[lower + Node.ENTRY] = entry
-    vertex += NODE_ROOM * (high - low) + NODE_SPARE * ((parts + 1) // 2)
-    state.nodes[upper + Node.VERTEX] = vertex
-    state.nodes[upper + Node.ENTRY] = entry + NODE_ROOM * entries
+    state.nodes[upper + Node.VERTEX] += NODE_ROOM * (high - low) + NODE_SPARE * ((parts + 1) // 2)
+    state.nodes[upper + Node.ENTRY] += NODE_ROOM * entries

@@ -178,6 +178,7 @@ def refine_with_flows(
     """Run flows on the current level if it is fine enough, and refine all finer levels likewise."""
     row: int = worker * Pair.COUNT
     arc: int = worker * work.arc_room
+    pairs.rows[row + Pair.NODE] = worker * work.node_room
     limit_parts(sums, here, state)
     while True:
         is_fine: bool = state.numbers[here + Field.LEVELS] < effort.flow_levels
@@ -205,13 +206,13 @@ def tries_for(n: int, effort: Effort) -> int:
 
 
 @pk.function
-def begin_try(number: int, coarsest: int, heaviest: int, here: int, state: Bisections):
+def begin_try(number: int, coarsest: int, here: int, state: Bisections):
     """Coarsen the level at which tries begin to the coarsest one of a try."""
     own: pk.uint32 = mix(state.numbers[here + Field.SEED] + number)
     state.numbers[here + Field.SEED] = own
     for v in vertices_of(here, state):
         state.sides[v] = state.pinned[v]
-    coarsen_to(coarsest, heaviest, here, state)
+    coarsen_to(coarsest, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
 
 
 @pk.function
@@ -231,10 +232,9 @@ def find_best_try(
     level: int = state.numbers[here + Field.LEVELS]
     seed: pk.uint32 = state.numbers[here + Field.SEED]
     inner: int = here + Field.COUNT
-    heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
     for number in range(tries):
         state.numbers[here + Field.SEED] = seed
-        begin_try(number, coarsest, heaviest, here, state)
+        begin_try(number, coarsest, here, state)
         own: pk.uint32 = state.numbers[here + Field.SEED]
         bisect_recursively(
             effort.bisections, effort.growings, own, waiting, sums, here, inner, state
@@ -353,7 +353,6 @@ def partition_graphs(
         task: int = turn * Task.COUNT
         sums: int = work.tasks[task + Task.PART]
         load_problem(worker, task, graph, work, state)
-        pairs.rows[worker * Pair.COUNT + Pair.NODE] = worker * work.node_room
         partition_graph(worker, sums, here, effort, work, level, pairs, trees, state)
         report(task, here, work, state)
         turn = pk.atomic_fetch_add(work.turns, [0], 1)
@@ -372,7 +371,7 @@ def begin_graphs(
     heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
     coarsen_to(middle, heaviest, here, state)
     state.numbers[here + Field.MIDDLE] = state.numbers[here + Field.LEVELS]
-    begin_try(0, coarsest, heaviest, here, state)
+    begin_try(0, coarsest, here, state)
     begin_tree((worker * nodes_each + 1) * Node.COUNT, here, state)
 
 
@@ -406,7 +405,6 @@ def end_graphs(
     here: int = worker * ROWS * Field.COUNT
     task: int = worker * Task.COUNT
     sums: int = work.tasks[task + Task.PART]
-    pairs.rows[worker * Pair.COUNT + Pair.NODE] = worker * work.node_room
     refine_up_to(state.numbers[here + Field.MIDDLE], sums, here, state)
     refine_with_flows(worker, sums, here, effort, work, level, pairs, trees, state)
     report(task, here, work, state)
