@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
-from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph, column_sums
 from jetpy.graph.levels import contract
 from jetpy.graph.validate import check_small
 from jetpy.lazy import cached_property
@@ -211,13 +211,14 @@ def make_request(
     if weights is not None and kinds > 1:
         from jetpy.problem.multiconstraint import in_one, pose_several
 
-        graph = replace(graph, vertex_weights=in_one(weights))
+        totals = column_sums(weights)
+        graph = replace(graph, vertex_weights=in_one(weights, totals, graph.n))
     total = graph.total_vertex_weight
     problem = make_problem(total, k, max(imbalances), seed, chosen, targets, fill=fill)
     keeps_imbalance = imbalance is not None or targets is not None
     if weights is not None and kinds > 1:
         check_small(graph, "partition with several vertex weights")
-        several = pose_several(weights, imbalances, problem.shares)
+        several = pose_several(weights, totals, imbalances, problem.shares)
         if bounds.are_given:
             given = bounds, several
             problem, several = bounded_columns(problem, *given, keeps_imbalance=keeps_imbalance)

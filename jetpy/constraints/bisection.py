@@ -77,7 +77,7 @@ class Block:
                 problem.options,
                 problem.shares[first:end],
             ),
-            MultiConstraint(own.weights[members], *bounds),
+            MultiConstraint.of(own.weights[members], *bounds),
             np.where(pinned == NO_PART, NO_PART, pinned - first).astype(np.int32),
             self.first + first,
         )
@@ -136,4 +136,4 @@ def _halves(
         problem.options,
         np.add.reduceat(problem.shares, [0, half]),
     )
-    return own, MultiConstraint(several.weights, *tables, lower)
+    return own, MultiConstraint(several.weights, *tables, lower, several.totals)

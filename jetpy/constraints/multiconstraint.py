@@ -11,7 +11,7 @@ multi-constraint graph partitioning", SC 1998.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -29,18 +29,18 @@ from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
-from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
+from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, project
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.multilevel.solver import RefiningSolver, Solver
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import MultiConstraint
+from jetpy.problem.multiconstraint import MultiConstraint, loads, units_of
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.flows import Flows, are_due
-from jetpy.refinement.measures import cost_of, measure, upload_metric
+from jetpy.refinement.measures import Measures, cost_of, measure, upload_metric
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import multiconstraint as kernels
 
@@ -120,10 +120,17 @@ class Levels:
         """Return the levels of a hierarchy, given the constraints of the finest level."""
         constraints = [several]
         for finer, level in pairwise(hierarchy):
-            coarse_of = finer.backend.to_host(level.coarse_of)
-            constraints.append(constraints[-1].coarsened(coarse_of, level.graph.n))
-        constraints[1:] = [own.loosened() for own in constraints[1:]]
+            constraints.append(cls.coarsened(constraints[-1], finer, level))
+        for depth, level in enumerate(hierarchy[1:], 1):
+            constraints[depth] = constraints[depth].loosened(level.graph.global_n)
         return cls(hierarchy, constraints, problem)
+
+    @staticmethod
+    def coarsened(
+        several: MultiConstraint, finer: HierarchyLevel, level: HierarchyLevel
+    ) -> MultiConstraint:
+        """Return the constraints of a level, given those of the next finer level."""
+        return several.coarsened(finer.backend.to_host(level.coarse_of), level.graph.n)
 
     def refined(self, depth: int, parts: Parts, seed: int) -> Parts:
         """Refine a partition (int32, shape (n,)) of a level; both are on the host."""
@@ -138,8 +145,17 @@ class Levels:
         if self._has_jet(depth):
             found = self._jet(depth, parts, seed)
         else:
-            found = self._passes(depth, parts, seed, PASSES)
-        return self._flows(depth, found)
+            found = self.passes(depth, parts, seed, PASSES)
+        return self._flows(depth, self.hierarchy[depth].with_ghosts(found))
+
+    def jet(self, depth: int) -> SeveralRefinement:
+        """Return the refinement of a level by Jet."""
+        return SeveralRefinement(self.hierarchy[depth], self.problem, self.constraints[depth])
+
+    def held(self, depth: int, parts: IntArray) -> npt.NDArray[np.int64]:
+        """Return the weights of parts of a level, int64, shape (k, c)."""
+        several = self.constraints[depth]
+        return loads(several.weights, parts, len(several.limits))
 
     def _jet(self, depth: int, parts: Array, seed: int) -> Array:
         """Refine a level by Jet.
@@ -147,9 +163,7 @@ class Levels:
         Where Jet ends with a smaller cut but too much weight in some parts, the host relieves them,
         and Jet continues.
         """
-        level, several = self.hierarchy[depth], self.constraints[depth]
-        refinement = SeveralRefinement(level, self.problem, several)
-        best, least = parts, UNKNOWN
+        refinement, best, least = self.jet(depth), parts, UNKNOWN
         for _ in range(RUNS):
             found = refinement.refine(parts, finest=depth == 0)
             quality = refinement.excess, found.measures.cut
@@ -159,39 +173,39 @@ class Levels:
             last = refinement.last()
             if last is None:
                 return best
-            parts = self._passes(depth, last, seed, 0)
+            parts = self.passes(depth, last, seed, 0)
         return best
 
     def _has_jet(self, depth: int) -> bool:
-        n, several = self.hierarchy[depth].graph.n, self.constraints[depth]
+        n, several = self.hierarchy[depth].graph.global_n, self.constraints[depth]
         is_large = n >= JET_VERTICES and n >= JET_SHARE * len(several.limits)
         return is_large and not several.lower_limits.any()
 
-    def _passes(self, depth: int, parts: Array, seed: int, passes: int) -> Array:
+    def passes(self, depth: int, parts: Array, seed: int, passes: int) -> Array:
         """Relieve parts, and then make at most `passes` passes, on the host."""
-        level, several = self.hierarchy[depth], self.constraints[depth]
-        backend, host = level.backend, level.backend.host
-        graph = carry_graph(level.graph, backend, host)
-        state = state_of(host, graph, several, backend.to_host(parts), _pinned(level))
-        size = {"n": graph.n, "k": len(several.limits)}
-        host.run_tasks(
-            1, kernels.refine_level, passes=passes, seed=seed, graph=graph, state=state, **size
-        )
-        return backend.from_host(host.to_host(state.parts))
+        return make_passes(self.hierarchy[depth], self.constraints[depth], parts, seed, passes)
 
     def _flows(self, depth: int, parts: Array) -> Array:
-        """Improve pairs of parts of a level by flows that keep all limits."""
-        level, several, is_finest = self.hierarchy[depth], self.constraints[depth], depth == 0
+        """Improve pairs of parts of a level by flows, if they are due."""
+        level = self.hierarchy[depth]
         backend, graph, problem = level.backend, level.graph, level.own_problem(self.problem)
         if not problem.options.refine.has_flows(depth):
             return parts
         metric = upload_metric(backend, graph, EDGE_CUT, problem.k)
         measures = measure(backend, graph, parts, metric)
-        if not are_due(graph, problem, measures, finest=is_finest):
+        if not are_due(graph, problem, measures, finest=depth == 0):
             return parts
-        own = loads_of(backend.host, several, backend.to_host(parts))
-        flows = Flows(backend, graph, problem, level.pinned, several=own)
-        return flows.improve(parts, measures, finest=is_finest)[0]
+        return self.improved_by_flows(depth, parts, problem, measures)
+
+    def improved_by_flows(
+        self, depth: int, parts: Array, problem: Problem, measures: Measures
+    ) -> Array:
+        """Improve pairs of parts of a level by flows that keep all limits.
+
+        `problem` is that of the level, and `measures` are those of the parts.
+        """
+        own = self.hierarchy[depth], self.constraints[depth]
+        return improve_pairs(*own, parts, problem, measures, finest=depth == 0)
 
     def filled(self, parts: IntArray) -> Parts:
         """Return parts of the finest level, none of them empty if the problem asks for that.
@@ -205,22 +219,15 @@ class Levels:
         backend, own = self.hierarchy[0].backend, [self.constraints[0].with_counts()]
         counted = Levels(self.hierarchy[:1], own, problem)
         passes = PASSES if len(parts) < JET_VERTICES else 0
-        found = counted._passes(0, backend.from_host(parts), problem.seed, passes)
+        found = counted.passes(0, backend.from_host(parts), problem.seed, passes)
         return np.asarray(backend.to_host(found))
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
         """Return the excess and the cut of a partition of a level."""
         level, several = self.hierarchy[depth], self.constraints[depth]
-        own, k = level.backend.from_host(parts), len(several.limits)
+        own, k = level.with_ghosts(level.backend.from_host(parts)), len(several.limits)
         cut = cost_of(level.backend, level.graph, own, EDGE_CUT, k)
-        return several.excess(parts), cut
-
-    def coarsest(self, parts: IntArray) -> Array:
-        """Return the parts of the coarsest level; contracted vertices must share a part."""
-        found = self.hierarchy[0].backend.from_host(parts)
-        for finer, level in pairwise(self.hierarchy):
-            found = inject(finer, level, found)
-        return found
+        return several.excess_of(self.held(depth, parts)), cut
 
     def uncoarsen(self, parts: Parts, seed: int) -> Parts:
         """Return parts of the finest level, given those of the coarsest; refine all others."""
@@ -233,7 +240,40 @@ class Levels:
 
         projected = project(coarsest, coarsest.backend.from_host(parts), finer)
         found, _ = uncoarsen([*finer], projected, refine)
-        return self.hierarchy[0].backend.to_host(found)
+        own = found[: len(self.constraints[0].weights)]  # without ghosts
+        return self.hierarchy[0].backend.to_host(own)
+
+
+def make_passes(
+    level: HierarchyLevel, several: MultiConstraint, parts: Array, seed: int, passes: int
+) -> Array:
+    """Relieve parts of a level, and then make at most `passes` passes, on the host."""
+    backend, host = level.backend, level.backend.host
+    graph = carry_graph(level.graph, backend, host)
+    state = state_of(host, graph, several, backend.to_host(parts), _pinned(level))
+    size = {"n": graph.n, "k": len(several.limits)}
+    host.run_tasks(
+        1, kernels.refine_level, passes=passes, seed=seed, graph=graph, state=state, **size
+    )
+    return backend.from_host(host.to_host(state.parts))
+
+
+def improve_pairs(
+    level: HierarchyLevel,
+    several: MultiConstraint,
+    parts: Array,
+    problem: Problem,
+    measures: Measures,
+    *,
+    finest: bool,
+) -> Array:
+    """Improve pairs of parts of a level by flows that keep all limits.
+
+    `problem` is that of the level, and `measures` are those of the parts.
+    """
+    own = loads_of(level.backend.host, several, level.backend.to_host(parts))
+    flows = Flows(level.backend, level.graph, problem, level.pinned, several=own)
+    return flows.improve(parts, measures, finest=finest)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +306,7 @@ class MultiConstraintSolver:
             finest = _finest(engine, self.graph, self.pinned)
             if self.pinned is not None:
                 parts = np.where(self.pinned == NO_PART, parts, self.pinned)
-            levels = Levels([finest], [self.several.in_units()], self.problem)
+            levels = Levels([finest], [self._in_units], self.problem)
             found = levels.filled(levels.refined(0, parts, self.problem.seed))
         cut = edge_cut(self.graph, found)
         return Outcome(found, cut, cut)
@@ -278,21 +318,17 @@ class MultiConstraintSolver:
         """
         if self.pinned is not None and (self.pinned != NO_PART).all():
             return trivial_outcome(self.pinned.copy(), edge_cut(self.graph, self.pinned))
-        pace, several = GenerationBudget(effort, self._agree), self.several.in_units()
-        best: Found | None = None
-        done = 0
-        while pace.allows(done, new=True):
-            count = self.processes.size
-            if effort.generations is not None:
-                count = min(count, effort.generations - done)
-            shown = progress if done == 0 else no_progress
-            found = self._generations(engine, several, range(done, done + count), shown)
-            if best is None or found.quality < best.quality:
-                best = found
-            done += count
-            pace.end(new=True)
-        assert best is not None
+        several, processes = self._in_units, self.processes
+
+        def find(numbers: range, progress: Progress) -> Found:
+            return self._generations(engine, several, numbers, progress)
+
+        best, done = best_generation(effort, processes, processes.size, find, progress)
         return Outcome(best.parts, best.quality[1], best.quality[1], generations=done)
+
+    @property
+    def _in_units(self) -> MultiConstraint:
+        return self.several.in_units(units_of(self.several.weights))
 
     def _generations(
         self, engine: Backend, several: MultiConstraint, numbers: range, progress: Progress
@@ -303,8 +339,7 @@ class MultiConstraintSolver:
         """
 
         def find(number: int, processes: Processes) -> Found:
-            seed = (self.problem.seed + SEED_STEP * number) % SEEDS
-            own = replace(self.problem, seed=seed)
+            own = of_generation(self.problem, number)
             return partition_several(
                 engine, self.graph, own, several, progress, self.pinned, processes
             )
@@ -317,10 +352,6 @@ class MultiConstraintSolver:
         qualities = _qualities(self.processes, found)
         best = min(range(len(numbers)), key=lambda rank: qualities[rank])
         return _of_rank(self.processes, engine, best, qualities[best], found)
-
-    def _agree(self, is_time: bool) -> bool:
-        """Return whether all processes find that there is time."""
-        return all(self.processes.allgather_objects(is_time))
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,6 +379,42 @@ class FewVerticesSolver:
         return self.by_all_weights.refine(engine, found.parts, no_progress)
 
 
+def of_generation(problem: Problem, number: int) -> Problem:
+    """Return the problem with the seed of a generation."""
+    return replace(problem, seed=(problem.seed + SEED_STEP * number) % SEEDS)
+
+
+def best_generation(
+    effort: Effort,
+    processes: Processes,
+    most: int,
+    find: Callable[[range, Progress], Found],
+    progress: Progress,
+) -> tuple[Found, int]:
+    """Return the best partition within the limits of `effort`, and the number of generations.
+
+    `find` returns the best partition of at most `most` generations. The processes agree on whether
+    there is time.
+    """
+
+    def agree(is_time: bool) -> bool:
+        return all(processes.allgather_objects(is_time))
+
+    pace, done = GenerationBudget(effort, agree), 0
+    best: Found | None = None
+    while pace.allows(done, new=True):
+        count = most
+        if effort.generations is not None:
+            count = min(count, effort.generations - done)
+        found = find(range(done, done + count), progress if done == 0 else no_progress)
+        if best is None or found.quality < best.quality:
+            best = found
+        done += count
+        pace.end(new=True)
+    assert best is not None
+    return best, done
+
+
 def partition_several(
     backend: Backend,
     graph: Graph,
@@ -361,23 +428,37 @@ def partition_several(
 
     `pinned` and `processes` as for `MultiConstraintSolver`.
     """
-    problem = in_units(problem, 1, graph.n)
     with Stopwatch(backend, "coarsen"):
-        finest = _finest(backend, graph, pinned)
-        levels = Levels.of(coarsen(finest, [problem], progress), several, problem)
+        finest = _finest(backend, graph, pinned, processes)
+    return partition_level(finest, problem, several, progress)
+
+
+def partition_level(
+    finest: HierarchyLevel,
+    problem: Problem,
+    several: MultiConstraint,
+    progress: Progress,
+    kind: type[Levels] = Levels,
+) -> Found:
+    """Partition a level with several weights per vertex, which the weight of the graph combines."""
+    backend, problem = finest.backend, in_units(problem, 1, finest.graph.global_n)
+    with Stopwatch(backend, "coarsen"):
+        levels = kind.of(coarsen(finest, [problem], progress), several, problem)
     with Stopwatch(backend, "initial"):
-        parts = _begin(levels, processes)
+        parts = _begin(levels)
     with Stopwatch(backend, "refine"):
         parts = levels.uncoarsen(parts, problem.seed)
-        found = _improve(levels, parts, processes, progress)
+        found = _improve(levels, parts, progress)
         parts = levels.filled(found.parts)
         return found if parts is found.parts else Found(parts, levels.quality(0, parts))
 
 
-def _finest(backend: Backend, graph: Graph, pinned: IntArray | None) -> HierarchyLevel:
-    """Return the finest level of a graph; `pinned` as for `MultiConstraintSolver`."""
+def _finest(
+    backend: Backend, graph: Graph, pinned: IntArray | None, processes: Processes = ALONE
+) -> HierarchyLevel:
+    """Return the finest level of a graph; arguments as for `MultiConstraintSolver`."""
     kept = None if pinned is None else backend.from_host(pinned)
-    return finest_level(backend, upload(backend, graph), None, kept)
+    return finest_level(backend, upload(backend, graph), None, kept, processes)
 
 
 def _pinned(level: HierarchyLevel) -> IntArray:
@@ -387,10 +468,11 @@ def _pinned(level: HierarchyLevel) -> IntArray:
     return np.asarray(level.backend.to_host(level.pinned))
 
 
-def _begin(levels: Levels, processes: Processes) -> Parts:
-    """Return the best partition of the coarsest level."""
+def _begin(levels: Levels) -> Parts:
+    """Return the best partition of the coarsest level, which all of its processes have."""
     last, problem = len(levels.hierarchy) - 1, levels.problem
     level = levels.hierarchy[last]
+    processes = level.processes
     refinement = level.refinement(problem)
     starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
     starts = list({start.tobytes(): start for start in starts}.values())
@@ -440,14 +522,18 @@ def _bisected(levels: Levels, processes: Processes) -> Parts:
     return bisect_recursively(whole, bisect, host, processes)
 
 
-def _improve(levels: Levels, parts: Parts, processes: Processes, progress: Progress) -> Found:
+def _improve(levels: Levels, parts: Parts, progress: Progress) -> Found:
     """Improve a partition of the finest level by V-cycles: those of the preset, or of repairs.
 
-    The processes run consecutive V-cycles from the same partition. The first that improves it
-    counts; later ones are dropped, because a single process would have run them from another
-    partition.
+    The processes of the level run consecutive V-cycles from the same partition. The first that
+    improves it counts; later ones are dropped, because a single process would have run them from
+    another partition.
     """
-    found, done = Found(parts, levels.quality(0, parts)), 0
+    processes, found, done = (
+        levels.hierarchy[0].processes,
+        Found(parts, levels.quality(0, parts)),
+        0,
+    )
     while done < (cycles := _number_of_cycles(levels.problem, found)):
         numbers = range(done + 1, min(done + processes.size, cycles) + 1)
         own = None
@@ -472,11 +558,12 @@ def _number_of_cycles(problem: Problem, found: Found) -> int:
 def _cycle(levels: Levels, parts: Parts, number: int) -> Found:
     """Run a V-cycle: coarsen within parts, and refine from the coarsest level up."""
     finest, problem = levels.hierarchy[0], levels.problem
-    within = finest.as_finest(finest.backend.from_host(parts))
+    within = replace(finest.as_finest(finest.backend.from_host(parts)), processes=ALONE)
     hierarchy = coarsen(within, [problem], no_progress, variant=number)
-    own = Levels.of(hierarchy, levels.constraints[0], problem)
+    own = type(levels).of(hierarchy, levels.constraints[0], problem)
     last, seed = len(hierarchy) - 1, problem.seed + number
-    coarse = hierarchy[last].backend.to_host(own.refine(last, own.coarsest(parts), seed))
+    blocks = hierarchy[last].blocks
+    coarse = hierarchy[last].backend.to_host(own.refine(last, blocks, seed))
     found = own.uncoarsen(coarse, seed)
     return Found(found, levels.quality(0, found))
 

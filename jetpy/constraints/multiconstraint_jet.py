@@ -56,17 +56,21 @@ class Admission:
             outgoing=backend.full((k * several.kinds + APART) * stripes, 0, np.int64),
             lowest_ranks=backend.empty(k),
             shares=backend.empty(k, np.int64),
+            changes=backend.full(k * several.kinds, 0, np.int64),
             stripes=stripes,
             overfill=UNLIMITED if overfill is None else overfill,
         )
 
     def launch(self, count: int | Count, vertices: Array) -> None:
         """Move those of the first `count` listed vertices that have a rank."""
-        state, launch = self._state, self._state.backend.parallel_for
-        own = {"several": self._several, "inflow": self.inflow, "state": state}
+        state, launch, inflow = self._state, self._state.backend.parallel_for, self.inflow
+        own = {"several": self._several, "inflow": inflow, "state": state}
         launch(count, kernels.tally_inflow, vertices=vertices, **own)
+        stripes = (inflow.stripes, inflow.stripes)
+        state.graph.halo.allreduce(inflow.incoming, inflow.outgoing, stripes=stripes)
         launch(state.partition.k, kernels.cap_inflow, **own)
         launch(count, kernels.admit, vertices=vertices, graph=state.graph, **own)
+        state.graph.halo.allreduce(inflow.changes)
 
 
 class SeveralPropagation(LabelPropagation):
@@ -75,7 +79,7 @@ class SeveralPropagation(LabelPropagation):
     def __init__(self, state: RefinementState, admission: Admission) -> None:
         self._admission = admission
         super().__init__(state)
-        self._mean = max(1, state.problem.total // max(1, state.graph.n))
+        self._mean = max(1, state.problem.total // max(1, state.graph.global_n))
 
     def _make_cap(self, overfill: int | None) -> Any:
         return self._admission
@@ -107,7 +111,7 @@ class SeveralRebalancing:
             last_digits=backend.empty(k),
             needed=backend.empty(k * own.kinds, np.int64),
             ideals=backend.from_host(several.ideals.ravel()),
-            mean_relief=max(1, own.kinds * WHOLE // max(1, state.graph.n)),
+            mean_relief=max(1, own.kinds * WHOLE // max(1, state.graph.global_n)),
         )
 
     def move(self) -> None:
@@ -121,6 +125,7 @@ class SeveralRebalancing:
         state.backend.parallel_for(
             state.graph.n, kernels.weigh_parts, parts=state.partition.parts, several=self._own
         )
+        state.graph.halo.allreduce(loads)
         control = state.dual.control.host
         control[Control.EXTRA_PATIENCE] = 1
         control[Control.MAX_WEAK_ITERATIONS] = INT32_MAX
@@ -130,7 +135,8 @@ class SeveralRebalancing:
     def begin(self, tasks: Tasks, best_weights: Array) -> None:
         """Begin an iteration, if one of the tasks is due."""
         state, launch = self._state, self._state.backend.parallel_for
-        launch(1, kernels.begin_iteration, tasks=tasks, several=self._own, state=state)
+        own = {"several": self._own, "inflow": self._admission.inflow}
+        launch(1, kernels.begin_iteration, tasks=tasks, state=state, **own)
         most = max(state.partition.k, COUNTER_STRIPES)
         launch(most, kernels.begin_chosen, best_weights=best_weights, state=state)
 
@@ -144,11 +150,13 @@ class SeveralRebalancing:
         count = state.launches.listed(
             state.rebalancing, kernels.list_candidates, vertices=vertices, **shed
         )
-        listed = {"vertices": vertices, "graph": state.graph}
+        listed, shedding = {"vertices": vertices, "graph": state.graph}, self._shedding
         launch(count, kernels.rate_losses, table=state.table, **listed, **own)
         launch(count, kernels.tally_losses, vertices=vertices, **own)
+        state.graph.halo.allreduce(shedding.tallies, stripes=[shedding.stripes])
         launch(k, kernels.find_last_bucket, **own)
         launch(count, kernels.tally_digits, **listed, **own)
+        state.graph.halo.allreduce(shedding.digits)
         launch(k, kernels.find_last_digit, **own)
         launch(count, kernels.shed, inflow=self._admission.inflow, **listed, **shed)
         self._admission.launch(count, vertices)

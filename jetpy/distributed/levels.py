@@ -106,8 +106,11 @@ class GatheredLevel(WholeLevel):
 
     def given_out(self, whole: Refined) -> Refined:
         """Return `whole` with the parts of owned vertices only, on the pieces' back end."""
-        parts = whole.parts[self.owned.first : self.owned.end]
-        return replace(whole, parts=carry(parts, self.backend, self.source))
+        return replace(whole, parts=self.returned(whole.parts))
+
+    def returned(self, parts: Array) -> Array:
+        """Return the parts of owned vertices, on the pieces' back end, given those of all."""
+        return carry(parts[self.owned.first : self.owned.end], self.backend, self.source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +146,8 @@ class PieceLevel(HierarchyLevel):
 
     def _improved_by_flows(self, problem: Problem, refined: Refined, *, finest: bool) -> Refined:
         """Gather the level, and improve its parts by flows that all processes share. Collective."""
-        comm, graph = self.graph.blocks.comm, self.graph
-        if not self.backend.copies:
-            check_memory(comm, graph.global_n, graph.global_nnz // 2)
-        level = self.alone()
-        flows = Flows(level.backend, level.graph, problem, level.pinned, comm)
+        level = self.whole()
+        flows = Flows(level.backend, level.graph, problem, level.pinned, level.processes)
         parts = level.taken(refined.parts)
         parts, measures = flows.improve(parts, refined.measures, finest=finest)
         own = level.given_out(replace(refined, parts=parts, measures=measures))
@@ -246,7 +246,20 @@ class PieceLevel(HierarchyLevel):
         """Return this level, or the gathered one if `gathering` includes it. Collective."""
         return self.alone() if self.gathering.includes(self.graph) else self
 
-    def alone(self) -> HierarchyLevel:
+    def whole(self) -> GatheredLevel:
+        """Return the level `alone`, after a check that each machine has memory for it.
+
+        Raises
+        ------
+        OutOfMemoryError
+            As `check_memory` does.
+        """
+        graph = self.graph
+        if not self.backend.copies:
+            check_memory(graph.blocks.comm, graph.global_n, graph.global_nnz // 2)
+        return self.alone()
+
+    def alone(self) -> GatheredLevel:
         """Return the level with the whole graph on every process. Collective."""
         backend, piece, coarse_of = self.backend, self.graph, self.coarse_of
         if coarse_of is not None:

@@ -1,6 +1,8 @@
-"""Several weights per vertex: every process gathers the graph, and all find one partition.
+"""Several weights per vertex: all processes find one partition.
 
-They share out generations, tries and V-cycles (`jetpy.constraints.multiconstraint`).
+Large levels are in pieces, which have the weights of owned vertices. Small graphs, and those with
+places or lower limits, are gathered on every process, and the processes share out generations,
+tries and V-cycles (`jetpy.constraints.multiconstraint`).
 """
 
 from __future__ import annotations
@@ -11,21 +13,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.multiconstraint import Found as FoundSeveral
+from jetpy.constraints.multiconstraint import best_generation, of_generation, partition_level
 from jetpy.distributed.arguments import CollectiveArguments
 from jetpy.distributed.block import Block, UploadedRows
 from jetpy.distributed.communicator import starts_of
 from jetpy.distributed.faults import agreed, run_collectively
-from jetpy.distributed.gathering import check_memory
+from jetpy.distributed.gathering import check_memory, gathering_of
+from jetpy.distributed.levels import PieceLevel, finest_of
+from jetpy.distributed.multiconstraint_levels import PieceLevels, summed
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, checked_parts, measure_rows, part_sizes
 from jetpy.distributed.terminals import Places
 from jetpy.distributed.together import group_names
+from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray, column_sums
 from jetpy.graph.validate import Naming, checked_columns
 from jetpy.multilevel.outcome import Outcome
-from jetpy.problem.bounds import Bounds
-from jetpy.problem.multiconstraint import MultiConstraint, limits_of_columns, loads
+from jetpy.problem.bounds import Bounds, bounded_columns
+from jetpy.problem.multiconstraint import (
+    MultiConstraint,
+    in_one,
+    limits_of_columns,
+    loads,
+    pose_several,
+    units_of,
+)
+from jetpy.problem.problem import Problem
 from jetpy.progress import Progress
 
 if TYPE_CHECKING:
@@ -131,6 +146,66 @@ class Columns:
         )
         return replace(request, processes=blocks.comm)
 
+    def posed(self, vertex_weight: int) -> tuple[Problem, MultiConstraint]:
+        """Return the problem of the combined weight, and the constraints. Collective.
+
+        `vertex_weight` is the total of the combined weight.
+
+        Raises
+        ------
+        OptionError
+            As `make_request` does.
+        """
+        arguments, columns = self.arguments, self.arguments.columns
+        assert columns is not None
+        bounds = Bounds(columns.min_weights, columns.max_weights, arguments.lower_imbalance)
+
+        def pose() -> tuple[Problem, MultiConstraint]:
+            problem = arguments.problem(vertex_weight, arguments.targets, fill=arguments.fill)
+            weights = self.weights, self.totals
+            several = pose_several(*weights, columns.imbalances, problem.shares)
+            if not bounds.are_given:
+                return problem, several
+            keeps = arguments.keeps_imbalance
+            return bounded_columns(problem, bounds, several, keeps_imbalance=keeps)
+
+        return run_collectively(self.blocks.comm, pose)
+
+    def in_pieces(self) -> tuple[PieceLevel, Problem, MultiConstraint] | None:
+        """Return the finest level in pieces, its problem and constraints. Collective.
+
+        The result is None if the whole graph suits a process.
+        """
+        rows, arguments = self.rows, self.arguments
+        if not 1 < arguments.k < rows.global_n:
+            return None
+        combined = in_one(self.weights, self.totals, rows.global_n)
+        [total] = rows.blocks.comm.totals(int(combined.sum(dtype=np.int64)))
+        problem, several = self.posed(total)
+        options = replace(problem.options, branches=())  # there are no second hierarchies
+        small = gathering_of(options, rows.blocks.comm, arguments.small)
+        if rows.backend.is_wide or several.lower_limits.any() or small.includes(rows):
+            return None
+        weighted = replace(rows, vertex_weights=rows.backend.from_host(combined))
+        level = finest_of(replace(weighted, vertex_weight=total), small)
+        assert isinstance(level, PieceLevel)
+        return level, problem, several
+
+    def units(self) -> npt.NDArray[np.int64]:
+        """Return the greatest common divisor of each weight over all vertices. Collective."""
+        own = self.blocks.comm.allgather_objects(units_of(self.weights).tolist())
+        units: npt.NDArray[np.int64] = np.gcd.reduce(np.array(own, np.int64), axis=0)
+        return units
+
+    def found_in_pieces(
+        self, several: MultiConstraint, parts: IntArray, cut: int, generations: int = 1
+    ) -> tuple[Found, MultiConstraint]:
+        """Return the parts of owned vertices, what they weigh, and the limits. Collective."""
+        blocks, k = self.blocks, self.arguments.k
+        held = summed(blocks.comm, loads(self.weights, parts, k))
+        empty = part_sizes(blocks, parts, k).count(0)
+        return Found(parts, cut, held, empty, generations=generations), several
+
     def found(self, request: Request, outcome: Outcome) -> tuple[Found, MultiConstraint]:
         """Return the parts of owned vertices and the limits, given the outcome of a request."""
         weights, k = request.graph.constraint_weights, request.problem.k
@@ -141,6 +216,12 @@ class Columns:
         parts = self.owned(outcome.parts)
         found = Found(parts, outcome.cut, held, empty, generations=outcome.generations)
         return found, request.several
+
+
+def has_places(blocks: Blocks, places: Places) -> bool:
+    """Return whether any process has fixed vertices, homes or groups. Collective."""
+    own = places.fixed, places.home, places.together
+    return any(blocks.comm.allgather_objects(any(given is not None for given in own)))
 
 
 def checked_table(blocks: Blocks, block: Block) -> tuple[IntArray, npt.NDArray[np.int64]]:
@@ -171,6 +252,19 @@ def partition_columns(
     columns: Columns, places: Places, progress: Progress
 ) -> tuple[Found, MultiConstraint]:
     """Partition a graph from scratch; `places` are those of owned vertices. Collective."""
+    given = None if has_places(columns.blocks, places) else columns.in_pieces()
+    if given is not None:
+        finest, problem, several = given
+        own = several.in_units(columns.units())
+
+        def find(numbers: range, progress: Progress) -> FoundSeveral:
+            posed = of_generation(problem, numbers[0])
+            return partition_level(finest, posed, own, progress, PieceLevels)
+
+        best, done = best_generation(
+            columns.arguments.effort, columns.blocks.comm, 1, find, progress
+        )
+        return columns.found_in_pieces(several, best.parts, best.quality[1], done)
     request = columns.request(places)
     solver = run_collectively(columns.blocks.comm, lambda: request.solver)
     outcome = solver.solve(columns.rows.backend, request.effort, progress)
@@ -182,6 +276,13 @@ def refine_columns(
 ) -> tuple[Found, MultiConstraint]:
     """Refine a partition, given the parts of owned vertices. Collective."""
     own = checked_parts(columns.blocks, parts, columns.arguments.k)
+    given = None if has_places(columns.blocks, places) else columns.in_pieces()
+    if given is not None:
+        finest, problem, several = given
+        levels = PieceLevels([finest], [several.in_units(columns.units())], problem)
+        with Stopwatch(finest.backend, "refine"):
+            refined = levels.filled(levels.refined(0, own, problem.seed))
+        return columns.found_in_pieces(several, refined, levels.quality(0, refined)[1])
     request = columns.request(places)
     solver = run_collectively(columns.blocks.comm, lambda: request.refining_solver)
     outcome = solver.refine(columns.rows.backend, columns.gather(own), progress)
@@ -194,10 +295,10 @@ def measure_columns(columns: Columns, parts: npt.ArrayLike) -> tuple[Found, Mult
     assert arguments.columns is not None
     found = measure_rows([columns.rows], arguments.problem_of(columns.blocks.n), parts)
     own = loads(columns.weights, found.parts, k)
-    held = np.reshape(comm.totals(*own.ravel().tolist()), own.shape)
+    held = summed(comm, own)
     shares = np.ones(k, np.int64)
     ideals, limits = limits_of_columns(columns.totals, arguments.columns.imbalances, shares)
     lower = np.zeros_like(limits)
     empty = part_sizes(columns.blocks, found.parts, k).count(0)
     measured = found._replace(part_weights=held, empty_parts=empty)
-    return measured, MultiConstraint(columns.weights, ideals, limits, lower)
+    return measured, MultiConstraint(columns.weights, ideals, limits, lower, columns.totals)

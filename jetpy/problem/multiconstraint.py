@@ -30,19 +30,29 @@ class MultiConstraint:
     Attributes
     ----------
     weights : int32, shape (n, c)
+        Those of all vertices, or of the vertices that a process owns.
     ideals, limits, lower_limits : int64, shape (k, c)
         Ideal, maximum and minimum weight of each part.
+    totals : int64, shape (c,)
+        Total of each weight over all vertices.
     """
 
     weights: npt.NDArray[np.int32]
     ideals: npt.NDArray[np.int64]
     limits: npt.NDArray[np.int64]
     lower_limits: npt.NDArray[np.int64]
+    totals: npt.NDArray[np.int64]
 
-    @cached_property
-    def totals(self) -> npt.NDArray[np.int64]:
-        """Total of each weight over all vertices, int64, shape (c,)."""
-        return column_sums(self.weights)
+    @classmethod
+    def of(
+        cls,
+        weights: npt.NDArray[np.int32],
+        ideals: npt.NDArray[np.int64],
+        limits: npt.NDArray[np.int64],
+        lower_limits: npt.NDArray[np.int64],
+    ) -> MultiConstraint:
+        """Return the constraints of the weights of all vertices."""
+        return cls(weights, ideals, limits, lower_limits, column_sums(weights))
 
     @cached_property
     def factors(self) -> npt.NDArray[np.int64]:
@@ -61,20 +71,23 @@ class MultiConstraint:
         """Return the constraints of n coarse vertices; `coarse_of` maps vertices to them."""
         return replace(self, weights=loads(self.weights, coarse_of, n).astype(np.int32))
 
-    def in_units(self) -> MultiConstraint:
-        """Return the constraints with each weight divided by its greatest common divisor."""
-        units = np.array([common_divisor(column) or 1 for column in self.weights.T], np.int32)
+    def in_units(self, units: npt.NDArray[np.int64]) -> MultiConstraint:
+        """Return the constraints with each weight divided by its unit, int64, shape (c,)."""
         return replace(
             self,
-            weights=self.weights // units,
+            weights=self.weights // units.astype(np.int32),
             ideals=-(-self.ideals // units),
             limits=self.limits // units,
             lower_limits=-(-self.lower_limits // units),
+            totals=self.totals // units,
         )
 
-    def loosened(self) -> MultiConstraint:
-        """Return the constraints with limits wider by `SLACK` average vertices on both sides."""
-        slack = (SLACK * (self.totals / max(len(self.weights), 1))).astype(np.int64)
+    def loosened(self, n: int) -> MultiConstraint:
+        """Return the constraints with limits wider by `SLACK` of n average vertices on each side.
+
+        There are n vertices in all.
+        """
+        slack = (SLACK * (self.totals / max(n, 1))).astype(np.int64)
         return replace(
             self,
             limits=self.limits + slack,
@@ -84,7 +97,7 @@ class MultiConstraint:
     def with_counts(self) -> MultiConstraint:
         """Return the constraints with the number of vertices as another weight, at least 1."""
         n, k = len(self.weights), len(self.limits)
-        return MultiConstraint(
+        return MultiConstraint.of(
             np.column_stack([self.weights, np.ones(n, np.int32)]),
             np.column_stack([self.ideals, np.full(k, -(-n // k))]),
             np.column_stack([self.limits, np.full(k, MANY * n)]),
@@ -92,14 +105,24 @@ class MultiConstraint:
         )
 
 
-def in_one(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Combine the weights of each vertex into one, with equal influence; int32, shape (n,)."""
-    totals = np.maximum(column_sums(weights), 1)
+def units_of(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Return the greatest common divisor of each weight, 1 if all are 0; int64, shape (c,)."""
+    return np.array([common_divisor(column) or 1 for column in weights.T], np.int64)
+
+
+def in_one(
+    weights: npt.NDArray[np.int32], totals: npt.NDArray[np.int64], n: int
+) -> npt.NDArray[np.int32]:
+    """Combine the weights of each vertex into one, with equal influence; int32, shape (n,).
+
+    `totals` (int64, shape (c,)) are the sums of each weight over all n vertices, of which `weights`
+    may have some.
+    """
     shares = np.zeros(len(weights))
-    for column, total in zip(weights.T, totals, strict=True):
+    for column, total in zip(weights.T, np.maximum(totals, 1), strict=True):
         shares += column / total
     shares /= len(totals)
-    whole = min(WHOLE, FINENESS * len(weights))
+    whole = min(WHOLE, FINENESS * n)
     return np.asarray(np.maximum(np.rint(shares * whole), 1).astype(np.int32))
 
 
@@ -110,14 +133,18 @@ def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArra
 
 
 def pose_several(
-    weights: npt.NDArray[np.int32], imbalances: Sequence[float], shares: Shares
+    weights: npt.NDArray[np.int32],
+    totals: npt.NDArray[np.int64],
+    imbalances: Sequence[float],
+    shares: Shares,
 ) -> MultiConstraint:
-    """Return the constraints of weights (int32, shape (n, c)), given an imbalance for each weight.
+    """Return the constraints of weights, given an imbalance for each weight.
 
-    `shares` (int64, shape (k,)) are the relative ideal weights of the parts.
+    `weights` and `totals` as for `MultiConstraint`; `shares` (int64, shape (k,)) are the relative
+    ideal weights of the parts.
     """
-    wanted, limits = limits_of_columns(column_sums(weights), imbalances, shares)
-    return MultiConstraint(weights, wanted, limits, np.zeros_like(limits))
+    wanted, limits = limits_of_columns(totals, imbalances, shares)
+    return MultiConstraint(weights, wanted, limits, np.zeros_like(limits), totals)
 
 
 def limits_of_columns(

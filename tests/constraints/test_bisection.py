@@ -24,10 +24,10 @@ REGIONS = np.array([[9, 1], [0, 5], [4, 4], [1, 8], [7, 0]], np.int32)[np.arange
 
 
 def block(k: int, pinned: Any = None, targets: Any = None, imbalance: float = 0.1) -> Block:
-    graph = jetpy.as_graph(GRID, vertex_weights=in_one(REGIONS))
+    graph = jetpy.as_graph(GRID, vertex_weights=in_one(REGIONS, REGIONS.sum(axis=0), len(REGIONS)))
     total = graph.total_vertex_weight
     problem = make_problem(total, k, imbalance, 1, choose("fast"), targets)
-    several = pose_several(REGIONS, [imbalance] * 2, problem.shares)
+    several = pose_several(REGIONS, REGIONS.sum(axis=0), [imbalance] * 2, problem.shares)
     free = np.full(GRID.n, NO_PART, np.int32) if pinned is None else pinned
     return Block(graph, problem, several, free)
 

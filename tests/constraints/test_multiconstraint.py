@@ -219,7 +219,9 @@ def test_refinement_is_not_worse_and_fills_parts(graph: Graph, k: int, seed: int
     options: dict[str, Any] = {"vertex_weights": weights, "imbalance": [0.5, 1], "seed": seed}
     options |= {"large_imbalance": True, **ENGINE}
     found = jetpy.refine(graph, given, k, **options)
-    several = pose_several(weights.astype(np.int32), options["imbalance"], np.ones(k, np.int64))
+    several = pose_several(
+        weights.astype(np.int32), weights.sum(axis=0), options["imbalance"], np.ones(k, np.int64)
+    )
     assert found.part_weights.tolist() == loads(weights, found.parts, k).tolist()
     assert found.limits.tolist() == several.limits.tolist()
     excess = several.excess(given.astype(np.int32)), several.excess(found.parts)

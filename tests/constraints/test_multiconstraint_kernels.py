@@ -16,7 +16,7 @@ from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.graph.csr import Graph
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import MultiConstraint, loads
+from jetpy.problem.multiconstraint import MultiConstraint, loads, units_of
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.constraints.multiconstraint import MultiConstraint as State
 from jetpy.workloads.constraints.multiconstraint import refine_level
@@ -130,7 +130,7 @@ def choices(draw: st.DrawFn) -> Choices:
     limits = (held + rng.integers(least, most + 1, held.shape)).clip(0, 2 * held.sum(axis=0) + 1)
     below = draw(st.sampled_from([0, 1, 4]))
     lower = (limits - rng.integers(1, 4, limits.shape) * below).clip(0) * min(below, 1)
-    return Choices(graph, parts.tolist(), MultiConstraint(weights, limits, limits, lower))
+    return Choices(graph, parts.tolist(), MultiConstraint.of(weights, limits, limits, lower))
 
 
 @settings(max_examples=300)
@@ -198,7 +198,7 @@ def test_parts_are_filled_from_the_neighbours(least: int, most: int) -> None:
     """All vertices of a path begin in one part of three."""
     graph, ones = path(12), np.ones((12, 2), np.int32)
     limits = np.full((3, 2), most)
-    several = MultiConstraint(ones, limits, limits, np.full((3, 2), least))
+    several = MultiConstraint.of(ones, limits, limits, np.full((3, 2), least))
     found = refined(Choices(graph, [1] * 12, several), 3).parts
     assert several.excess(found) == 0
 
@@ -208,20 +208,20 @@ def test_vertices_stay_where_a_lower_limit_needs_them() -> None:
     graph = from_edges(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], [9, 9, 1, 9, 9])
     ones, most = np.ones((6, 1), np.int32), np.full((2, 1), 6)
     parts = [0, 0, 1, 1, 1, 1]
-    bound = MultiConstraint(ones, most, most, np.array([[2], [4]]))
+    bound = MultiConstraint.of(ones, most, most, np.array([[2], [4]]))
     assert refined(Choices(graph, parts, bound), 0).parts.tolist() == parts
-    free = MultiConstraint(ones, most, most, np.array([[2], [3]]))
+    free = MultiConstraint.of(ones, most, most, np.array([[2], [3]]))
     assert refined(Choices(graph, parts, free), 0).parts.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_lower_limits_change_with_units_and_levels() -> None:
     weights = np.array([[4, 1], [6, 2], [2, 3]], np.int32)
     limits, lower = np.array([[9, 5], [7, 6]]), np.array([[3, 2], [5, 0]])
-    several = MultiConstraint(weights, limits, limits, lower)
-    assert several.in_units().limits.tolist() == [[4, 5], [3, 6]]
-    assert several.in_units().lower_limits.tolist() == [[2, 2], [3, 0]]
-    assert several.loosened().limits.tolist() == [[11, 6], [9, 7]]
-    assert several.loosened().lower_limits.tolist() == [[1, 1], [3, 0]]
+    several = MultiConstraint.of(weights, limits, limits, lower)
+    assert several.in_units(units_of(weights)).limits.tolist() == [[4, 5], [3, 6]]
+    assert several.in_units(units_of(weights)).lower_limits.tolist() == [[2, 2], [3, 0]]
+    assert several.loosened(len(weights)).limits.tolist() == [[11, 6], [9, 7]]
+    assert several.loosened(len(weights)).lower_limits.tolist() == [[1, 1], [3, 0]]
     coarse = several.coarsened(np.array([0, 0, 1]), 2)
     assert coarse.lower_limits.tolist() == lower.tolist()
     # the parts weigh (4, 1) and (8, 5): part 0 lacks one unit, part 1 has one too many

@@ -77,7 +77,7 @@ def test_limits_of_problems_are_exact(total: int, imbalance: float, limit: int) 
 
 def test_limits_of_several_weights_are_exact() -> None:
     weights = np.array([[11_400_000, 10, 7]], np.int32)
-    several = pose_several(weights, [0.566, 1 - 0.9, 1e18], np.array([1]))
+    several = pose_several(weights, weights[0], [0.566, 1 - 0.9, 1e18], np.array([1]))
     assert several.limits.tolist() == [[17_852_400, 11, MOST]]
 
 

@@ -61,6 +61,7 @@ class Inflow:
     outgoing: pk.View1D[pk.int64]  # weights by stripe, part and kind
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that each part admits
     shares: pk.View1D[pk.int64]  # share of that rank that it admits
+    changes: pk.View1D[pk.int64]  # changes of the weights of parts, by part and kind
     stripes: int
     overfill: int  # percentage by which a part may exceed its limits
 
@@ -81,12 +82,21 @@ class Shedding:
     mean_relief: pk.int64  # mean of the scaled weights of vertices
 
 
+@pk.function
+def take_changes(k: int, several: Loads, inflow: Inflow):
+    """Add the changes of the last iteration to the weights of parts, and reset them to 0."""
+    for index in range(k * several.kinds):
+        several.loads[index] += inflow.changes[index]
+        inflow.changes[index] = 0
+
+
 @pk.workunit
-def begin_iteration(i: int, tasks: int, several: Loads, state: Progress):
+def begin_iteration(i: int, tasks: int, several: Loads, inflow: Inflow, state: Progress):
     """Process the results of the last iteration, and choose the next task (`iterations`).
 
     The overload is the excess of all weights.
     """
+    take_changes(state.k, several, inflow)
     if may_begin(tasks, state):
         excess: pk.int64 = total_excess(state.k, several)
         before: pk.int64 = state.control[Control.EXCESS]
@@ -225,8 +235,8 @@ def admit(
         state.locks[v] = state.control[Control.LOCK] + state.control[Control.LOCKED_FOR]
     else:
         state.locks[v] = filled_lock(state)
-    add_weights(v, -1, several.loads, state.parts[v] * several.kinds, several)
-    add_weights(v, 1, several.loads, q * several.kinds, several)
+    add_weights(v, -1, inflow.changes, state.parts[v] * several.kinds, several)
+    add_weights(v, 1, inflow.changes, q * several.kinds, several)
     move(v, q, graph, state)
 
 

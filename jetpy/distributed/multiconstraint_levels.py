@@ -1,0 +1,112 @@
+"""Levels with several weights per vertex, the first of them in pieces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.constraints.multiconstraint import Levels, improve_pairs, make_passes
+from jetpy.constraints.multiconstraint_jet import SeveralRefinement
+from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.levels import PieceLevel
+from jetpy.distributed.refinement import PieceRefinement
+from jetpy.distributed.routing import send_to_owners
+from jetpy.distributed.run import part_sizes
+from jetpy.engines.base import Array
+from jetpy.graph.csr import IntArray
+from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.problem.multiconstraint import MultiConstraint
+from jetpy.problem.problem import Problem
+from jetpy.refinement.measures import Measures
+
+
+def summed(comm: Communicator, table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the sums of a table over all processes. Collective."""
+    return np.reshape(comm.totals(*table.ravel().tolist()), table.shape).astype(np.int64)
+
+
+class SeveralPieceRefinement(SeveralRefinement, PieceRefinement):
+    """Refinement by Jet of a level in pieces, with several weights per vertex."""
+
+
+class PieceLevels(Levels):
+    """A hierarchy whose first levels are in pieces, with the weights of owned vertices there.
+
+    What Jet does not do, one process does for a whole level: all processes gather it.
+    """
+
+    @staticmethod
+    def coarsened(
+        several: MultiConstraint, finer: HierarchyLevel, level: HierarchyLevel
+    ) -> MultiConstraint:
+        """Return the constraints of a level, given those of the next finer level. Collective."""
+        if not isinstance(finer, PieceLevel):
+            return Levels.coarsened(several, finer, level)
+        host, comm = finer.backend.host, finer.graph.blocks.comm
+        if not isinstance(level, PieceLevel):
+            whole = Levels.coarsened(several, finer, level)
+            sums = whole.weights.ravel()
+            comm.allreduce(host, sums)
+            return replace(several, weights=sums.reshape(whole.weights.shape))
+        blocks = level.graph.blocks
+        ids = finer.backend.to_host(level.graph.halo.ids_of(level.coarse_of))
+        listed, places = np.unique(ids, return_inverse=True)
+        own = several.coarsened(places.astype(np.int32), len(listed)).weights
+        owned, *columns = send_to_owners(host, blocks, listed, *own.T)
+        received = replace(several, weights=np.column_stack(columns))
+        return received.coarsened(owned - blocks.first, level.graph.n)
+
+    def jet(self, depth: int) -> SeveralRefinement:
+        """Return the refinement of a level by Jet."""
+        level = self.hierarchy[depth]
+        if not isinstance(level, PieceLevel):
+            return super().jet(depth)
+        return SeveralPieceRefinement(level, self.problem, self.constraints[depth])
+
+    def held(self, depth: int, parts: IntArray) -> npt.NDArray[np.int64]:
+        """Return the weights of parts of a level, int64, shape (k, c). Collective."""
+        own, level = super().held(depth, parts), self.hierarchy[depth]
+        return summed(level.graph.blocks.comm, own) if isinstance(level, PieceLevel) else own
+
+    def passes(self, depth: int, parts: Array, seed: int, passes: int) -> Array:
+        """Relieve parts, and then make at most `passes` passes, on the host. Collective."""
+        level = self.hierarchy[depth]
+        if not isinstance(level, PieceLevel):
+            return super().passes(depth, parts, seed, passes)
+        whole = level.whole()
+        own = whole, self._whole(depth, level), whole.taken(parts)
+        return level.with_ghosts(whole.returned(make_passes(*own, seed, passes)))
+
+    def improved_by_flows(
+        self, depth: int, parts: Array, problem: Problem, measures: Measures
+    ) -> Array:
+        """Improve pairs of parts of a level by flows that keep all limits. Collective."""
+        level = self.hierarchy[depth]
+        if not isinstance(level, PieceLevel):
+            return super().improved_by_flows(depth, parts, problem, measures)
+        whole = level.whole()
+        own = whole, self._whole(depth, level), whole.taken(parts)
+        found = improve_pairs(*own, problem, measures, finest=depth == 0)
+        return level.with_ghosts(whole.returned(found))
+
+    def filled(self, parts: IntArray) -> IntArray:
+        """Return parts of the finest level, none of them empty if the problem asks for that.
+
+        Collective.
+        """
+        level, problem = self.hierarchy[0], self.problem
+        assert isinstance(level, PieceLevel)
+        if not problem.fill or 0 not in part_sizes(level.graph.blocks, parts, problem.k):
+            return parts
+        whole = level.whole()
+        levels = Levels([whole], [self._whole(0, level)], problem)
+        every = whole.backend.to_host(whole.taken(level.backend.from_host(parts)))
+        return levels.filled(every)[level.graph.blocks.first : level.graph.blocks.end].copy()
+
+    def _whole(self, depth: int, level: PieceLevel) -> MultiConstraint:
+        """Return the constraints of a level, with the weights of all vertices. Collective."""
+        several, host = self.constraints[depth], level.backend.host
+        every = host.to_host(level.graph.blocks.comm.gather(host, several.weights.ravel()))
+        return replace(several, weights=every.reshape(-1, several.weights.shape[1]))
