@@ -461,7 +461,7 @@ def _run(
                 rows = [_checked_rows(group, engine, block, connected)]
             entries, transport = rows[0].global_nnz, connected.comm.transport
             if table is not None:
-                columns = Columns(rows.pop(), blocks, *table, arguments)
+                columns = Columns(rows, blocks, *table, arguments)
                 found, several = work_on_columns(columns, tell)
                 return entries, transport, several, found
             if rows[0].backend.is_wide:

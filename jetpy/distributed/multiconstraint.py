@@ -53,8 +53,9 @@ class Columns:
 
     Attributes
     ----------
-    rows : UploadedRows
-        All vertices have weight 1.
+    rows : list of UploadedRows
+        The only entry; all vertices have weight 1. `in_pieces` takes it out, so that its memory is
+        free once the finest level is made.
     blocks : Blocks
         Those of the rows, with a communicator for arrays on the host.
     weights : int32, shape (n_owned, c)
@@ -63,7 +64,7 @@ class Columns:
     arguments : CollectiveArguments
     """
 
-    rows: UploadedRows
+    rows: list[UploadedRows]
     blocks: Blocks
     weights: IntArray
     totals: npt.NDArray[np.int64]
@@ -71,7 +72,7 @@ class Columns:
 
     def gather(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the rows of all processes, given those of owned vertices. Collective."""
-        host, flat = self.rows.backend.host, np.ascontiguousarray(values).ravel()
+        host, flat = self.rows[0].backend.host, np.ascontiguousarray(values).ravel()
         return host.to_host(self.blocks.comm.gather(host, flat)).reshape(-1, *values.shape[1:])
 
     def owned(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -86,7 +87,7 @@ class Columns:
         GraphError, OutOfMemoryError
             If it needs 64-bit kernels, or more memory than a machine has.
         """
-        rows = self.rows
+        [rows] = self.rows
         if rows.backend.is_wide:
             raise agreed(
                 GraphError(
@@ -176,7 +177,7 @@ class Columns:
 
         The result is None if the whole graph suits a process.
         """
-        rows, arguments = self.rows, self.arguments
+        [rows], arguments = self.rows, self.arguments
         if not 1 < arguments.k < rows.global_n:
             return None
         combined = in_one(self.weights, self.totals, rows.global_n)
@@ -186,8 +187,9 @@ class Columns:
         small = gathering_of(options, rows.blocks.comm, arguments.small)
         if rows.backend.is_wide or several.lower_limits.any() or small.includes(rows):
             return None
-        weighted = replace(rows, vertex_weights=rows.backend.from_host(combined))
-        level = finest_of(replace(weighted, vertex_weight=total), small)
+        weights = rows.backend.from_host(combined)
+        self.rows.clear()
+        level = finest_of(replace(rows, vertex_weights=weights, vertex_weight=total), small)
         assert isinstance(level, PieceLevel)
         return level, problem, several
 
@@ -267,7 +269,7 @@ def partition_columns(
         return columns.found_in_pieces(several, best.parts, best.quality[1], done)
     request = columns.request(places)
     solver = run_collectively(columns.blocks.comm, lambda: request.solver)
-    outcome = solver.solve(columns.rows.backend, request.effort, progress)
+    outcome = solver.solve(columns.rows[0].backend, request.effort, progress)
     return columns.found(request, outcome)
 
 
@@ -285,7 +287,7 @@ def refine_columns(
         return columns.found_in_pieces(several, refined, levels.quality(0, refined)[1])
     request = columns.request(places)
     solver = run_collectively(columns.blocks.comm, lambda: request.refining_solver)
-    outcome = solver.refine(columns.rows.backend, columns.gather(own), progress)
+    outcome = solver.refine(columns.rows[0].backend, columns.gather(own), progress)
     return columns.found(request, outcome)
 
 
@@ -293,7 +295,7 @@ def measure_columns(columns: Columns, parts: npt.ArrayLike) -> tuple[Found, Mult
     """Return the parts of owned vertices, after checks, and what they weigh. Collective."""
     arguments, comm, k = columns.arguments, columns.blocks.comm, columns.arguments.k
     assert arguments.columns is not None
-    found = measure_rows([columns.rows], arguments.problem_of(columns.blocks.n), parts)
+    found = measure_rows(columns.rows, arguments.problem_of(columns.blocks.n), parts)
     own = loads(columns.weights, found.parts, k)
     held = summed(comm, own)
     shares = np.ones(k, np.int64)
