@@ -30,9 +30,16 @@ from jetpy.workloads.common.loads import (
     growth_above,
     total_excess,
 )
+from jetpy.workloads.common.prefetching import ENTRIES_AHEAD, OFFSETS_AHEAD, prefetch
 from jetpy.workloads.common.striped_counters import stripe_index, stripe_of
-from jetpy.workloads.refinement.active import is_tied
-from jetpy.workloads.refinement.connectivity import capacity, ends_row, first_of_row, search_width
+from jetpy.workloads.refinement.active import is_prefetched, is_tied
+from jetpy.workloads.refinement.connectivity import (
+    capacity,
+    ends_row,
+    first_of_row,
+    prefetch_slots,
+    search_width,
+)
 from jetpy.workloads.refinement.iterations import choose_task, may_begin, propagates, rebalances
 from jetpy.workloads.refinement.jetlp import ALL, NO_RANK, PERCENT, Proposals
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_index
@@ -261,20 +268,32 @@ def relief_of(v: int, p: int, several: Loads, shedding: Shedding) -> pk.int64:
     return relief
 
 
+@pk.function
+def prefetch_active(i: int, several: Loads, shedding: Shedding, state: Refinement):
+    """Ask for the values of an active vertex after the i-th."""
+    if is_prefetched(state) and i + OFFSETS_AHEAD < state.control[Control.REBALANCING]:
+        v: int = state.active[i + OFFSETS_AHEAD]
+        prefetch(state.parts[v])
+        prefetch(state.previous[v])
+        prefetch(state.locks[v])
+        prefetch(shedding.reliefs[v])
+        prefetch(several.weights[v * several.kinds])
+
+
 @pk.workunit
 def find_reliefs(i: int, several: Loads, shedding: Shedding, state: Refinement):
     """Find what each vertex takes off the excess of its part.
 
     It is 0 if the vertex has moved to rebalance since the last propagation, so that vertices do not
-    move to and fro. Resets the destinations of the last iteration.
+    move to and fro.
     """
     if not rebalances(state):
         return
     v: int = state.active[i]
     if v < 0:
         return
+    prefetch_active(i, several, shedding, state)
     begin_vertex(v, state)
-    state.destinations[v] = NO_PART
     relief: pk.int64 = 0
     if state.locks[v] != filled_lock(state):
         relief = relief_of(v, state.parts[v], several, shedding)
@@ -301,6 +320,35 @@ def list_candidates(
             acc += 1
 
 
+@pk.function
+def prefetch_candidate(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    graph: Graph,
+    table: Connectivity,
+    several: Loads,
+    shedding: Shedding,
+    state: Refinement,
+):
+    """Ask for the values of a listed vertex after the i-th, and for the row of another one."""
+    if not is_prefetched(state):
+        return
+    count: pk.int64 = state.control[Control.LISTED]
+    if i + OFFSETS_AHEAD < count:
+        v: int = vertices[i + OFFSETS_AHEAD]
+        prefetch(state.parts[v])
+        prefetch(state.targets[v])
+        prefetch(state.internal[v])
+        prefetch(state.destinations[v])
+        prefetch(shedding.reliefs[v])
+        prefetch(shedding.buckets[v])
+        prefetch(several.weights[v * several.kinds])
+        prefetch(graph.indptr[v])
+        prefetch(table.rows[v])
+    if i + ENTRIES_AHEAD < count:
+        prefetch_slots(vertices[i + ENTRIES_AHEAD], table)
+
+
 @pk.workunit
 def rate_losses(
     i: int,
@@ -321,6 +369,7 @@ def rate_losses(
     v: int = vertices[i]
     if v < 0:
         return
+    prefetch_candidate(i, vertices, graph, table, several, shedding, state)
     shedding.buckets[v] = NO_BUCKET
     relief: pk.int64 = shedding.reliefs[v]
     if relief == 0:
