@@ -35,7 +35,7 @@ from jetpy.multilevel.solver import RefiningSolver, Solver
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import MultiConstraint, loads, units_of
+from jetpy.problem.multiconstraint import MultiConstraint, divisors_of, loads
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem, in_units
 from jetpy.progress import Progress, no_progress
@@ -135,7 +135,12 @@ class Levels:
     def refined(self, depth: int, parts: Parts, seed: int) -> Parts:
         """Refine a partition (int32, shape (n,)) of a level; both are on the host."""
         backend = self.hierarchy[depth].backend
-        return backend.to_host(self.refine(depth, backend.from_host(parts), seed))
+        return self._on_host(depth, self.refine(depth, backend.from_host(parts), seed))
+
+    def _on_host(self, depth: int, parts: Array) -> Parts:
+        """Return the parts of the vertices of a level without ghosts, on the host."""
+        own = parts[: len(self.constraints[depth].weights)]
+        return self.hierarchy[depth].backend.to_host(own)
 
     def refine(self, depth: int, parts: Array, seed: int) -> Array:
         """Refine a partition (int32, shape (n,)) of a level by Jet or, on small levels, by passes.
@@ -240,8 +245,7 @@ class Levels:
 
         projected = project(coarsest, coarsest.backend.from_host(parts), finer)
         found, _ = uncoarsen([*finer], projected, refine)
-        own = found[: len(self.constraints[0].weights)]  # without ghosts
-        return self.hierarchy[0].backend.to_host(own)
+        return self._on_host(0, found)
 
 
 def make_passes(
@@ -328,7 +332,7 @@ class MultiConstraintSolver:
 
     @property
     def _in_units(self) -> MultiConstraint:
-        return self.several.in_units(units_of(self.several.weights))
+        return self.several.in_units(divisors_of(self.several.weights))
 
     def _generations(
         self, engine: Backend, several: MultiConstraint, numbers: range, progress: Progress
@@ -562,8 +566,7 @@ def _cycle(levels: Levels, parts: Parts, number: int) -> Found:
     hierarchy = coarsen(within, [problem], no_progress, variant=number)
     own = type(levels).of(hierarchy, levels.constraints[0], problem)
     last, seed = len(hierarchy) - 1, problem.seed + number
-    blocks = hierarchy[last].blocks
-    coarse = hierarchy[last].backend.to_host(own.refine(last, blocks, seed))
+    coarse = hierarchy[last].backend.to_host(own.refine(last, hierarchy[last].blocks, seed))
     found = own.uncoarsen(coarse, seed)
     return Found(found, levels.quality(0, found))
 

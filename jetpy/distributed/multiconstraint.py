@@ -34,11 +34,11 @@ from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.bounds import Bounds, bounded_columns
 from jetpy.problem.multiconstraint import (
     MultiConstraint,
+    divisors_of,
     in_one,
     limits_of_columns,
     loads,
     pose_several,
-    units_of,
 )
 from jetpy.problem.problem import Problem
 from jetpy.progress import Progress
@@ -193,11 +193,11 @@ class Columns:
         assert isinstance(level, PieceLevel)
         return level, problem, several
 
-    def units(self) -> npt.NDArray[np.int64]:
+    def divisors(self) -> npt.NDArray[np.int64]:
         """Return the greatest common divisor of each weight over all vertices. Collective."""
-        own = self.blocks.comm.allgather_objects(units_of(self.weights).tolist())
-        units: npt.NDArray[np.int64] = np.gcd.reduce(np.array(own, np.int64), axis=0)
-        return units
+        own = self.blocks.comm.allgather_objects(divisors_of(self.weights).tolist())
+        divisors: npt.NDArray[np.int64] = np.gcd.reduce(np.array(own, np.int64), axis=0)
+        return divisors
 
     def found_in_pieces(
         self, several: MultiConstraint, parts: IntArray, cut: int, generations: int = 1
@@ -257,7 +257,7 @@ def partition_columns(
     given = None if has_places(columns.blocks, places) else columns.in_pieces()
     if given is not None:
         finest, problem, several = given
-        own = several.in_units(columns.units())
+        own = several.in_units(columns.divisors())
 
         def find(numbers: range, progress: Progress) -> FoundSeveral:
             posed = of_generation(problem, numbers[0])
@@ -281,7 +281,7 @@ def refine_columns(
     given = None if has_places(columns.blocks, places) else columns.in_pieces()
     if given is not None:
         finest, problem, several = given
-        levels = PieceLevels([finest], [several.in_units(columns.units())], problem)
+        levels = PieceLevels([finest], [several.in_units(columns.divisors())], problem)
         with Stopwatch(finest.backend, "refine"):
             refined = levels.filled(levels.refined(0, own, problem.seed))
         return columns.found_in_pieces(several, refined, levels.quality(0, refined)[1])

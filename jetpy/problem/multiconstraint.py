@@ -71,8 +71,12 @@ class MultiConstraint:
         """Return the constraints of n coarse vertices; `coarse_of` maps vertices to them."""
         return replace(self, weights=loads(self.weights, coarse_of, n).astype(np.int32))
 
-    def in_units(self, units: npt.NDArray[np.int64]) -> MultiConstraint:
-        """Return the constraints with each weight divided by its unit, int64, shape (c,)."""
+    def in_units(self, divisors: npt.NDArray[np.int64]) -> MultiConstraint:
+        """Return the constraints with each weight divided by its divisor, unless that is 0.
+
+        `divisors` (int64, shape (c,)) are greatest common divisors of all vertices' weights.
+        """
+        units = np.maximum(divisors, 1)
         return replace(
             self,
             weights=self.weights // units.astype(np.int32),
@@ -105,9 +109,9 @@ class MultiConstraint:
         )
 
 
-def units_of(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """Return the greatest common divisor of each weight, 1 if all are 0; int64, shape (c,)."""
-    return np.array([common_divisor(column) or 1 for column in weights.T], np.int64)
+def divisors_of(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Return the greatest common divisor of each weight, 0 if all are 0; int64, shape (c,)."""
+    return np.array([common_divisor(column) for column in weights.T], np.int64)
 
 
 def in_one(

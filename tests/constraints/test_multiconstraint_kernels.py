@@ -16,7 +16,7 @@ from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.graph.csr import Graph
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import MultiConstraint, loads, units_of
+from jetpy.problem.multiconstraint import MultiConstraint, divisors_of, loads
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.constraints.multiconstraint import MultiConstraint as State
 from jetpy.workloads.constraints.multiconstraint import refine_level
@@ -218,8 +218,8 @@ def test_lower_limits_change_with_units_and_levels() -> None:
     weights = np.array([[4, 1], [6, 2], [2, 3]], np.int32)
     limits, lower = np.array([[9, 5], [7, 6]]), np.array([[3, 2], [5, 0]])
     several = MultiConstraint.of(weights, limits, limits, lower)
-    assert several.in_units(units_of(weights)).limits.tolist() == [[4, 5], [3, 6]]
-    assert several.in_units(units_of(weights)).lower_limits.tolist() == [[2, 2], [3, 0]]
+    assert several.in_units(divisors_of(weights)).limits.tolist() == [[4, 5], [3, 6]]
+    assert several.in_units(divisors_of(weights)).lower_limits.tolist() == [[2, 2], [3, 0]]
     assert several.loosened(len(weights)).limits.tolist() == [[11, 6], [9, 7]]
     assert several.loosened(len(weights)).lower_limits.tolist() == [[1, 1], [3, 0]]
     coarse = several.coarsened(np.array([0, 0, 1]), 2)

@@ -11,8 +11,12 @@ import pytest
 
 import jetpy
 import jetpy.distributed
+from jetpy.constraints import multiconstraint
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.gathering import available_memory
+from jetpy.distributed.levels import PieceLevel
+from jetpy.distributed.multiconstraint import Columns
+from jetpy.distributed.multiconstraint_levels import PieceLevels
 from jetpy.errors import GraphError, JetpyError, OptionError, OutOfMemoryError
 from tests.children import MPIEXEC
 from tests.device_backend import DeviceBackend
@@ -42,6 +46,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "fixed": {"fixed": FIXED, "imbalance": 0.1},
     "together": {"together": TOGETHER, "fixed": FIXED, "imbalance": 0.2},
 }
+GATHERED = "lower imbalance", "fixed", "together"
+"""Options for which every process gathers the graph, whatever its size."""
 
 
 def blocks_for(size: int) -> Any:
@@ -90,6 +96,84 @@ def test_refined_parts_equal_those_of_one_process(places: dict[str, Any], size: 
     expected = jetpy.refine(GRID, start, 4, **options)
     assert not np.array_equal(expected.parts, start)
     assert_equal(run_on_threads(size, run), expected)
+
+
+@pytest.fixture
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jet refines levels of 100 vertices, and no process may gather the input."""
+
+    def fail(columns: Columns) -> None:
+        raise AssertionError("the graph is gathered")
+
+    monkeypatch.setattr(multiconstraint, "JET_VERTICES", 100)
+    monkeypatch.setattr(Columns, "graph", fail)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in GATHERED])
+def test_parts_in_pieces_equal_those_of_one_process(in_pieces: None, name: str, size: int) -> None:
+    bounds, options = blocks_for(size), {**OPTIONS[name], **ENGINE}
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(GRID, bounds, comm.rank)
+        return jetpy.distributed.partition(comm, block, 4, small=0, **options)
+
+    assert_equal(run_on_threads(size, run), jetpy.partition(GRID, 4, **options))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("start", [V * 7 % 4, V // 150, V // 200])
+def test_refined_parts_in_pieces(in_pieces: None, start: np.ndarray, size: int) -> None:
+    bounds, options = blocks_for(size), {"imbalance": 0.05, **ENGINE}
+
+    def run(comm: Communicator) -> Any:
+        block, own = block_of(GRID, bounds, comm.rank), start[slice(*bounds[comm.rank :][:2])]
+        return jetpy.distributed.refine(comm, block, own, 4, small=0, **options)
+
+    assert_equal(run_on_threads(size, run), jetpy.refine(GRID, start, 4, **options))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_empty_parts_in_pieces_are_filled(in_pieces: None, size: int) -> None:
+    """Few vertices weigh anything, so the smallest cut leaves parts empty."""
+    weights = np.stack([9 * (V < 4), 9 * (V >= 596)], axis=1).astype(np.int32)
+    graph, bounds = replace(GRID, constraint_weights=weights), blocks_for(size)
+    options = {"imbalance": 3.0, "large_imbalance": True, "preset": "fast", **ENGINE}
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(graph, bounds, comm.rank)
+        return jetpy.distributed.partition(comm, block, 8, small=0, **options)
+
+    results = run_on_threads(size, run)
+    assert results[0].empty_parts == 0
+    assert_equal(results, jetpy.partition(graph, 8, **options))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_levels_are_gathered_where_jet_leaves_excess(
+    in_pieces: None, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Few different weights leave parts little room. Several levels are in pieces."""
+    graph, depths = jetpy.generators.grid(60, 50), []
+    of_ranges = np.random.default_rng(0).integers(0, 20, (16, 2), np.int32)
+    weights = of_ranges[np.arange(graph.n) * 16 // graph.n]
+    graph, bounds = replace(graph, constraint_weights=weights), 5 * blocks_for(size)
+    options = {"imbalance": 0.005, "preset": "fast", **ENGINE}
+    passes = PieceLevels.passes
+
+    def record(levels: PieceLevels, depth: int, *rest: Any) -> Any:
+        depths.append(isinstance(levels.hierarchy[depth], PieceLevel))
+        return passes(levels, depth, *rest)
+
+    monkeypatch.setattr(PieceLevels, "passes", record)
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(graph, bounds, comm.rank)
+        return jetpy.distributed.partition(comm, block, 3, small=0, **options)
+
+    results = run_on_threads(size, run)
+    assert any(depths)
+    assert_equal(results, jetpy.partition(graph, 3, **options))
 
 
 @pytest.mark.parametrize("k", [1, 600, 700])
