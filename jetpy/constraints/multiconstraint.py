@@ -157,6 +157,10 @@ class Levels:
         """Return the refinement of a level by Jet."""
         return SeveralRefinement(self.hierarchy[depth], self.problem, self.constraints[depth])
 
+    def owned(self, parts: Parts) -> Parts:
+        """Return the parts of the finest level's vertices that this process owns: all."""
+        return parts
+
     def held(self, depth: int, parts: IntArray) -> npt.NDArray[np.int64]:
         """Return the weights of parts of a level, int64, shape (k, c)."""
         several = self.constraints[depth]
@@ -567,7 +571,7 @@ def _cycle(levels: Levels, parts: Parts, number: int) -> Found:
     own = type(levels).of(hierarchy, levels.constraints[0], problem)
     last, seed = len(hierarchy) - 1, problem.seed + number
     coarse = hierarchy[last].backend.to_host(own.refine(last, hierarchy[last].blocks, seed))
-    found = own.uncoarsen(coarse, seed)
+    found = levels.owned(own.uncoarsen(coarse, seed))
     return Found(found, levels.quality(0, found))
 
 

@@ -202,8 +202,12 @@ class Columns:
     def found_in_pieces(
         self, several: MultiConstraint, parts: IntArray, cut: int, generations: int = 1
     ) -> tuple[Found, MultiConstraint]:
-        """Return the parts of owned vertices, what they weigh, and the limits. Collective."""
+        """Return the parts of owned vertices, what they weigh, and the limits. Collective.
+
+        `parts` are those of owned vertices, or of all.
+        """
         blocks, k = self.blocks, self.arguments.k
+        parts = parts if len(parts) < blocks.n else self.owned(parts)
         held = summed(blocks.comm, loads(self.weights, parts, k))
         empty = part_sizes(blocks, parts, k).count(0)
         return Found(parts, cut, held, empty, generations=generations), several

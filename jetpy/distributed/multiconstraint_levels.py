@@ -10,11 +10,11 @@ import numpy.typing as npt
 from jetpy.constraints.multiconstraint import Levels, improve_pairs, make_passes
 from jetpy.constraints.multiconstraint_jet import SeveralRefinement
 from jetpy.distributed.communicator import Communicator
-from jetpy.distributed.levels import PieceLevel
+from jetpy.distributed.levels import GatheredLevel, PieceLevel
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.routing import send_to_owners
 from jetpy.distributed.run import part_sizes
-from jetpy.engines.base import Array
+from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.multiconstraint import MultiConstraint
@@ -27,6 +27,13 @@ def summed(comm: Communicator, table: npt.NDArray[np.int64]) -> npt.NDArray[np.i
     return np.reshape(comm.totals(*table.ravel().tolist()), table.shape).astype(np.int64)
 
 
+def gathered(several: MultiConstraint, backend: Backend, comm: Communicator) -> MultiConstraint:
+    """Return constraints with the weights of all vertices, given those of owned ones."""
+    host = backend.host
+    every = host.to_host(comm.gather(host, several.weights.ravel()))
+    return replace(several, weights=every.reshape(-1, several.weights.shape[1]))
+
+
 class SeveralPieceRefinement(SeveralRefinement, PieceRefinement):
     """Refinement by Jet of a level in pieces, with several weights per vertex."""
 
@@ -36,6 +43,26 @@ class PieceLevels(Levels):
 
     What Jet does not do, one process does for a whole level: all processes gather it.
     """
+
+    @classmethod
+    def of(
+        cls, hierarchy: list[HierarchyLevel], several: MultiConstraint, problem: Problem
+    ) -> Levels:
+        """Return the levels of a hierarchy, given the constraints of the finest level. Collective.
+
+        If that level is the coarsest, too, it is gathered, and so are its constraints.
+        """
+        finest = hierarchy[0]
+        if not isinstance(finest, GatheredLevel):
+            return super().of(hierarchy, several, problem)
+        return Levels.of(hierarchy, gathered(several, finest.backend, finest.owned.comm), problem)
+
+    def owned(self, parts: IntArray) -> IntArray:
+        """Return the parts of owned vertices, given those, or those of a gathered level."""
+        level = self.hierarchy[0]
+        assert isinstance(level, PieceLevel)
+        blocks = level.graph.blocks
+        return parts if len(parts) < blocks.n else parts[blocks.first : blocks.end].copy()
 
     @staticmethod
     def coarsened(
@@ -103,10 +130,7 @@ class PieceLevels(Levels):
         whole = level.whole()
         levels = Levels([whole], [self._whole(0, level)], problem)
         every = whole.backend.to_host(whole.taken(level.backend.from_host(parts)))
-        return levels.filled(every)[level.graph.blocks.first : level.graph.blocks.end].copy()
+        return self.owned(levels.filled(every))
 
     def _whole(self, depth: int, level: PieceLevel) -> MultiConstraint:
-        """Return the constraints of a level, with the weights of all vertices. Collective."""
-        several, host = self.constraints[depth], level.backend.host
-        every = host.to_host(level.graph.blocks.comm.gather(host, several.weights.ravel()))
-        return replace(several, weights=every.reshape(-1, several.weights.shape[1]))
+        return gathered(self.constraints[depth], level.backend, level.graph.blocks.comm)

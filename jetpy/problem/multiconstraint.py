@@ -119,8 +119,8 @@ def in_one(
 ) -> npt.NDArray[np.int32]:
     """Combine the weights of each vertex into one, with equal influence; int32, shape (n,).
 
-    `totals` (int64, shape (c,)) are the sums of each weight over all n vertices, of which `weights`
-    may have some.
+    `totals` (int64, shape (c,)) are the sums of each weight over all n vertices; `weights` may be
+    those of some.
     """
     shares = np.zeros(len(weights))
     for column, total in zip(weights.T, np.maximum(totals, 1), strict=True):

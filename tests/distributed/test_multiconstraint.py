@@ -122,6 +122,18 @@ def test_parts_in_pieces_equal_those_of_one_process(in_pieces: None, name: str, 
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("preset", ["fast", "ultra"])
+def test_a_piece_may_be_the_only_level(in_pieces: None, preset: Any, size: int) -> None:
+    bounds, options = blocks_for(size), {"preset": preset, "imbalance": 0.1, **ENGINE}
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(GRID, bounds, comm.rank)
+        return jetpy.distributed.partition(comm, block, 60, small=0, **options)
+
+    assert_equal(run_on_threads(size, run), jetpy.partition(GRID, 60, **options))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("start", [V * 7 % 4, V // 150, V // 200])
 def test_refined_parts_in_pieces(in_pieces: None, start: np.ndarray, size: int) -> None:
     bounds, options = blocks_for(size), {"imbalance": 0.05, **ENGINE}
