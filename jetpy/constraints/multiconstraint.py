@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.bisection import Block, bisect_recursively
-from jetpy.constraints.multiconstraint_jet import SeveralRefinement, loads_of
-from jetpy.device.device_graph import DeviceGraph, carry_graph, download, upload
+from jetpy.constraints.level_weights import as_weights, carried, held_on, loads_of, sums_of
+from jetpy.constraints.multiconstraint_jet import SeveralRefinement
+from jetpy.device.device_graph import DeviceGraph, carry, carry_graph, download, upload
 from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -35,7 +36,7 @@ from jetpy.multilevel.solver import RefiningSolver, Solver
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import MultiConstraint, divisors_of, loads
+from jetpy.problem.multiconstraint import MultiConstraint, divisors_of
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem, in_units
 from jetpy.progress import Progress, no_progress
@@ -106,7 +107,10 @@ class Found(NamedTuple):
 
 
 class Levels:
-    """A hierarchy with the weights and limits of each level; coarse levels have higher limits."""
+    """A hierarchy with the weights and limits of each level; coarse levels have higher limits.
+
+    The weights of a level are on its back end.
+    """
 
     def __init__(
         self, hierarchy: list[HierarchyLevel], constraints: list[MultiConstraint], problem: Problem
@@ -130,7 +134,9 @@ class Levels:
         several: MultiConstraint, finer: HierarchyLevel, level: HierarchyLevel
     ) -> MultiConstraint:
         """Return the constraints of a level, given those of the next finer level."""
-        return several.coarsened(finer.backend.to_host(level.coarse_of), level.graph.n)
+        sums = sums_of(finer.backend, several.weights, level.coarse_of, level.graph.n)
+        weights = as_weights(sums, several.weights.shape[1])
+        return carried(replace(several, weights=weights), finer.backend, level.backend)
 
     def refined(self, depth: int, parts: Parts, seed: int) -> Parts:
         """Refine a partition (int32, shape (n,)) of a level; both are on the host."""
@@ -161,10 +167,9 @@ class Levels:
         """Return the parts of the finest level's vertices that this process owns: all."""
         return parts
 
-    def held(self, depth: int, parts: IntArray) -> npt.NDArray[np.int64]:
+    def held(self, depth: int, parts: Array) -> npt.NDArray[np.int64]:
         """Return the weights of parts of a level, int64, shape (k, c)."""
-        several = self.constraints[depth]
-        return loads(several.weights, parts, len(several.limits))
+        return held_on(self.hierarchy[depth].backend, self.constraints[depth], parts)
 
     def _jet(self, depth: int, parts: Array, seed: int) -> Array:
         """Refine a level by Jet.
@@ -225,8 +230,9 @@ class Levels:
         problem = self.problem
         if not problem.fill or np.bincount(parts, minlength=problem.k).all():
             return parts
-        backend, own = self.hierarchy[0].backend, [self.constraints[0].with_counts()]
-        counted = Levels(self.hierarchy[:1], own, problem)
+        backend = self.hierarchy[0].backend
+        own = carried(self.constraints[0], backend, backend.host).with_counts()
+        counted = Levels(self.hierarchy[:1], [carried(own, backend.host, backend)], problem)
         passes = PASSES if len(parts) < JET_VERTICES else 0
         found = counted.passes(0, backend.from_host(parts), problem.seed, passes)
         return np.asarray(backend.to_host(found))
@@ -236,7 +242,7 @@ class Levels:
         level, several = self.hierarchy[depth], self.constraints[depth]
         own, k = level.with_ghosts(level.backend.from_host(parts)), len(several.limits)
         cut = cost_of(level.backend, level.graph, own, EDGE_CUT, k)
-        return several.excess_of(self.held(depth, parts)), cut
+        return several.excess_of(self.held(depth, own)), cut
 
     def uncoarsen(self, parts: Parts, seed: int) -> Parts:
         """Return parts of the finest level, given those of the coarsest; refine all others."""
@@ -257,8 +263,8 @@ def make_passes(
 ) -> Array:
     """Relieve parts of a level, and then make at most `passes` passes, on the host."""
     backend, host = level.backend, level.backend.host
-    graph = carry_graph(level.graph, backend, host)
-    state = state_of(host, graph, several, backend.to_host(parts), _pinned(level))
+    graph, own = carry_graph(level.graph, backend, host), carried(several, backend, host)
+    state = state_of(host, graph, own, backend.to_host(parts), _pinned(level))
     size = {"n": graph.n, "k": len(several.limits)}
     host.run_tasks(
         1, kernels.refine_level, passes=passes, seed=seed, graph=graph, state=state, **size
@@ -279,8 +285,9 @@ def improve_pairs(
 
     `problem` is that of the level, and `measures` are those of the parts.
     """
-    own = loads_of(level.backend.host, several, level.backend.to_host(parts))
-    flows = Flows(level.backend, level.graph, problem, level.pinned, several=own)
+    backend, host = level.backend, level.backend.host
+    own = loads_of(host, carried(several, backend, host), carry(parts, backend, host))
+    flows = Flows(backend, level.graph, problem, level.pinned, several=own)
     return flows.improve(parts, measures, finest=finest)[0]
 
 
@@ -314,7 +321,8 @@ class MultiConstraintSolver:
             finest = _finest(engine, self.graph, self.pinned)
             if self.pinned is not None:
                 parts = np.where(self.pinned == NO_PART, parts, self.pinned)
-            levels = Levels([finest], [self._in_units], self.problem)
+            own = carried(self._in_units, engine.host, engine)
+            levels = Levels([finest], [own], self.problem)
             found = levels.filled(levels.refined(0, parts, self.problem.seed))
         cut = edge_cut(self.graph, found)
         return Outcome(found, cut, cut)
@@ -326,7 +334,7 @@ class MultiConstraintSolver:
         """
         if self.pinned is not None and (self.pinned != NO_PART).all():
             return trivial_outcome(self.pinned.copy(), edge_cut(self.graph, self.pinned))
-        several, processes = self._in_units, self.processes
+        several, processes = carried(self._in_units, engine.host, engine), self.processes
 
         def find(numbers: range, progress: Progress) -> Found:
             return self._generations(engine, several, numbers, progress)
@@ -521,7 +529,8 @@ def _bisected(levels: Levels, processes: Processes) -> Parts:
     own = replace(own, refine=replace(own.refine, flow_sweeps=0))
     once = replace(problem, options=own)
     graph = download(level.backend, level.graph)
-    whole = Block(graph, once, levels.constraints[-1], _pinned(level))
+    several = carried(levels.constraints[-1], level.backend, host)
+    whole = Block(graph, once, several, _pinned(level))
 
     def bisect(block: Block) -> Parts:
         both = block.problem, block.several

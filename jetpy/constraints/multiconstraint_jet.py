@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.engines.base import Array, Backend, Count
-from jetpy.graph.csr import IntArray
+from jetpy.constraints.level_weights import add_up, loads_of
+from jetpy.engines.base import Array, Count
 from jetpy.multilevel.hierarchy import HierarchyLevel
-from jetpy.problem.multiconstraint import WHOLE, MultiConstraint, loads
+from jetpy.problem.multiconstraint import WHOLE, MultiConstraint
 from jetpy.problem.options import INT32_MAX
 from jetpy.problem.problem import Problem
 from jetpy.refinement.jet import Refinement
@@ -26,21 +26,6 @@ from jetpy.workloads.refinement.losses import BUCKETS
 
 UNLIMITED = 1000
 """Overfill in percent of presets without a limit."""
-
-
-def loads_of(backend: Backend, several: MultiConstraint, parts: IntArray | None = None) -> Loads:
-    """Return the weights and limits on a back end, with the loads of `parts`, or of 0."""
-    held = np.zeros(several.limits.shape, np.int64)
-    if parts is not None:
-        held = loads(several.weights, parts, len(held))
-    return Loads(
-        weights=backend.from_host(several.weights.ravel()),
-        limits=backend.from_host(several.limits.ravel()),
-        lower_limits=backend.from_host(several.lower_limits.ravel()),
-        loads=backend.from_host(held.ravel()),
-        factors=backend.from_host(several.factors),
-        kinds=several.limits.shape[1],
-    )
 
 
 class Admission:
@@ -122,9 +107,7 @@ class SeveralRebalancing:
         """Start with the partition of the state; return its scaled excess."""
         state, loads = self._state, self._own.loads
         state.backend.fill(loads, 0)
-        state.backend.parallel_for(
-            state.graph.n, kernels.weigh_parts, parts=state.partition.parts, several=self._own
-        )
+        add_up(state.backend, self._several.weights, state.partition.parts, loads)
         state.graph.halo.allreduce(loads)
         control = state.dual.control.host
         control[Control.EXTRA_PATIENCE] = 1
@@ -168,6 +151,8 @@ class SeveralRebalancing:
 
 class SeveralRefinement(Refinement):
     """Refinement of a level with several weights per vertex, without lower limits.
+
+    The weights are on the back end of the level.
 
     Attributes
     ----------

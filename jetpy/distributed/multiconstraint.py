@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.level_weights import carried
 from jetpy.constraints.multiconstraint import Found as FoundSeveral
 from jetpy.constraints.multiconstraint import best_generation, of_generation, partition_level
 from jetpy.distributed.arguments import CollectiveArguments
@@ -193,11 +194,11 @@ class Columns:
         assert isinstance(level, PieceLevel)
         return level, problem, several
 
-    def divisors(self) -> npt.NDArray[np.int64]:
-        """Return the greatest common divisor of each weight over all vertices. Collective."""
+    def on_level(self, several: MultiConstraint, finest: PieceLevel) -> MultiConstraint:
+        """Return the constraints in units, with the weights on the level's back end. Collective."""
         own = self.blocks.comm.allgather_objects(divisors_of(self.weights).tolist())
-        divisors: npt.NDArray[np.int64] = np.gcd.reduce(np.array(own, np.int64), axis=0)
-        return divisors
+        divisors = np.gcd.reduce(np.array(own, np.int64), axis=0)
+        return carried(several.in_units(divisors), finest.backend.host, finest.backend)
 
     def found_in_pieces(
         self, several: MultiConstraint, parts: IntArray, cut: int, generations: int = 1
@@ -261,7 +262,7 @@ def partition_columns(
     given = None if has_places(columns.blocks, places) else columns.in_pieces()
     if given is not None:
         finest, problem, several = given
-        own = several.in_units(columns.divisors())
+        own = columns.on_level(several, finest)
 
         def find(numbers: range, progress: Progress) -> FoundSeveral:
             posed = of_generation(problem, numbers[0])
@@ -285,7 +286,7 @@ def refine_columns(
     given = None if has_places(columns.blocks, places) else columns.in_pieces()
     if given is not None:
         finest, problem, several = given
-        levels = PieceLevels([finest], [several.in_units(columns.divisors())], problem)
+        levels = PieceLevels([finest], [columns.on_level(several, finest)], problem)
         with Stopwatch(finest.backend, "refine"):
             refined = levels.filled(levels.refined(0, own, problem.seed))
         return columns.found_in_pieces(several, refined, levels.quality(0, refined)[1])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.level_weights import add_up, as_weights, carried, sums_of
 from jetpy.constraints.multiconstraint import Levels, improve_pairs, make_passes
 from jetpy.constraints.multiconstraint_jet import SeveralRefinement
 from jetpy.distributed.communicator import Communicator
@@ -27,11 +28,15 @@ def summed(comm: Communicator, table: npt.NDArray[np.int64]) -> npt.NDArray[np.i
     return np.reshape(comm.totals(*table.ravel().tolist()), table.shape).astype(np.int64)
 
 
-def gathered(several: MultiConstraint, backend: Backend, comm: Communicator) -> MultiConstraint:
-    """Return constraints with the weights of all vertices, given those of owned ones."""
-    host = backend.host
-    every = host.to_host(comm.gather(host, several.weights.ravel()))
-    return replace(several, weights=every.reshape(-1, several.weights.shape[1]))
+def gathered(
+    several: MultiConstraint, source: Backend, comm: Communicator, target: Backend
+) -> MultiConstraint:
+    """Return constraints with the weights of all vertices, given those of owned ones.
+
+    They move from the back end `source` to `target`. Collective.
+    """
+    every = comm.gather(source, several.weights.ravel()).reshape(-1, several.weights.shape[1])
+    return carried(replace(several, weights=every), source, target)
 
 
 class SeveralPieceRefinement(SeveralRefinement, PieceRefinement):
@@ -55,7 +60,8 @@ class PieceLevels(Levels):
         finest = hierarchy[0]
         if not isinstance(finest, GatheredLevel):
             return super().of(hierarchy, several, problem)
-        return Levels.of(hierarchy, gathered(several, finest.backend, finest.owned.comm), problem)
+        own = gathered(several, finest.source, finest.owned.comm, finest.backend)
+        return Levels.of(hierarchy, own, problem)
 
     def owned(self, parts: IntArray) -> IntArray:
         """Return the parts of owned vertices, given those, or those of a gathered level."""
@@ -71,19 +77,21 @@ class PieceLevels(Levels):
         """Return the constraints of a level, given those of the next finer level. Collective."""
         if not isinstance(finer, PieceLevel):
             return Levels.coarsened(several, finer, level)
-        host, comm = finer.backend.host, finer.graph.blocks.comm
+        backend, kinds, comm = finer.backend, several.weights.shape[1], finer.graph.blocks.comm
         if not isinstance(level, PieceLevel):
-            whole = Levels.coarsened(several, finer, level)
-            sums = whole.weights.ravel()
-            comm.allreduce(host, sums)
-            return replace(several, weights=sums.reshape(whole.weights.shape))
-        blocks = level.graph.blocks
-        ids = finer.backend.to_host(level.graph.halo.ids_of(level.coarse_of))
-        listed, places = np.unique(ids, return_inverse=True)
-        own = several.coarsened(places.astype(np.int32), len(listed)).weights
-        owned, *columns = send_to_owners(host, blocks, listed, *own.T)
-        received = replace(several, weights=np.column_stack(columns))
-        return received.coarsened(owned - blocks.first, level.graph.n)
+            sums = sums_of(backend, several.weights, level.coarse_of, level.graph.n)
+            comm.allreduce(backend, sums)
+            whole = replace(several, weights=as_weights(sums, kinds))
+            return carried(whole, backend, level.backend)
+        coarse, owned = level.graph, level.graph.n_owned * kinds
+        sums = sums_of(backend, several.weights, level.coarse_of, coarse.n_with_ghosts)
+        ids = backend.to_host(coarse.halo.ghosts)
+        elsewhere = as_weights(backend.to_host(sums[owned:]), kinds)
+        ids, *columns = send_to_owners(backend.host, coarse.blocks, ids, *elsewhere.T)
+        groups = backend.from_host((ids - coarse.blocks.first).astype(np.int32))
+        received = backend.from_host(np.stack(columns, axis=1).ravel()).reshape(-1, kinds)
+        add_up(backend, received, groups, sums)
+        return replace(several, weights=as_weights(sums[:owned], kinds))
 
     def jet(self, depth: int) -> SeveralRefinement:
         """Return the refinement of a level by Jet."""
@@ -92,7 +100,7 @@ class PieceLevels(Levels):
             return super().jet(depth)
         return SeveralPieceRefinement(level, self.problem, self.constraints[depth])
 
-    def held(self, depth: int, parts: IntArray) -> npt.NDArray[np.int64]:
+    def held(self, depth: int, parts: Array) -> npt.NDArray[np.int64]:
         """Return the weights of parts of a level, int64, shape (k, c). Collective."""
         own, level = super().held(depth, parts), self.hierarchy[depth]
         return summed(level.graph.blocks.comm, own) if isinstance(level, PieceLevel) else own
@@ -103,7 +111,7 @@ class PieceLevels(Levels):
         if not isinstance(level, PieceLevel):
             return super().passes(depth, parts, seed, passes)
         whole = level.whole()
-        own = whole, self._whole(depth, level), whole.taken(parts)
+        own = whole, self._whole(depth, whole), whole.taken(parts)
         return level.with_ghosts(whole.returned(make_passes(*own, seed, passes)))
 
     def improved_by_flows(
@@ -114,7 +122,7 @@ class PieceLevels(Levels):
         if not isinstance(level, PieceLevel):
             return super().improved_by_flows(depth, parts, problem, measures)
         whole = level.whole()
-        own = whole, self._whole(depth, level), whole.taken(parts)
+        own = whole, self._whole(depth, whole), whole.taken(parts)
         found = improve_pairs(*own, problem, measures, finest=depth == 0)
         return level.with_ghosts(whole.returned(found))
 
@@ -128,9 +136,9 @@ class PieceLevels(Levels):
         if not problem.fill or 0 not in part_sizes(level.graph.blocks, parts, problem.k):
             return parts
         whole = level.whole()
-        levels = Levels([whole], [self._whole(0, level)], problem)
+        levels = Levels([whole], [self._whole(0, whole)], problem)
         every = whole.backend.to_host(whole.taken(level.backend.from_host(parts)))
         return self.owned(levels.filled(every))
 
-    def _whole(self, depth: int, level: PieceLevel) -> MultiConstraint:
-        return gathered(self.constraints[depth], level.backend, level.graph.blocks.comm)
+    def _whole(self, depth: int, whole: GatheredLevel) -> MultiConstraint:
+        return gathered(self.constraints[depth], whole.source, whole.owned.comm, whole.backend)

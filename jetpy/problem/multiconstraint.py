@@ -30,7 +30,8 @@ class MultiConstraint:
     Attributes
     ----------
     weights : int32, shape (n, c)
-        Those of all vertices, or of the vertices that a process owns.
+        Those of all vertices, or of the vertices that a process owns, on the host or on the back
+        end of a level.
     ideals, limits, lower_limits : int64, shape (k, c)
         Ideal, maximum and minimum weight of each part.
     totals : int64, shape (c,)
@@ -77,6 +78,8 @@ class MultiConstraint:
         `divisors` (int64, shape (c,)) are greatest common divisors of all vertices' weights.
         """
         units = np.maximum(divisors, 1)
+        if (units == 1).all():
+            return self
         return replace(
             self,
             weights=self.weights // units.astype(np.int32),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.constraints import multiconstraint
+from jetpy.constraints.level_weights import carried
 from jetpy.constraints.multiconstraint_jet import SeveralRefinement
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
@@ -176,7 +177,8 @@ def refinement_of(backend: Backend, level: Level, *, overfill: int | None = 5) -
     options = replace(options, refine=replace(options.refine, overfill=overfill))
     problem = problem_of(level.graph, level.k, options=options)
     finest = finest_level(backend, upload(backend, level.graph))
-    return SeveralRefinement(finest, problem, level.several)
+    own = carried(level.several, backend.host, backend)
+    return SeveralRefinement(finest, problem, own)
 
 
 def problem_of(graph: Graph, k: int, **other: object) -> Problem:

@@ -126,9 +126,17 @@ def begin_chosen(i: int, best_weights: pk.View1D[pk.int64], state: Progress):
 
 
 @pk.workunit
-def weigh_parts(v: int, parts: pk.View1D[pk.int32], several: Loads):
-    """Add the weights of a vertex to those of its part."""
-    add_weights(v, 1, several.loads, parts[v] * several.kinds, several)
+def weigh_groups(
+    v: int,
+    groups: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    kinds: int,
+    sums: pk.View1D[pk.int64],
+):
+    """Add the weights of a vertex to those of its group: its part or its coarse vertex."""
+    for j in range(kinds):
+        weight: pk.int64 = weights[v * kinds + j]
+        pk.atomic_fetch_add(sums, [groups[v] * kinds + j], weight)
 
 
 @pk.workunit
