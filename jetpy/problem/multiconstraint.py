@@ -19,6 +19,8 @@ FINENESS = 1000
 """Average weight of a vertex when one weight replaces all."""
 SLACK = 0.5
 """Extra room of parts on coarse levels, as a fraction of an average vertex."""
+ROWS = 1 << 16
+"""Number of vertices whose weights are combined at once, so that caches hold them."""
 MANY = 16
 """Limit of the number of vertices of a part, as a multiple of n: never the scarcest room."""
 
@@ -125,12 +127,15 @@ def in_one(
     `totals` (int64, shape (c,)) are the sums of each weight over all n vertices; `weights` may be
     those of some.
     """
-    shares = np.zeros(len(weights))
-    for column, total in zip(weights.T, np.maximum(totals, 1), strict=True):
-        shares += column / total
-    shares /= len(totals)
-    whole = min(WHOLE, FINENESS * n)
-    return np.asarray(np.maximum(np.rint(shares * whole), 1).astype(np.int32))
+    whole, combined = min(WHOLE, FINENESS * n), np.empty(len(weights), np.int32)
+    for first in range(0, len(weights), ROWS):
+        rows = weights[first : first + ROWS]
+        shares = np.zeros(len(rows))
+        for column, total in zip(rows.T, np.maximum(totals, 1), strict=True):
+            shares += column / total
+        shares /= len(totals)
+        combined[first : first + ROWS] = np.maximum(np.rint(shares * whole), 1)
+    return combined
 
 
 def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArray[np.int64]:
