@@ -54,8 +54,9 @@ MAX_TRIES = 8
 MAX_LOSS = 1.1
 """These bisections are left out if the best other partition, within its limits, cuts at most this
 share of the least cut of partitions by one weight."""
-JET_VERTICES, JET_SHARE = 5_000, 16
-"""Minimum number of vertices of a level, and for each part, for Jet instead of passes."""
+JET_VERTICES, JET_ENTRIES, JET_SHARE = 5_000, 100_000, 16
+"""Jet refines levels of at least JET_VERTICES vertices or JET_ENTRIES directed edges, with at least
+JET_SHARE vertices for each part; one task refines the others by passes."""
 RUNS = 5
 """Maximum number of runs of Jet on a level, each from what the host has relieved."""
 CYCLES = 3
@@ -191,9 +192,10 @@ class Levels:
         return best
 
     def _has_jet(self, depth: int) -> bool:
-        n, several = self.hierarchy[depth].graph.global_n, self.constraints[depth]
-        is_large = n >= JET_VERTICES and n >= JET_SHARE * len(several.limits)
-        return is_large and not several.lower_limits.any()
+        graph, several = self.hierarchy[depth].graph, self.constraints[depth]
+        is_large = graph.global_n >= JET_VERTICES or graph.global_nnz >= JET_ENTRIES
+        has_many = graph.global_n >= JET_SHARE * len(several.limits)
+        return is_large and has_many and not several.lower_limits.any()
 
     def passes(self, depth: int, parts: Array, seed: int, passes: int) -> Array:
         """Relieve parts, and then make at most `passes` passes, on the host."""
