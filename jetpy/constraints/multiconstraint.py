@@ -57,8 +57,9 @@ share of the least cut of partitions by one weight."""
 JET_VERTICES, JET_ENTRIES, JET_SHARE = 5_000, 100_000, 16
 """Jet refines levels of at least JET_VERTICES vertices or JET_ENTRIES directed edges, with at least
 JET_SHARE vertices for each part; one task refines the others by passes."""
-RUNS = 5
-"""Maximum number of runs of Jet on a level, each from what the host has relieved."""
+RUNS, MIN_GAIN = 5, 0.02
+"""Maximum number of runs of Jet on a level, each from what the host has relieved. A run that lowers
+the cut by less than a share of MIN_GAIN is the last."""
 CYCLES = 3
 """Number of V-cycles per V-cycle of the preset. As many may repair a partition."""
 
@@ -184,8 +185,9 @@ class Levels:
             quality = refinement.excess, found.measures.cut
             if quality >= least:
                 return best
+            is_last = quality[0] == least[0] and quality[1] > (1 - MIN_GAIN) * least[1]
             best, least = found.parts.copy(), quality
-            last = refinement.last()
+            last = None if is_last else refinement.last()
             if last is None:
                 return best
             parts = self.passes(depth, last, seed, 0)
