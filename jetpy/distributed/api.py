@@ -239,8 +239,8 @@ def partition(
         possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
         bits) are global ids of neighbours; each edge is given at both ends. All processes must pass
         weights, or none. `vertex_weights` of shape (n_owned, c) are several weights, as for
-        `jetpy.partition`. With `fixed`, `together` or lower limits, every process then gathers
-        the whole graph.
+        `jetpy.partition`. With `together` or lower limits, every process then gathers the whole
+        graph.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
         As for `jetpy.partition`; `k` is required.
     fixed, home, together : array of int, shape (n_owned,), optional

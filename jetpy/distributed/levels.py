@@ -203,12 +203,19 @@ class PieceLevel(HierarchyLevel):
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph; gather it if it is small or dense."""
         assert isinstance(coarse, Piece)
-        blocks, communities = (
+        blocks, communities, pinned = (
             None if values is None else self._injected(coarse, coarse_of, values)
-            for values in (self.blocks, self.communities)
+            for values in (self.blocks, self.communities, self._pinned)
         )
         level = self._like(self.backend, coarse, coarse_of, watch, blocks)
+        if pinned is not None:
+            level = replace(level, pinned=pinned)
         return replace(level, communities=communities).gathered_if_due()
+
+    @property
+    def _pinned(self) -> Array | None:
+        """Parts of pinned vertices that are not terminals, which every level knows."""
+        return self.pinned if self.terminals is None else None
 
     def _like(
         self,
@@ -223,7 +230,7 @@ class PieceLevel(HierarchyLevel):
         return piece_level(backend, piece, coarse_of, watch, *shared, blocks)
 
     def _injected(self, coarse: Piece, coarse_of: Array, values: Array) -> Array:
-        """Return values (int32, from 0 on) of owned vertices as values of owned coarse vertices."""
+        """Return values (int32, -1 for none) of owned vertices as those of owned coarse ones."""
         found = self.backend.full(coarse.n_with_ghosts, -1)
         self.backend.parallel_for(
             len(coarse_of), inject, coarse_of=coarse_of, parts=values, coarse_parts=found
@@ -265,15 +272,17 @@ class PieceLevel(HierarchyLevel):
         if coarse_of is not None:
             coarse_of = piece.halo.ids_of(coarse_of)
         whole, comm = gather_graph(backend, piece), piece.blocks.comm
-        blocks, communities = (
+        blocks, communities, pinned = (
             None if values is None else comm.gather(backend, values)
-            for values in (self.blocks, self.communities)
+            for values in (self.blocks, self.communities, self._pinned)
         )
         own = self.watch, self.gathering, self.terminals, blocks
         level = gathered_level(backend, whole, piece.blocks, coarse_of, *own)
-        if communities is None:
-            return level
-        return replace(level, communities=carry(communities, backend, level.backend))
+        if pinned is not None:
+            level = replace(level, pinned=carry(pinned, backend, level.backend))
+        if communities is not None:
+            level = replace(level, communities=carry(communities, backend, level.backend))
+        return level
 
 
 def coarsen_piece(

@@ -1,7 +1,7 @@
 """Several weights per vertex: all processes find one partition.
 
 Large levels are in pieces, which have the weights of owned vertices. Small graphs, and those with
-places or lower limits, are gathered on every process, and the processes share out generations,
+groups or lower limits, are gathered on every process, and the processes share out generations,
 tries and V-cycles (`jetpy.constraints.multiconstraint`).
 """
 
@@ -33,6 +33,7 @@ from jetpy.graph.csr import INT32_MAX, Graph, IntArray, column_sums
 from jetpy.graph.validate import Naming, checked_columns
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.bounds import Bounds, bounded_columns
+from jetpy.problem.fixed import NO_PART
 from jetpy.problem.multiconstraint import (
     MultiConstraint,
     divisors_of,
@@ -173,45 +174,38 @@ class Columns:
 
         return run_collectively(self.blocks.comm, pose)
 
-    def in_pieces(self) -> tuple[PieceLevel, Problem, MultiConstraint] | None:
-        """Return the finest level in pieces, its problem and constraints. Collective.
+    def in_pieces(self, places: Places) -> InPieces | None:
+        """Return the problem in pieces; None if the whole graph suits a process. Collective.
 
-        The result is None if the whole graph suits a process.
+        `places` are those of owned vertices.
+
+        Raises
+        ------
+        GraphError, OptionError
+            As `make_request` does.
         """
-        [rows], arguments = self.rows, self.arguments
-        if not 1 < arguments.k < rows.global_n:
+        [rows], arguments, comm = self.rows, self.arguments, self.blocks.comm
+        others = places.home is not None or places.together is not None
+        if comm.totals(others)[0] or not 1 < arguments.k < rows.global_n:
             return None
         combined = in_one(self.weights, self.totals, rows.global_n)
-        [total] = rows.blocks.comm.totals(int(combined.sum(dtype=np.int64)))
+        [total] = comm.totals(int(combined.sum(dtype=np.int64)))
         problem, several = self.posed(total)
         options = replace(problem.options, branches=())  # there are no second hierarchies
         small = gathering_of(options, rows.blocks.comm, arguments.small)
         if rows.backend.is_wide or several.lower_limits.any() or small.includes(rows):
             return None
+        given = places.checked(self.blocks, arguments.k)
+        fixed = None if given is None else given.fixed
+        if fixed is not None and not comm.totals(int((fixed == NO_PART).sum()))[0]:
+            return None
         weights = rows.backend.from_host(combined)
         self.rows.clear()
         level = finest_of(replace(rows, vertex_weights=weights, vertex_weight=total), small)
         assert isinstance(level, PieceLevel)
-        return level, problem, several
-
-    def on_level(self, several: MultiConstraint, finest: PieceLevel) -> MultiConstraint:
-        """Return the constraints in units, with the weights on the level's back end. Collective."""
-        own = self.blocks.comm.allgather_objects(divisors_of(self.weights).tolist())
-        divisors = np.gcd.reduce(np.array(own, np.int64), axis=0)
-        return carried(several.in_units(divisors), finest.backend.host, finest.backend)
-
-    def found_in_pieces(
-        self, several: MultiConstraint, parts: IntArray, cut: int, generations: int = 1
-    ) -> tuple[Found, MultiConstraint]:
-        """Return the parts of owned vertices, what they weigh, and the limits. Collective.
-
-        `parts` are those of owned vertices, or of all.
-        """
-        blocks, k = self.blocks, self.arguments.k
-        parts = parts if len(parts) < blocks.n else self.owned(parts)
-        held = summed(blocks.comm, loads(self.weights, parts, k))
-        empty = part_sizes(blocks, parts, k).count(0)
-        return Found(parts, cut, held, empty, generations=generations), several
+        if fixed is not None:
+            level = replace(level, pinned=level.backend.from_host(fixed))
+        return InPieces(self, level, problem, several, fixed)
 
     def found(self, request: Request, outcome: Outcome) -> tuple[Found, MultiConstraint]:
         """Return the parts of owned vertices and the limits, given the outcome of a request."""
@@ -225,10 +219,68 @@ class Columns:
         return found, request.several
 
 
-def has_places(blocks: Blocks, places: Places) -> bool:
-    """Return whether any process has fixed vertices, homes or groups. Collective."""
-    own = places.fixed, places.home, places.together
-    return any(blocks.comm.allgather_objects(any(given is not None for given in own)))
+@dataclass(frozen=True, eq=False)
+class InPieces:
+    """A problem with several weights per vertex, in pieces.
+
+    Attributes
+    ----------
+    columns : Columns
+    finest : PieceLevel
+        With a combined weight.
+    problem : Problem
+        That of the combined weight.
+    several : MultiConstraint
+    fixed : int32, shape (n_owned,), or None
+        Fixed parts of owned vertices, -1 for none.
+    """
+
+    columns: Columns
+    finest: PieceLevel
+    problem: Problem
+    several: MultiConstraint
+    fixed: IntArray | None
+
+    def partition(self, progress: Progress) -> tuple[Found, MultiConstraint]:
+        """Partition the graph from scratch. Collective."""
+        several, arguments = self._on_level(), self.columns.arguments
+
+        def find(numbers: range, progress: Progress) -> FoundSeveral:
+            own = of_generation(self.problem, numbers[0])
+            return partition_level(self.finest, own, several, progress, PieceLevels)
+
+        comm = self.columns.blocks.comm
+        best, done = best_generation(arguments.effort, comm, 1, find, progress)
+        return self._found(best.parts, best.quality[1], done)
+
+    def refine(self, parts: IntArray) -> tuple[Found, MultiConstraint]:
+        """Refine a partition, given the parts of owned vertices. Collective."""
+        levels = PieceLevels([self.finest], [self._on_level()], self.problem)
+        if self.fixed is not None:
+            parts = np.where(self.fixed == NO_PART, parts, self.fixed)
+        with Stopwatch(self.finest.backend, "refine"):
+            found = levels.filled(levels.refined(0, parts, self.problem.seed))
+        return self._found(found, levels.quality(0, found)[1])
+
+    def _on_level(self) -> MultiConstraint:
+        """Return the constraints in units, with the weights on the level's back end. Collective."""
+        backend, comm = self.finest.backend, self.columns.blocks.comm
+        own = comm.allgather_objects(divisors_of(self.several.weights).tolist())
+        divisors = np.gcd.reduce(np.array(own, np.int64), axis=0)
+        return carried(self.several.in_units(divisors), backend.host, backend)
+
+    def _found(
+        self, parts: IntArray, cut: int, generations: int = 1
+    ) -> tuple[Found, MultiConstraint]:
+        """Return the parts of owned vertices, what they weigh, and the limits. Collective.
+
+        `parts` are those of owned vertices, or of all.
+        """
+        columns, blocks, k = self.columns, self.columns.blocks, self.problem.k
+        parts = parts if len(parts) < blocks.n else columns.owned(parts)
+        held = summed(blocks.comm, loads(columns.weights, parts, k))
+        empty = part_sizes(blocks, parts, k).count(0)
+        return Found(parts, cut, held, empty, generations=generations), self.several
 
 
 def checked_table(blocks: Blocks, block: Block) -> tuple[IntArray, npt.NDArray[np.int64]]:
@@ -259,19 +311,9 @@ def partition_columns(
     columns: Columns, places: Places, progress: Progress
 ) -> tuple[Found, MultiConstraint]:
     """Partition a graph from scratch; `places` are those of owned vertices. Collective."""
-    given = None if has_places(columns.blocks, places) else columns.in_pieces()
-    if given is not None:
-        finest, problem, several = given
-        own = columns.on_level(several, finest)
-
-        def find(numbers: range, progress: Progress) -> FoundSeveral:
-            posed = of_generation(problem, numbers[0])
-            return partition_level(finest, posed, own, progress, PieceLevels)
-
-        best, done = best_generation(
-            columns.arguments.effort, columns.blocks.comm, 1, find, progress
-        )
-        return columns.found_in_pieces(several, best.parts, best.quality[1], done)
+    pieces = columns.in_pieces(places)
+    if pieces is not None:
+        return pieces.partition(progress)
     request = columns.request(places)
     solver = run_collectively(columns.blocks.comm, lambda: request.solver)
     outcome = solver.solve(columns.rows[0].backend, request.effort, progress)
@@ -283,13 +325,9 @@ def refine_columns(
 ) -> tuple[Found, MultiConstraint]:
     """Refine a partition, given the parts of owned vertices. Collective."""
     own = checked_parts(columns.blocks, parts, columns.arguments.k)
-    given = None if has_places(columns.blocks, places) else columns.in_pieces()
-    if given is not None:
-        finest, problem, several = given
-        levels = PieceLevels([finest], [columns.on_level(several, finest)], problem)
-        with Stopwatch(finest.backend, "refine"):
-            refined = levels.filled(levels.refined(0, own, problem.seed))
-        return columns.found_in_pieces(several, refined, levels.quality(0, refined)[1])
+    pieces = columns.in_pieces(places)
+    if pieces is not None:
+        return pieces.refine(own)
     request = columns.request(places)
     solver = run_collectively(columns.blocks.comm, lambda: request.refining_solver)
     outcome = solver.refine(columns.rows[0].backend, columns.gather(own), progress)

@@ -46,7 +46,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "fixed": {"fixed": FIXED, "imbalance": 0.1},
     "together": {"together": TOGETHER, "fixed": FIXED, "imbalance": 0.2},
 }
-GATHERED = "lower imbalance", "fixed", "together"
+GATHERED = "lower imbalance", "together"
 """Options for which every process gathers the graph, whatever its size."""
 
 
@@ -115,8 +115,8 @@ def test_parts_in_pieces_equal_those_of_one_process(in_pieces: None, name: str, 
     bounds, options = blocks_for(size), {**OPTIONS[name], **ENGINE}
 
     def run(comm: Communicator) -> Any:
-        block = block_of(GRID, bounds, comm.rank)
-        return jetpy.distributed.partition(comm, block, 4, small=0, **options)
+        block, own = block_of(GRID, bounds, comm.rank), own_of(options, bounds, comm.rank)
+        return jetpy.distributed.partition(comm, block, 4, small=0, **own)
 
     assert_equal(run_on_threads(size, run), jetpy.partition(GRID, 4, **options))
 
@@ -134,13 +134,17 @@ def test_a_piece_may_be_the_only_level(in_pieces: None, preset: Any, size: int) 
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("places", [{}, {"fixed": FIXED}])
 @pytest.mark.parametrize("start", [V * 7 % 4, V // 150, V // 200])
-def test_refined_parts_in_pieces(in_pieces: None, start: np.ndarray, size: int) -> None:
-    bounds, options = blocks_for(size), {"imbalance": 0.05, **ENGINE}
+def test_refined_parts_in_pieces(
+    in_pieces: None, start: np.ndarray, places: dict[str, Any], size: int
+) -> None:
+    bounds, options = blocks_for(size), {"imbalance": 0.05, **places, **ENGINE}
 
     def run(comm: Communicator) -> Any:
-        block, own = block_of(GRID, bounds, comm.rank), start[slice(*bounds[comm.rank :][:2])]
-        return jetpy.distributed.refine(comm, block, own, 4, small=0, **options)
+        block, given = block_of(GRID, bounds, comm.rank), start[slice(*bounds[comm.rank :][:2])]
+        own = own_of(options, bounds, comm.rank)
+        return jetpy.distributed.refine(comm, block, given, 4, small=0, **own)
 
     assert_equal(run_on_threads(size, run), jetpy.refine(GRID, start, 4, **options))
 
