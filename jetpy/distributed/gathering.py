@@ -31,9 +31,10 @@ LEVEL_SECONDS, GPU_SECONDS = 15e-3, 8e-3
 """Seconds that a level in pieces takes for launches, waits and messages, whatever its size: a
 constant, and more for each GPU."""
 GIB = 1 << 30
-ENTRY_SECONDS = 0.75e-9
-"""Seconds that one GPU takes for each vertex and directed edge of a finest level. These constants
-are from a cube of 8 million vertices on one, two and four H200s of one host."""
+ENTRY_SECONDS, SEVERAL_SECONDS = 0.75e-9, 6e-9
+"""Seconds that one GPU takes for each vertex and directed edge of a finest level, with one weight
+and with several weights per vertex. These constants are from cubes of 4 to 17 million vertices on
+one and two H200s of one host, for one weight also on four."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,15 @@ class Gathering:
         return graph.global_size <= self.size or is_dense(graph, self.coarsen)
 
 
-def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gathering:
+def gathering_of(
+    options: Options, comm: Communicator, small: int | None, entry_seconds: float = ENTRY_SECONDS
+) -> Gathering:
     """Return which levels are gathered.
 
     Second hierarchies need whole levels, so the options may raise the size. `small` is None for the
-    default.
+    default, which depends on the seconds that a GPU takes for a vertex or directed edge.
     """
-    sizes: list[float] = [_default_size(comm) if small is None else small]
+    sizes: list[float] = [_default_size(comm, entry_seconds) if small is None else small]
     if options.branches:
         sizes.append(options.portfolio_limit)
     is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
@@ -71,20 +74,20 @@ def gathering_of(options: Options, comm: Communicator, small: int | None) -> Gat
     return Gathering(max(sizes), options.coarsen)
 
 
-def _default_size(comm: Communicator) -> float:
+def _default_size(comm: Communicator, entry_seconds: float) -> float:
     """Return the size up to which levels are gathered: any size if there is a single process."""
     if comm.size == 1:
         return inf
-    return size_of_equal_times(comm.size) if comm.is_between_gpus else SMALL
+    return size_of_equal_times(comm.size, entry_seconds) if comm.is_between_gpus else SMALL
 
 
-def size_of_equal_times(gpus: int) -> int:
+def size_of_equal_times(gpus: int, entry_seconds: float) -> int:
     """Return the size of a level that one GPU finishes as soon as several do in pieces.
 
-    >>> size_of_equal_times(2), size_of_equal_times(4)
-    (82666666, 83555555)
+    >>> size_of_equal_times(2, ENTRY_SECONDS), size_of_equal_times(2, SEVERAL_SECONDS)
+    (82666666, 10333333)
     """
-    saved = ENTRY_SECONDS * (1 - 1 / gpus)
+    saved = entry_seconds * (1 - 1 / gpus)
     return int((LEVEL_SECONDS + GPU_SECONDS * gpus) / saved)
 
 

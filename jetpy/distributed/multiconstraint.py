@@ -20,7 +20,7 @@ from jetpy.distributed.arguments import CollectiveArguments
 from jetpy.distributed.block import Block, UploadedRows
 from jetpy.distributed.communicator import starts_of
 from jetpy.distributed.faults import agreed, run_collectively
-from jetpy.distributed.gathering import check_memory, gathering_of
+from jetpy.distributed.gathering import SEVERAL_SECONDS, check_memory, gathering_of
 from jetpy.distributed.levels import PieceLevel, finest_of
 from jetpy.distributed.multiconstraint_levels import PieceLevels, summed
 from jetpy.distributed.piece import Blocks
@@ -192,7 +192,7 @@ class Columns:
         [total] = comm.totals(int(combined.sum(dtype=np.int64)))
         problem, several = self.posed(total)
         options = replace(problem.options, branches=())  # there are no second hierarchies
-        small = gathering_of(options, rows.blocks.comm, arguments.small)
+        small = gathering_of(options, rows.blocks.comm, arguments.small, SEVERAL_SECONDS)
         if rows.backend.is_wide or several.lower_limits.any() or small.includes(rows):
             return None
         given = places.checked(self.blocks, arguments.k)
