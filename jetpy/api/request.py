@@ -219,9 +219,8 @@ def make_request(
     if weights is not None and kinds > 1:
         check_small(graph, "partition with several vertex weights")
         several = pose_several(weights, totals, imbalances, problem.shares)
-        if bounds.are_given:
-            given = bounds, several
-            problem, several = bounded_columns(problem, *given, keeps_imbalance=keeps_imbalance)
+        given = bounds, several
+        problem, several = bounded_columns(problem, *given, keeps_imbalance=keeps_imbalance)
     else:
         problem = bounded(problem, bounds, keeps_imbalance=keeps_imbalance)
     one_of(get_args(choices.Objective), "objective", objective)

@@ -29,7 +29,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
-from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
+from jetpy.multilevel.evolution import GenerationBudget, of_generation
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, project
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.multilevel.solver import RefiningSolver, Solver
@@ -38,7 +38,7 @@ from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.multiconstraint import MultiConstraint, divisors_of
 from jetpy.problem.options import Effort
-from jetpy.problem.problem import EDGE_CUT, SEEDS, Problem, in_units
+from jetpy.problem.problem import EDGE_CUT, Problem, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.flows import Flows, are_due
 from jetpy.refinement.measures import Measures, cost_of, measure, upload_metric
@@ -399,11 +399,6 @@ class FewVerticesSolver:
         return self.by_all_weights.refine(engine, found.parts, no_progress)
 
 
-def of_generation(problem: Problem, number: int) -> Problem:
-    """Return the problem with the seed of a generation."""
-    return replace(problem, seed=(problem.seed + SEED_STEP * number) % SEEDS)
-
-
 def best_generation(
     effort: Effort,
     processes: Processes,
@@ -550,11 +545,8 @@ def _improve(levels: Levels, parts: Parts, progress: Progress) -> Found:
     improves it counts; later ones are dropped, because a single process would have run them from
     another partition.
     """
-    processes, found, done = (
-        levels.hierarchy[0].processes,
-        Found(parts, levels.quality(0, parts)),
-        0,
-    )
+    processes = levels.hierarchy[0].processes
+    found, done = Found(parts, levels.quality(0, parts)), 0
     while done < (cycles := _number_of_cycles(levels.problem, found)):
         numbers = range(done + 1, min(done + processes.size, cycles) + 1)
         own = None

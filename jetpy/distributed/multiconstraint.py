@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from jetpy.constraints.level_weights import carried
 from jetpy.constraints.multiconstraint import Found as FoundSeveral
-from jetpy.constraints.multiconstraint import best_generation, of_generation, partition_level
+from jetpy.constraints.multiconstraint import best_generation, partition_level
 from jetpy.distributed.arguments import CollectiveArguments
 from jetpy.distributed.block import Block, UploadedRows
 from jetpy.distributed.communicator import starts_of
 from jetpy.distributed.faults import agreed, run_collectively
 from jetpy.distributed.gathering import SEVERAL_SECONDS, check_memory, gathering_of
 from jetpy.distributed.levels import PieceLevel, finest_of
-from jetpy.distributed.multiconstraint_levels import PieceLevels, summed
+from jetpy.distributed.multiconstraint_levels import PieceLevels, owned_of, summed
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, checked_parts, measure_rows, part_sizes
 from jetpy.distributed.terminals import Places
@@ -31,6 +31,7 @@ from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray, column_sums
 from jetpy.graph.validate import Naming, checked_columns
+from jetpy.multilevel.evolution import of_generation
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.bounds import Bounds, bounded_columns
 from jetpy.problem.fixed import NO_PART
@@ -167,8 +168,6 @@ class Columns:
             problem = arguments.problem(vertex_weight, arguments.targets, fill=arguments.fill)
             weights = self.weights, self.totals
             several = pose_several(*weights, columns.imbalances, problem.shares)
-            if not bounds.are_given:
-                return problem, several
             keeps = arguments.keeps_imbalance
             return bounded_columns(problem, bounds, several, keeps_imbalance=keeps)
 
@@ -188,12 +187,14 @@ class Columns:
         others = places.home is not None or places.together is not None
         if comm.totals(others)[0] or not 1 < arguments.k < rows.global_n:
             return None
+        options = replace(arguments.preset_options, branches=())  # no second hierarchies
+        small = gathering_of(options, rows.blocks.comm, arguments.small, SEVERAL_SECONDS)
+        if rows.backend.is_wide or small.includes(rows):
+            return None
         combined = in_one(self.weights, self.totals, rows.global_n)
         [total] = comm.totals(int(combined.sum(dtype=np.int64)))
         problem, several = self.posed(total)
-        options = replace(problem.options, branches=())  # there are no second hierarchies
-        small = gathering_of(options, rows.blocks.comm, arguments.small, SEVERAL_SECONDS)
-        if rows.backend.is_wide or several.lower_limits.any() or small.includes(rows):
+        if several.lower_limits.any():
             return None
         given = places.checked(self.blocks, arguments.k)
         fixed = None if given is None else given.fixed
@@ -205,7 +206,7 @@ class Columns:
         assert isinstance(level, PieceLevel)
         if fixed is not None:
             level = replace(level, pinned=level.backend.from_host(fixed))
-        return InPieces(self, level, problem, several, fixed)
+        return InPieces(self, level, problem, several)
 
     def found(self, request: Request, outcome: Outcome) -> tuple[Found, MultiConstraint]:
         """Return the parts of owned vertices and the limits, given the outcome of a request."""
@@ -227,19 +228,16 @@ class InPieces:
     ----------
     columns : Columns
     finest : PieceLevel
-        With a combined weight.
+        With a combined weight; fixed vertices are pinned.
     problem : Problem
         That of the combined weight.
     several : MultiConstraint
-    fixed : int32, shape (n_owned,), or None
-        Fixed parts of owned vertices, -1 for none.
     """
 
     columns: Columns
     finest: PieceLevel
     problem: Problem
     several: MultiConstraint
-    fixed: IntArray | None
 
     def partition(self, progress: Progress) -> tuple[Found, MultiConstraint]:
         """Partition the graph from scratch. Collective."""
@@ -255,10 +253,12 @@ class InPieces:
 
     def refine(self, parts: IntArray) -> tuple[Found, MultiConstraint]:
         """Refine a partition, given the parts of owned vertices. Collective."""
+        backend, pinned = self.finest.backend, self.finest.pinned
         levels = PieceLevels([self.finest], [self._on_level()], self.problem)
-        if self.fixed is not None:
-            parts = np.where(self.fixed == NO_PART, parts, self.fixed)
-        with Stopwatch(self.finest.backend, "refine"):
+        if pinned is not None:
+            fixed = backend.to_host(pinned)
+            parts = np.where(fixed == NO_PART, parts, fixed)
+        with Stopwatch(backend, "refine"):
             found = levels.filled(levels.refined(0, parts, self.problem.seed))
         return self._found(found, levels.quality(0, found)[1])
 
@@ -277,7 +277,7 @@ class InPieces:
         `parts` are those of owned vertices, or of all.
         """
         columns, blocks, k = self.columns, self.columns.blocks, self.problem.k
-        parts = parts if len(parts) < blocks.n else columns.owned(parts)
+        parts = owned_of(blocks, parts)
         held = summed(blocks.comm, loads(columns.weights, parts, k))
         empty = part_sizes(blocks, parts, k).count(0)
         return Found(parts, cut, held, empty, generations=generations), self.several

@@ -12,6 +12,7 @@ from jetpy.constraints.multiconstraint import Levels, improve_pairs, make_passes
 from jetpy.constraints.multiconstraint_jet import SeveralRefinement
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.levels import GatheredLevel, PieceLevel
+from jetpy.distributed.piece import Blocks
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.routing import send_to_owners
 from jetpy.distributed.run import part_sizes
@@ -26,6 +27,11 @@ from jetpy.refinement.measures import Measures
 def summed(comm: Communicator, table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the sums of a table over all processes. Collective."""
     return np.reshape(comm.totals(*table.ravel().tolist()), table.shape).astype(np.int64)
+
+
+def owned_of(blocks: Blocks, parts: IntArray) -> IntArray:
+    """Return the parts of owned vertices, given those, or those of all vertices."""
+    return parts if len(parts) < blocks.n else parts[blocks.first : blocks.end].copy()
 
 
 def gathered(
@@ -64,11 +70,10 @@ class PieceLevels(Levels):
         return Levels.of(hierarchy, own, problem)
 
     def owned(self, parts: IntArray) -> IntArray:
-        """Return the parts of owned vertices, given those, or those of a gathered level."""
+        """Return the parts of owned vertices, given those, or those of all vertices."""
         level = self.hierarchy[0]
         assert isinstance(level, PieceLevel)
-        blocks = level.graph.blocks
-        return parts if len(parts) < blocks.n else parts[blocks.first : blocks.end].copy()
+        return owned_of(level.graph.blocks, parts)
 
     @staticmethod
     def coarsened(
@@ -112,7 +117,7 @@ class PieceLevels(Levels):
             return super().passes(depth, parts, seed, passes)
         whole = level.whole()
         own = whole, self._whole(depth, whole), whole.taken(parts)
-        return level.with_ghosts(whole.returned(make_passes(*own, seed, passes)))
+        return whole.returned(make_passes(*own, seed, passes))
 
     def improved_by_flows(
         self, depth: int, parts: Array, problem: Problem, measures: Measures

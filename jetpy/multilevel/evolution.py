@@ -75,6 +75,11 @@ class GenerationBudget:
         return min(max(of_generations, of_time), 1.0)
 
 
+def of_generation(problem: Problem, number: int) -> Problem:
+    """Return the problem with the seed of a generation."""
+    return replace(problem, seed=(problem.seed + SEED_STEP * number) % SEEDS)
+
+
 def evolve(
     backend: Backend,
     graph: Graph,
@@ -144,7 +149,7 @@ def evolve_level(
         new = is_new(generation)
         if not pace.allows(generation, new):
             break
-        own = replace(problem, seed=(problem.seed + SEED_STEP * generation) % SEEDS)
+        own = of_generation(problem, generation)
         if new:
             within = progress if generation == 0 else no_progress
             child = solve_level(whole.as_finest(), [own], within)

@@ -156,6 +156,8 @@ def bounded_columns(
     """
     from jetpy.problem.targets import MAX_SHARES, ideals
 
+    if not bounds.are_given:
+        return problem, several
     count = several.limits.shape[1]
     columns = []
     for j, total in enumerate(several.totals.tolist()):

@@ -277,7 +277,7 @@ def relief_of(v: int, p: int, several: Loads, shedding: Shedding) -> pk.int64:
 
 
 @pk.function
-def prefetch_active(i: int, several: Loads, shedding: Shedding, state: Refinement):
+def prefetch_relief(i: int, several: Loads, shedding: Shedding, state: Refinement):
     """Ask for the values of an active vertex after the i-th."""
     if is_prefetched(state) and i + OFFSETS_AHEAD < state.control[Control.REBALANCING]:
         v: int = state.active[i + OFFSETS_AHEAD]
@@ -300,7 +300,7 @@ def find_reliefs(i: int, several: Loads, shedding: Shedding, state: Refinement):
     v: int = state.active[i]
     if v < 0:
         return
-    prefetch_active(i, several, shedding, state)
+    prefetch_relief(i, several, shedding, state)
     begin_vertex(v, state)
     relief: pk.int64 = 0
     if state.locks[v] != filled_lock(state):
