@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from jetpy.device.device_graph import Adjacency, DeviceGraph, all_vertices
-from jetpy.device.long_rows import find_long_rows
+from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX
 from jetpy.workloads.coarsening import contraction as kernels
 from jetpy.workloads.coarsening import slot_merging as slot_kernels
-from jetpy.workloads.coarsening.contraction import MARKS, Grouping, Pairs, Tables
+from jetpy.workloads.coarsening.contraction import LONGEST_LIST, MARKS, Grouping, Pairs, Tables
 from jetpy.workloads.coarsening.slot_merging import Slots
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.packing import LOWER_BITS, LOWER_MASK
@@ -26,16 +27,32 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     Parallel edges merge into one with their summed weight; edges within a pair disappear.
     """
     pairs = Pairs(match, backend.empty(graph.n), backend.empty(graph.n))
-    rows = {"graph": graph, "pairs": pairs, "offsets": backend.empty(graph.n + 1, backend.sum_type)}
+    offsets = backend.empty(graph.n + 1, backend.sum_type)
+    rows = {
+        "graph": graph,
+        "pairs": pairs,
+        "offsets": offsets,
+        "longest": longest_list(backend, graph.nnz),
+    }
     if backend.is_wide:
         n = backend.scan(graph.n, kernels.number_lower, pairs=pairs)
-        backend.scan(n, kernels.reserve_rows, **rows)
+        room = backend.scan(n, kernels.reserve_rows, **rows)
     else:
-        n = backend.scan(graph.n, kernels.number_pairs, **rows) >> LOWER_BITS
+        both = backend.scan(graph.n, kernels.number_pairs, **rows)
+        n, room = both >> LOWER_BITS, both & LOWER_MASK
     weights = backend.empty(n, backend.sum_type)
     backend.parallel_for(n, kernels.join_pairs, graph=graph, pairs=pairs, coarse_weights=weights)
-    offsets = rows["offsets"][: n + 1]
-    return merge(backend, graph, pairs, offsets, weights, graph.nnz), pairs.coarse_of
+    return merge(backend, graph, pairs, offsets[: n + 1], weights, room), pairs.coarse_of
+
+
+def longest_list(backend: Backend, entries: int) -> int:
+    """Return the length above which the rows of a coarse graph are hash tables with free slots.
+
+    `entries` is the number of directed edges of the fine graph.
+    """
+    if not backend.is_wide and entries + entries // 2 > INT32_MAX:
+        return INT32_MAX
+    return backend.longest_row if backend.warp_size > 1 else LONGEST_LIST
 
 
 def contract_groups(
@@ -63,7 +80,16 @@ def contract_groups(
     )
     themselves = all_vertices(backend, n)
     alone = Pairs(backend.full(n, NO_VERTEX), themselves, themselves)
-    return merge(backend, gathered, alone, offsets, weights, graph.nnz), coarse_of
+    slots = backend.empty(n + 1, backend.sum_type)
+    room = backend.scan(
+        n,
+        kernels.reserve_rows,
+        graph=gathered,
+        pairs=alone,
+        offsets=slots,
+        longest=longest_list(backend, graph.nnz),
+    )
+    return merge(backend, gathered, alone, slots, weights, room), coarse_of
 
 
 def merge(
@@ -74,20 +100,20 @@ def merge(
     vertex_weights: Array,
     room: int,
 ) -> DeviceGraph:
-    """Merge the rows of pairs into the coarse graph; coarse row c has room from `offsets[c]` on.
+    """Merge the rows of pairs into the coarse graph; coarse row c has slots from `offsets[c]` on.
 
-    `offsets` ends with `room`, the number of entries of these rows.
+    `offsets` ends with `room`, the number of slots of all rows (`slots_for`).
     """
-    merged = _merge_rows if backend.warp_size == 1 else _merge_slots
-    coarse, weight = merged(backend, graph, pairs, offsets, room)
-    return DeviceGraph(
-        coarse.indptr,
-        coarse.indices,
-        coarse.edge_weights,
-        vertex_weights,
-        weight,
-        find_long_rows(backend, coarse.indptr, len(coarse.indices)),
-    )
+    if backend.warp_size == 1:
+        coarse, weight = _merge_rows(backend, graph, pairs, offsets, room)
+        long_rows = find_long_rows(backend, coarse.indptr, len(coarse.indices))
+    else:
+        long_rows = find_long_rows(backend, offsets, room)
+        coarse, weight = _merge_slots(backend, graph, pairs, offsets, room, long_rows)
+        if long_rows.count > 0:
+            long_rows = find_long_rows(backend, coarse.indptr, len(coarse.indices))
+    rows = coarse.indptr, coarse.indices, coarse.edge_weights
+    return DeviceGraph(*rows, vertex_weights, weight, long_rows)
 
 
 def _merge_rows(
@@ -118,13 +144,20 @@ def _merge_rows(
 
 
 def _merge_slots(
-    backend: Backend, graph: DeviceGraph | Adjacency, pairs: Pairs, offsets: Array, room: int
+    backend: Backend,
+    graph: DeviceGraph | Adjacency,
+    pairs: Pairs,
+    offsets: Array,
+    room: int,
+    long_rows: LongRows,
 ) -> tuple[Adjacency, int]:
-    """Merge with one index per slot of a coarse row; return the rows and their total weight."""
+    """Merge with one index per slot of a coarse row; return the rows and their total weight.
+
+    `long_rows` are those of the slots.
+    """
     n, kind = len(offsets) - 1, backend.sum_type
     slots = Slots(offsets, backend.empty(room), backend.empty(room, kind))
     fine: dict[str, Any] = {"graph": graph, "pairs": pairs, "slots": slots}
-    long_rows = find_long_rows(backend, offsets, room)
     longest = long_rows.chunks.longest
     backend.parallel_for(room, slot_kernels.gather_slots, n=n, longest=longest, **fine)
     long_rows.launch_lanes(slot_kernels.merge_long_rows, **fine)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from jetpy.coarsening.contraction import merge
+from jetpy.coarsening.contraction import longest_list, merge
 from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
@@ -164,11 +164,12 @@ def _merge_rows(
         weights=gathered.weights,
         room=room,
         coarse_weights=weights,
+        longest=longest_list(backend, len(gathered.indices)),
     )
     offsets = backend.full(n + 1, 0, kind)
-    entries = backend.scan(n, offset_rows, counts=room, indptr=offsets)
+    slots = backend.scan(n, offset_rows, counts=room, indptr=offsets)
     pairs = Pairs(meeting.match, coarse_of, meeting.lower)
-    coarse = merge(backend, gathered.adjacency, pairs, offsets, weights, entries)
+    coarse = merge(backend, gathered.adjacency, pairs, offsets, weights, slots)
     return coarse, ghosts, coarse_of[:n_owned].copy()
 
 

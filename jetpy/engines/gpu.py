@@ -12,8 +12,9 @@ from jetpy.errors import BackendError, OptionError
 LONGEST_ROW = 256
 """Degree above which a row takes too long for one GPU thread."""
 WARP_SIZE = 32
-HOST_THREADS = min(8, available_threads())
-"""Threads of the host engine; more do not speed up small levels."""
+HOST_THREADS = min(16, available_threads())
+"""Threads of the host engine, for the tasks of the coarsest level and the flows of a turn; launches
+on small levels use fewer."""
 HOST_SIZE = 50_000
 """Maximum of vertices plus directed edges for which refinement of a level is faster on the host."""
 LOST = (

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jetpy.coarsening.contraction import contract, contract_groups
+from jetpy.coarsening.contraction import contract, contract_groups, longest_list
 from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Array, Backend
-from jetpy.graph.csr import Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.graph.generators import delaunay, rmat
-from jetpy.workloads.coarsening.contraction import MARKS
+from jetpy.workloads.coarsening.contraction import MARKS, slots_for
 from tests.graphs import SMALL_GRAPHS, clique, edge_dict, from_edges, star
 from tests.strategies import weighted_graphs
 
@@ -113,6 +113,11 @@ def test_repeated_contraction_ends_with_one_vertex(backend: Backend) -> None:
     while graph.n > 1:
         graph = check(backend, graph, [v ^ 1 for v in range(graph.n)])
     assert (graph.n, graph.m, graph.total_vertex_weight) == (1, 0, 64)
+
+
+@pytest.mark.parametrize("entries", [3000, INT32_MAX // 3 * 2, INT32_MAX])
+def test_the_number_of_slots_has_32_bits(backend: Backend, entries: int) -> None:
+    assert entries <= slots_for(entries, longest_list(backend, entries)) <= INT32_MAX
 
 
 @settings(max_examples=80)

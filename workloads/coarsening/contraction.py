@@ -73,6 +73,18 @@ class Tables:
     marks: pk.View1D[Offset]  # MARKS marks for each block of rows
 
 
+@pk.function
+def slots_for(entries: int, longest: int) -> int:
+    """Return the slots of a coarse row whose fine vertices have some entries.
+
+    Rows of more than `longest` entries are hash tables. They get half as many slots again, because
+    almost full tables have long searches.
+    """
+    if entries > longest:
+        return entries + entries // 2
+    return entries
+
+
 @pk.workunit
 def number_pairs(
     v: int,
@@ -81,8 +93,9 @@ def number_pairs(
     graph: Graph,
     pairs: Pairs,
     offsets: pk.View1D[Offset],
+    longest: int,
 ):
-    """Fuse `number_lower` and `reserve_rows`, if the number of directed edges fits into 32 bits.
+    """Fuse `number_lower` and `reserve_rows`, if the number of slots fits into 32 bits.
 
     The scan packs the coarse index and the row offset into one sum.
     """
@@ -91,7 +104,7 @@ def number_pairs(
         room: int = graph.indptr[v + 1] - graph.indptr[v]
         if partner != NO_VERTEX:
             room += graph.indptr[partner + 1] - graph.indptr[partner]
-        added: pk.int64 = pack(1, room)
+        added: pk.int64 = pack(1, slots_for(room, longest))
         if last_pass:
             c: int = upper_of(acc)
             pairs.coarse_of[v] = c
@@ -120,15 +133,17 @@ def reserve_rows(
     graph: Graph,
     pairs: Pairs,
     offsets: pk.View1D[Offset],
+    longest: int,
 ):
-    """Reserve a row for each coarse vertex, with one slot per edge of its fine vertices."""
+    """Reserve a row for each coarse vertex, with slots for the edges of its fine vertices."""
     u: int = pairs.representatives[c]
     v: int = pairs.match[u]
     if last_pass:
         offsets[c] = acc
-    acc += graph.indptr[u + 1] - graph.indptr[u]
+    room: int = graph.indptr[u + 1] - graph.indptr[u]
     if v != NO_VERTEX:
-        acc += graph.indptr[v + 1] - graph.indptr[v]
+        room += graph.indptr[v + 1] - graph.indptr[v]
+    acc += slots_for(room, longest)
     if last_pass:
         offsets[c + 1] = acc
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pykokkos as pk
 
+from jetpy.workloads.coarsening.contraction import slots_for
 from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph, Offset, Weight
 
@@ -123,8 +124,9 @@ def join_rows(
     weights: pk.View1D[Weight],
     room: pk.View1D[Offset],
     coarse_weights: pk.View1D[Weight],
+    longest: int,
 ):
-    """Match the rows of a coarse vertex, and sum their lengths and weights."""
+    """Match the rows of a coarse vertex, sum their weights, and reserve slots for their entries."""
     row: int = meeting.lower[c]
     other: int = meeting.upper[c]
     length: Offset = indptr[row + 1] - indptr[row]
@@ -133,5 +135,5 @@ def join_rows(
         meeting.match[row] = other
         length += indptr[other + 1] - indptr[other]
         weight += weights[other]
-    room[c] = length
+    room[c] = slots_for(length, longest)
     coarse_weights[c] = weight
