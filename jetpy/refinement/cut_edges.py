@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +33,23 @@ class CutEdges:
 
     @classmethod
     def find(cls, backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
-        """Return the edges between the parts of a partition."""
-        count = backend.reduce(graph.n, regions.count_cut_edges, graph=graph, parts=parts)
+        """Return the edges between the parts of a partition.
+
+        With long rows on a GPU, there is an index for each entry: a row would take a thread long.
+        """
+        given: dict[str, Any] = {"graph": graph, "parts": parts}
+        size, counting, listing = graph.n, regions.count_cut_edges, regions.list_cut_edges
+        if backend.warp_size > 1 and graph.long_rows.count > 0:
+            given["n"] = graph.n
+            size, counting, listing = graph.nnz, regions.count_cut_entries, regions.list_cut_entries
+        count = backend.reduce(size, counting, **given)
         edges = cls(
             backend.empty(count),
             backend.empty(count),
             backend.empty(count, np.int64),
             backend.empty(count, backend.sum_type),
         )
-        backend.scan(graph.n, regions.list_cut_edges, k=k, graph=graph, parts=parts, cut=edges)
+        backend.scan(size, listing, k=k, cut=edges, **given)
         return edges
 
 

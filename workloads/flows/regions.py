@@ -12,6 +12,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, Weight, edges
+from jetpy.workloads.common.lists import row_with_entry
 
 OUTSIDE, KEPT_OUTSIDE = -1, -2
 """Place of a vertex that is in no region, and of a vertex that may not enter any."""
@@ -117,12 +118,36 @@ class CutEdges:
     weights: pk.View1D[Weight]
 
 
+@pk.function
+def is_listed(e: int, v: int, graph: Graph, parts: pk.View1D[pk.int32]) -> bool:
+    """Whether an edge of v is in the list of cut edges: the other end is in a higher part."""
+    return parts[v] < parts[graph.indices[e]]
+
+
+@pk.function
+def list_edge(
+    place: int,
+    e: int,
+    v: int,
+    k: int,
+    graph: Graph,
+    parts: pk.View1D[pk.int32],
+    cut: CutEdges,
+):
+    """Write an edge of v into a place of the list."""
+    u: int = graph.indices[e]
+    key: pk.int64 = parts[v]
+    cut.tails[place] = v
+    cut.heads[place] = u
+    cut.keys[place] = key * k + parts[u]
+    cut.weights[place] = graph.edge_weights[e]
+
+
 @pk.workunit
 def count_cut_edges(v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32]):
     """Count every edge between two parts once."""
     for e in edges(v, graph):
-        if parts[v] < parts[graph.indices[e]]:
-            acc += 1
+        acc += is_listed(e, v, graph, parts)
 
 
 @pk.workunit
@@ -137,15 +162,37 @@ def list_cut_edges(
 ):
     """List every edge between two parts once, with its end in the lower part as its tail."""
     for e in edges(v, graph):
-        u: int = graph.indices[e]
-        if parts[v] < parts[u]:
+        if is_listed(e, v, graph, parts):
             if last_pass:
-                key: pk.int64 = parts[v]
-                cut.tails[acc] = v
-                cut.heads[acc] = u
-                cut.keys[acc] = key * k + parts[u]
-                cut.weights[acc] = graph.edge_weights[e]
+                list_edge(acc, e, v, k, graph, parts, cut)
             acc += 1
+
+
+@pk.workunit
+def count_cut_entries(
+    e: int, acc: pk.Acc[pk.int64], n: int, graph: Graph, parts: pk.View1D[pk.int32]
+):
+    """Do the same as `count_cut_edges`, with one index per entry of the n rows."""
+    acc += is_listed(e, row_with_entry(e, 0, n, graph.indptr), graph, parts)
+
+
+@pk.workunit
+def list_cut_entries(
+    e: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    n: int,
+    k: int,
+    graph: Graph,
+    parts: pk.View1D[pk.int32],
+    cut: CutEdges,
+):
+    """Do the same as `list_cut_edges`, with one index per entry of the n rows."""
+    v: int = row_with_entry(e, 0, n, graph.indptr)
+    if is_listed(e, v, graph, parts):
+        if last_pass:
+            list_edge(acc, e, v, k, graph, parts, cut)
+        acc += 1
 
 
 @pk.function
