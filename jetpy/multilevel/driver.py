@@ -18,6 +18,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.evaluation.levels import Level
 from jetpy.graph.csr import Graph
+from jetpy.multilevel.core import gather_core
 from jetpy.multilevel.hierarchy import (
     HierarchyLevel,
     coarsen,
@@ -303,6 +304,7 @@ class _StepRefiner:
             refined = level.refine(self._problem, parts, depth)
         refined = run_cycles(level, finer, self._problem, refined)
         if depth == 0:
+            refined = gather_core(level, self._problem, refined)
             refined = level.finish(self._problem, refined)
         self.refined, self._known = refined, refined.measures
         self._report(level, depth, refined)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jetpy.device.device_graph import carry, carry_graph
+from jetpy.device.device_graph import carry, carry_graph, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.evaluation.levels import Level
 from jetpy.graph.csr import Graph
 from jetpy.initial.tasks import Batch, Found, Job, can_solve, run_shared
-from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.multilevel.core import gather_core, may_have_core
+from jetpy.multilevel.hierarchy import HierarchyLevel, finest_level
 from jetpy.multilevel.index_width import is_narrow
 from jetpy.multilevel.outcome import Outcome, Solution, level_report
 from jetpy.problem.problem import Problem, divided
@@ -76,7 +77,7 @@ def solve_small(level: HierarchyLevel, problem: Problem, progress: Progress) -> 
     refined = Refined(parts, measures, found.cut, 0)
     with Stopwatch(level.backend, "refine") as repair:
         if found.is_complete(fill=problem.fill):
-            refined = level.given_out(refined)
+            refined = level.given_out(gather_core(level, problem, refined))
         else:
             refined = level.finish(problem, level.refine(problem, parts, 0))
     progress("refine", 1, 1)
@@ -96,12 +97,23 @@ def solve_many_small(
         own = [divided(graph, problem) for graph, problem in zip(graphs, problems, strict=True)]
         jobs = [Job.of_problem(graph, problem) for graph, problem in own]
         found = run_shared(jobs, backend, host, problems[0].options.small)
-    return [_outcome(one, graph, problem) for one, (graph, problem) in zip(found, own, strict=True)]
+    return [
+        _outcome(one, host, graph, problem)
+        for one, (graph, problem) in zip(found, own, strict=True)
+    ]
 
 
-def _outcome(found: Found, graph: Graph, problem: Problem) -> Outcome | None:
+def _outcome(found: Found, host: Backend, graph: Graph, problem: Problem) -> Outcome | None:
     if not found.is_complete(fill=problem.fill):
         return None
-    uneven, cut = problem.imbalance_of(found.part_weights), found.cut
-    level = Level(0, graph.n, graph.m, cut, cut, uneven, 0, 0.0, 0.0, 0, 0)
-    return Outcome(found.parts, cut, cut, [level])
+    measures = Measures(found.cut, found.part_weights)
+    refined = Refined(found.parts, measures, found.cut, 0)
+    if may_have_core(graph.n, problem):
+        level = finest_level(host, upload(host, graph))
+        refined = gather_core(level, problem, refined)
+    cut = refined.measures.cut
+    uneven = problem.imbalance_of(refined.measures.part_weights)
+    level_row = Level(
+        0, graph.n, graph.m, found.cut, cut, uneven, refined.iterations, 0.0, 0.0, 0, 0
+    )
+    return Outcome(host.to_host(refined.parts), cut, cut, [level_row])

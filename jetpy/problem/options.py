@@ -322,6 +322,9 @@ class Options(Checked):
     cycle_step : int
         If `cycle_limit` is None, V-cycles start at every `cycle_step`-th level, including the
         finest.
+    gathers_core : bool
+        Whether a second refinement of the finest level starts with the vertices of the highest
+        degrees in one part, if many edges between them are cut; the better partition is kept.
     cut_share : float or None
         When parts are divided further, this happens on coarse levels if the cut is at most this
         fraction of its value if all edges were cut; None: on the finest level.
@@ -352,6 +355,7 @@ class Options(Checked):
     cycles: int = option(0)
     cycle_limit: int | None = option(30_000)
     cycle_step: int = option(3, 1)
+    gathers_core: bool = False
     cut_share: float | None = option(None, most=1)
     generations: int = option(1, 1)
 

@@ -77,7 +77,8 @@ def default() -> Options:
     coarsened within communities. Tasks partition a coarse level like a small graph, ten times; the
     best partition continues. Parts may exceed their limits by 5 % in label propagation. Every
     second level is refined, with flows. If tasks cannot partition the coarsest level and coarsening
-    is slow, a second hierarchy starts at a coarse level.
+    is slow, a second hierarchy starts at a coarse level. If the core of a network is in several
+    parts, the finest level is refined again from a start with the core in one part.
     """
     return Options(
         coarsen=CoarsenOptions(communities=COMMUNITIES),
@@ -96,6 +97,7 @@ def default() -> Options:
             flow_levels=2,
             hops=3,
         ),
+        gathers_core=True,
     )
 
 
@@ -129,6 +131,7 @@ def ultra() -> Options:
         branch_parts_tried=1024,
         cycles=1,
         cycle_limit=None,
+        gathers_core=True,
     )
 
 

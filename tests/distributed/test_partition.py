@@ -91,6 +91,24 @@ def test_dense_levels_equal_one_process(edge_factor: int) -> None:
     assert not np.array_equal(pairs.parts, expected.parts)
 
 
+@pytest.mark.parametrize("small", [0, 2000, 10**9])
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_core_is_gathered_as_by_one_process(size: int, small: int) -> None:
+    """The second start of the finest level is the same for a level in pieces and a whole one."""
+    graph = jetpy.generators.rmat(12, 2, seed=3)
+    bounds = evenly(graph.n, size)
+    options: dict[str, Any] = {"options": {"small.max_vertices": 0}, "seed": 1}
+    expected = jetpy.partition(graph, 16, **options, **ENGINE)
+    without = {"small.max_vertices": 0, "gathers_core": False}
+    assert expected.cut < jetpy.partition(graph, 16, options=without, seed=1, **ENGINE).cut
+
+    def run(comm: Communicator) -> Any:
+        return partition(comm, block_of(graph, bounds, comm.rank), 16, small=small, **options)
+
+    results = run_on_threads(size, run)
+    assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
+
+
 WEIGHTED = replace(GRID, vertex_weights=1 + np.arange(GRID.n, dtype=np.int32) % 5)
 FIXED = np.where(np.arange(GRID.n) % 97 == 5, np.arange(GRID.n) % 4, -1)
 HOME = np.where(np.arange(GRID.n) % 11 == 0, -1, np.arange(GRID.n) // 3 % 4)
