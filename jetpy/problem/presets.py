@@ -106,7 +106,7 @@ def fast() -> Options:
     """Return options with less patience, without second hierarchies, V-cycles and flows."""
     refine = RefineOptions(patience=6, flow_sweeps=0)
     small = SmallOptions(max_vertices=MAX_SMALL, per_part=20)
-    return Options(refine=refine, small=small, branches=())
+    return Options(refine=refine, small=small, branches=(), gathers_core=True)
 
 
 @cache
