@@ -17,6 +17,7 @@ import numpy as np
 
 from jetpy.constraints import multiconstraint
 from jetpy.initial import tasks
+from jetpy.multilevel import core
 from tests.fuzz.bounds import bounding
 from tests.fuzz.calls import calling
 from tests.fuzz.changes import changing
@@ -67,8 +68,9 @@ ENGINES: Sequence[Engine] = (
     {"backend": "cpu", "threads": 2},
 )
 SMALL = 50
-"""In odd runs, levels with several weights and at least this many vertices are refined by Jet, and
-threads share the bisections of graphs with as many vertices and directed edges."""
+"""In odd runs, levels with several weights and at least this many vertices are refined by Jet,
+threads share the bisections of graphs with as many vertices and directed edges, and cores of graphs
+with as many vertices are gathered."""
 SLOW = 10.0
 """Limit of processor seconds per run and engine."""
 
@@ -99,6 +101,7 @@ def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
     with (
         patch.object(multiconstraint, "JET_VERTICES", SMALL),
         patch.object(tasks, "MIN_SHARED", SMALL),
+        patch.object(core, "MIN_VERTICES", SMALL),
     ):
         return _run(seed, number, engines)
 
