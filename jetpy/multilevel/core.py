@@ -22,13 +22,13 @@ from jetpy.workloads.refinement.core import Core
 from jetpy.workloads.refinement.losses import BUCKETS
 
 MIN_VERTICES = 1000
-"""Graphs with fewer vertices have so many tries that these find the core."""
+"""On smaller graphs, tries find the core."""
 IRREGULAR = 5
 """A graph has a core only if a vertex has more than this number of times the average degree."""
 SHARE = 2
 """The core weighs at most 1 / SHARE of the average part."""
-LEAST_CUT = 20
-"""Cut edges within the core must weigh at least 1 / LEAST_CUT of the cut."""
+CUT_SHARE = 20
+"""Cut edges within the core must weigh at least 1 / CUT_SHARE of the cut."""
 LOSS = 3
 """The edges that are cut instead, because vertices of the core leave others of their parts, may
 weigh LOSS times as much: most of these others follow."""
@@ -85,7 +85,7 @@ def with_core_in_one_part(
     connected, attached, [twice] = map(backend.to_host, sums)
     part, gain = int(connected.argmax()), int(twice) // 2
     loss = int(attached.sum() - attached[part])
-    if gain == 0 or gain * LEAST_CUT < refined.measures.cut or gain * LOSS < loss:
+    if gain == 0 or gain * CUT_SHARE < refined.measures.cut or gain * LOSS < loss:
         return None
     start = parts.copy()
     backend.parallel_for(graph.n, kernels.move_core, part=part, parts=start, core=core)
