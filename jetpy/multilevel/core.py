@@ -27,7 +27,7 @@ IRREGULAR = 5
 """A graph has a core only if a vertex has more than this number of times the average degree."""
 SHARE = 2
 """The core weighs at most 1 / SHARE of the average part."""
-CUT_SHARE = 20
+CUT_SHARE = 50
 """Cut edges within the core must weigh at least 1 / CUT_SHARE of the cut."""
 LOSS = 3
 """The edges that are cut instead, because vertices of the core leave others of their parts, may

@@ -73,7 +73,7 @@ def start_of(graph: Graph, parts: np.ndarray, k: int) -> list[int] | None:
                 gained += w
     part = int(connected.argmax())
     lost = attached.sum() - attached[part]
-    if not gained or 20 * gained < edge_cut(graph, parts) or 3 * gained < lost:
+    if not gained or 50 * gained < edge_cut(graph, parts) or 3 * gained < lost:
         return None
     moved = parts.copy()
     moved[core] = part
