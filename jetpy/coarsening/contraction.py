@@ -50,7 +50,7 @@ def longest_list(backend: Backend, entries: int) -> int:
 
     `entries` is the number of directed edges of the fine graph.
     """
-    if not backend.is_wide and entries + entries // 2 > INT32_MAX:
+    if not backend.is_wide and kernels.slots_for(entries, 0) > INT32_MAX:
         return INT32_MAX
     return backend.longest_row if backend.warp_size > 1 else LONGEST_LIST
 

@@ -20,11 +20,10 @@ from jetpy.refinement.jet import Refined
 from jetpy.workloads.refinement import core as kernels
 from jetpy.workloads.refinement.core import Core
 from jetpy.workloads.refinement.losses import BUCKETS
+from jetpy.workloads.tasks.communities import IRREGULAR
 
 MIN_VERTICES = 1000
 """On smaller graphs, tries find the core."""
-IRREGULAR = 5
-"""A graph has a core only if a vertex has more than this number of times the average degree."""
 SHARE = 2
 """The core weighs at most 1 / SHARE of the average part."""
 CUT_SHARE = 50
@@ -48,10 +47,7 @@ def gather_core(level: HierarchyLevel, problem: Problem, refined: Refined) -> Re
     kept = replace(refined, parts=refined.parts.copy())
     found = level.refine(problem, start, 0)
     own = level.refinement(problem).problem
-    iterations = refined.iterations + found.iterations
-    is_better = found.measures.quality(own) < refined.measures.quality(own)
-    best = found if is_better else kept
-    return replace(best, cut_before=refined.cut_before, iterations=iterations)
+    return kept.or_better(found, own, refined.iterations + found.iterations)
 
 
 def with_core_in_one_part(

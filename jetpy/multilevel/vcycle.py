@@ -61,6 +61,4 @@ def _run(
     if top is not within:  # the only level has been gathered
         refined = top.given_out(refined)
     own = finest.refinement(problem).problem
-    if start.measures.quality(own) <= refined.measures.quality(own):
-        refined = replace(start, parts=kept)
-    return replace(refined, cut_before=start.cut_before, iterations=iterations)
+    return replace(start, parts=kept).or_better(refined, own, iterations)

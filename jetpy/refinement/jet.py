@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,15 @@ class Refined:
     measures: Measures
     cut_before: int
     iterations: int
+
+    def or_better(self, found: Refined, problem: Problem, iterations: int) -> Refined:
+        """Return the better of this result, whose parts are kept, and one that started from it.
+
+        `iterations` are those of both.
+        """
+        is_better = found.measures.quality(problem) < self.measures.quality(problem)
+        best = found if is_better else self
+        return replace(best, cut_before=self.cut_before, iterations=iterations)
 
 
 class Refinement:

@@ -34,7 +34,7 @@ WITHOUT = {"gathers_core": False, "small.max_vertices": 50_000}
 
 def problem_of(graph: Graph, k: int) -> Problem:
     total = graph.total_vertex_weight
-    return make_problem(total, k, 0.03, 0, replace(preset("default"), gathers_core=True))
+    return make_problem(total, k, 0.03, 0, preset("default"))
 
 
 def refined_from(backend: Backend, graph: Graph, parts: np.ndarray, k: int) -> Refined:
@@ -138,7 +138,7 @@ def test_a_spread_core_is_gathered() -> None:
     assert [one.cut for one in many] == [found[0]] * 2
 
 
-def test_other_presets_and_metrics_leave_the_core() -> None:
+def test_other_presets_and_pinned_vertices_leave_the_core() -> None:
     graph, backend = rmat(11, 6, seed=1), get_backend("cpu", 1)
     parts = np.arange(graph.n, dtype=np.int32) % 4
     level = finest_level(backend, upload(backend, graph))

@@ -74,6 +74,15 @@ class Tables:
 
 
 @pk.function
+def entries_of(u: int, v: int, graph: Graph) -> int:
+    """Return the number of directed edges of a pair, whose second vertex may be `NO_VERTEX`."""
+    entries: int = graph.indptr[u + 1] - graph.indptr[u]
+    if v != NO_VERTEX:
+        entries += graph.indptr[v + 1] - graph.indptr[v]
+    return entries
+
+
+@pk.function
 def slots_for(entries: int, longest: int) -> int:
     """Return the slots of a coarse row whose fine vertices have some entries.
 
@@ -101,10 +110,7 @@ def number_pairs(
     """
     partner: int = pairs.match[v]
     if partner == NO_VERTEX or v < partner:
-        room: int = graph.indptr[v + 1] - graph.indptr[v]
-        if partner != NO_VERTEX:
-            room += graph.indptr[partner + 1] - graph.indptr[partner]
-        added: pk.int64 = pack(1, slots_for(room, longest))
+        added: pk.int64 = pack(1, slots_for(entries_of(v, partner, graph), longest))
         if last_pass:
             c: int = upper_of(acc)
             pairs.coarse_of[v] = c
@@ -140,10 +146,7 @@ def reserve_rows(
     v: int = pairs.match[u]
     if last_pass:
         offsets[c] = acc
-    room: int = graph.indptr[u + 1] - graph.indptr[u]
-    if v != NO_VERTEX:
-        room += graph.indptr[v + 1] - graph.indptr[v]
-    acc += slots_for(room, longest)
+    acc += slots_for(entries_of(u, v, graph), longest)
     if last_pass:
         offsets[c + 1] = acc
 

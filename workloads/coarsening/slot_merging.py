@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pykokkos as pk
 
-from jetpy.workloads.coarsening.contraction import Pairs
-from jetpy.workloads.common.groups import NO_VERTEX, Graph, LongRows, Offset, Weight
+from jetpy.workloads.coarsening.contraction import Pairs, entries_of
+from jetpy.workloads.common.groups import Graph, LongRows, Offset, Weight
 from jetpy.workloads.common.hash_table import FREE, claim_slot, slot_of_claim
 from jetpy.workloads.common.hashing import spread
 from jetpy.workloads.common.lists import row_with_entry
@@ -47,17 +47,6 @@ def weight_in(slot: int, slots: Slots) -> int:
 def is_used(slot: int, slots: Slots) -> bool:
     """Whether a slot becomes an entry of the coarse graph."""
     return slots.keys[slot] != FREE and slots.sums[slot] >= 0
-
-
-@pk.function
-def entries_of(c: int, graph: Graph, pairs: Pairs) -> int:
-    """Return the number of edges of a pair."""
-    u: int = pairs.representatives[c]
-    v: int = pairs.match[u]
-    entries: int = graph.indptr[u + 1] - graph.indptr[u]
-    if v != NO_VERTEX:
-        entries += graph.indptr[v + 1] - graph.indptr[v]
-    return entries
 
 
 @pk.function
@@ -99,7 +88,8 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, slots: Slots, long_rows:
     c: int = row_of(i, long_rows)
     start: int = slots.offsets[c]
     size: int = slots.offsets[c + 1] - start
-    entries: int = entries_of(c, graph, pairs)
+    u: int = pairs.representatives[c]
+    entries: int = entries_of(u, pairs.match[u], graph)
     for entry in lane_entries(i, entries, long_rows):
         e: int = edge_of_entry(c, entry, graph, pairs)
         d: int = pairs.coarse_of[graph.indices[e]]

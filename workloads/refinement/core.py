@@ -10,7 +10,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, LongRows
 from jetpy.workloads.common.long_rows import is_left_to_lanes, lane_edges, row_of
-from jetpy.workloads.refinement.losses import loss_bucket
+from jetpy.workloads.refinement.losses import NO_BUCKET, loss_bucket
 
 SCALE = 1
 """Scale of the classes: the lowest ends at a degree of 1/128 of the weight."""
@@ -27,9 +27,11 @@ class Core:
 
 
 @pk.function
-def density_class(v: int, graph: Graph) -> int:
-    """Return the class of the density of a vertex."""
+def density_class(v: int, least: int, graph: Graph) -> int:
+    """Return the class of the density of a vertex; none below `least` neighbours."""
     degree: pk.int64 = graph.indptr[v + 1] - graph.indptr[v]
+    if degree < least:
+        return NO_BUCKET
     return loss_bucket(degree, graph.vertex_weights[v], SCALE)
 
 
@@ -41,18 +43,17 @@ def count_hubs(v: int, acc: pk.Acc[pk.int64], graph: Graph, most: int):
 
 @pk.workunit
 def weigh_classes(v: int, graph: Graph, least: int, weights: pk.View1D[pk.int64]):
-    """Sum the weights of the vertices with at least `least` neighbours by class."""
-    if graph.indptr[v + 1] - graph.indptr[v] >= least:
+    """Sum the weights of the vertices by class."""
+    c: int = density_class(v, least, graph)
+    if c != NO_BUCKET:
         weight: pk.int64 = graph.vertex_weights[v]
-        pk.atomic_fetch_add(weights, [density_class(v, graph)], weight)
+        pk.atomic_fetch_add(weights, [c], weight)
 
 
 @pk.workunit
 def mark_core(v: int, graph: Graph, least: int, lowest: int, core: Core):
-    """Mark the vertices with at least `least` neighbours whose class is at least `lowest`."""
-    core.marks[v] = 0
-    if graph.indptr[v + 1] - graph.indptr[v] >= least and density_class(v, graph) >= lowest:
-        core.marks[v] = 1
+    """Mark the vertices whose class is at least `lowest`."""
+    core.marks[v] = density_class(v, least, graph) >= lowest
 
 
 @pk.workunit
