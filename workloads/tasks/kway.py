@@ -35,9 +35,6 @@ THOUSAND = 1000
 """A pass that lowers the cut by less than a thousandth is the last one of its level."""
 VAIN_SHARE, MIN_VAIN, MAX_VAIN = 10, 200, 300
 """A pass ends after moves in vain: a tenth of the vertices with slots, within two bounds."""
-VAIN_ENTRIES = 3200
-"""Directed edges of vertices that a pass moves in vain, at the average degree: on a dense level,
-each move takes long, and late moves gain nothing."""
 EARLY = 25
 """Number of moves in vain before a pass may end because success is unlikely (`is_hopeless`)."""
 TENTHS, ALPHA = 10, 30
@@ -517,14 +514,6 @@ def refine_parts(here: int, parts: Parts):
         vain = MIN_VAIN
     if vain > MAX_VAIN:
         vain = MAX_VAIN
-    entries: pk.int64 = parts.rows[end] - parts.rows[begin]
-    most: pk.int64 = end - begin
-    most *= VAIN_ENTRIES
-    if vain * entries > most:
-        most //= entries
-        vain = most
-    if vain < EARLY:
-        vain = EARLY
     for _pass in range(PASSES):
         excess: pk.int64 = excess_of_parts(here, parts)
         cut: pk.int64 = parts.numbers[here + Field.CUT]
