@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.device.processes import ALONE, Processes
 from jetpy.graph.csr import IntArray
@@ -81,20 +82,17 @@ def choose(
         return order, tree
     search = Search.begin(matrix, order, tree)
     chosen = order.copy()
-    failures = {kind: np.zeros(len(tree), np.int64) for kind in METHODS}
+    records = {kind: Record.begin(len(tree), rests=kind is Kind.DEGREE) for kind in METHODS}
     best, kinds = search.operations.copy(), np.zeros(len(tree), np.int64)
     subtrees = search.subtrees
     leaves, *inner = subtrees.by_height()
     subtrees.add_to_parents(leaves, best, best)
     for nodes in inner:
-        for failed in failures.values():
-            failed[nodes] = failed[subtrees.largest_children[nodes]]
         free = nodes[nodes < len(tree) - kept]
-        chances = {kind: free[failed[free] < MAX_FAILURES] for kind, failed in failures.items()}
+        chances = {kind: record.chances(subtrees, free) for kind, record in records.items()}
         for kind, found in search.orders(chances, processes).items():
-            failed, tried = failures[kind], chances[kind]
-            has_failed = found.operations > MAX_OPERATIONS * best[tried]
-            failed[tried] = np.where(has_failed, failed[tried] + 1, 0)
+            tried = chances[kind]
+            records[kind].add(tried, found.operations, best[tried])
             is_short = found.paths <= MAX_PATH * subtrees.paths[tried]
             is_better = is_short & (found.operations < best[tried])
             better = tried[is_better]
@@ -103,6 +101,43 @@ def choose(
             chosen[columns] = found.order[np.repeat(is_better, subtrees.sizes[tried])]
         subtrees.add_to_parents(nodes, best, best)
     return chosen, chosen_tree(tree, subtrees, kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """How a method did on the subtrees that it was tried for.
+
+    Attributes
+    ----------
+    rests : bool
+        Whether it is not tried again on the next height after it has not been the best.
+    failures : int64, shape (nodes,)
+        Number of its last tries in a row that failed, up to each node by largest children.
+    has_lost : bool, shape (nodes,)
+        Whether it was tried for this subtree, and was not the best.
+    """
+
+    rests: bool
+    failures: Integers
+    has_lost: npt.NDArray[np.bool_]
+
+    @classmethod
+    def begin(cls, nodes: int, *, rests: bool) -> Record:
+        """Return the record of a method that has not been tried for any of the nodes."""
+        return cls(rests, np.zeros(nodes, np.int64), np.zeros(nodes, bool))
+
+    def chances(self, subtrees: Subtrees, nodes: Integers) -> Integers:
+        """Return which nodes of a height it is to be tried for, given the heights below."""
+        below = subtrees.largest_children[nodes]
+        self.failures[nodes] = self.failures[below]
+        is_tired = self.rests & self.has_lost[below] & (subtrees.parents[nodes] >= 0)
+        return nodes[(self.failures[nodes] < MAX_FAILURES) & ~is_tired]
+
+    def add(self, nodes: Integers, operations: Costs, best: Costs) -> None:
+        """Add the operations that it takes for some nodes; `best` are those of the best order."""
+        has_failed = operations > MAX_OPERATIONS * best
+        self.failures[nodes] = np.where(has_failed, self.failures[nodes] + 1, 0)
+        self.has_lost[nodes] = operations > best
 
 
 @dataclass(frozen=True, eq=False)

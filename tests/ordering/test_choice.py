@@ -13,7 +13,7 @@ import jetpy
 from jetpy import generators
 from jetpy.device.backends import lease
 from jetpy.ordering import choice
-from jetpy.ordering.choice import Search, choose
+from jetpy.ordering.choice import Record, Search, choose
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.subtrees import Subtrees
 from jetpy.result.separator_tree import SeparatorTree
@@ -105,6 +105,32 @@ def test_operations_fall_and_the_path_is_bounded(graph: jetpy.Graph, leaf: int) 
     assert np.array_equal(again, found)
     assert np.array_equal(same_tree.parents, chosen_tree.parents)
     assert np.array_equal(same_tree.starts, chosen_tree.starts)
+
+
+@pytest.mark.parametrize(
+    ("rests", "ratio", "tried"),
+    [
+        (True, 1.0, [True, True, True, True]),
+        (
+            True,
+            1.1,
+            [True, False, True, True],
+        ),  # not the best: it rests for a height, but for the root
+        (False, 1.1, [True, True, True, True]),
+        (True, 1.3, [True, False, True, False]),  # fails twice
+        (False, 1.3, [True, True, False, False]),
+    ],
+)
+def test_where_a_method_is_tried(rests: bool, ratio: float, tried: list[bool]) -> None:
+    """A path of five nodes; the method takes `ratio` times the operations of the best order."""
+    tree = SeparatorTree(np.array([1, 2, 3, 4, -1], np.int32), np.arange(6, dtype=np.int32))
+    subtrees, record = Subtrees.of(tree, np.zeros(5)), Record.begin(5, rests=rests)
+    found = []
+    for node in range(1, 5):
+        nodes = record.chances(subtrees, np.array([node]))
+        record.add(nodes, np.full(len(nodes), ratio), np.ones(len(nodes)))
+        found.append(bool(len(nodes)))
+    assert found == tried
 
 
 def test_long_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
