@@ -21,6 +21,7 @@ from jetpy.cli.results import (
     read_places,
     read_together,
     read_weights,
+    warn_of_pieces,
 )
 from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
@@ -104,6 +105,7 @@ def partition_together(
             ctx, comm, graph, source, k, options, json_file, quiet=quiet or not mine
         )
     if mine:
+        warn_of_pieces(result.disconnected)
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
         weights = result.part_weights, result.limits, result.lower_limits
         exit_unless_within(ctx, *weights)
@@ -200,12 +202,13 @@ def _weighted(block: Block, blocks: Blocks, file: Path | None) -> Block:
     if weights is None:
         return block
     own = weights[blocks.first : blocks.end]
-    return as_block((block.indptr, block.indices, block.edge_weights, own))
+    rows = block.indptr, block.indices, block.edge_weights
+    return as_block((*rows, own, block.vertex_sizes))
 
 
 def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
     """Return the places of owned vertices, given the files with those of all vertices."""
-    places = {name: read_places(options[name], blocks.n) for name in ("fixed", "home")}
+    places = {name: read_places(options[name], blocks.n) for name in ("fixed", "home", "within")}
     places["together"] = read_together(options["together"], blocks.n)
     return {
         name: None if parts is None else parts[blocks.first : blocks.end]

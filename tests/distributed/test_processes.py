@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,14 +74,50 @@ def test_command_line_equals_one_process(tmp_path: Path) -> None:
     assert report["levels"][0].keys() == alone["levels"][0].keys()
 
 
-def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{"connected": True}, {"objective": "volume"}, {"within": np.arange(300) // 150}]
+)
+def test_options_of_the_whole_graph_equal_one_process(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """The graph has several components, and the file has vertex sizes."""
+    grid = jetpy.generators.grid(30, 10)
+    sources, heads = grid.sources(0, grid.n), grid.indices
+    kept = sources // 60 == heads // 60
+    graph = jetpy.as_graph(
+        sp.csr_array((np.ones(kept.sum()), (sources[kept], heads[kept])), (300, 300)),
+        vertex_sizes=np.arange(300) % 4,
+    )
+    file, parts, within = (tmp_path / name for name in ("a.graph", "a.part", "within.npy"))
+    jetpy.write_graph(file, graph)
+    np.save(within, options.get("within", 0))
+    more = {
+        "connected": ["--connected"],
+        "objective": ["--objective", "volume"],
+        "within": ["--within", str(within)],
+    }[next(iter(options))]
+    command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "cpu"]
+    done = launched(3, *command, "--threads", "1", *more, "-o", str(parts), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)
+    expected = jetpy.partition(graph, 2, backend="cpu", threads=1, **options)
+    assert np.array_equal(jetpy.read_parts(parts), expected.parts)
+    alone = stats(expected, 0.0)
+    same = "k", "cut", "limits", "part_weights", "disconnected"
+    assert {name: report[name] for name in same} == {name: alone[name] for name in same}
+    assert ("communication_volume" in report) == ("objective" in options)
+    assert ("parts are not connected" in done.stderr) == bool(expected.disconnected)
+
+
+@pytest.mark.parametrize("more", [[], pytest.param(["--connected"], marks=pytest.mark.slow)])
+def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path, more: list[str]) -> None:
     pytest.importorskip("meshio")
     (tmp_path / "in.msh").write_text(gmsh_files.PLAIN)
     (tmp_path / "work").write_text("0\n0\n3\n1\n1\n1\n")
     options = "--common-nodes", "1", "--cell-weights", str(tmp_path / "work"), "--threads", "1"
     command = ["-m", "jetpy", "mesh", str(tmp_path / "in.msh"), "-k", "2", "--backend", "cpu"]
     for size, name in ((1, "one.part"), (2, "two.part"), (2, "two.npy")):
-        done = launched(size, *command, *options, "-o", str(tmp_path / name))
+        done = launched(size, *command, *options, *more, "-o", str(tmp_path / name))
         assert done.returncode == 0, done.stderr
     parts = [jetpy.read_parts(path).tolist() for path in sorted(tmp_path.glob("*.[np]*"))]
     assert parts[0] == parts[1] == parts[2]
@@ -99,7 +136,6 @@ def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path) -> None:
             "--cell-weights 'load' is not a file; cell data need a run",
         ),
         (("--ghosts",), 2, "--ghosts needs a run with one process"),
-        (("--connected",), 2, "--connected needs a run with one process"),
     ],
 )
 def test_options_of_meshes_for_one_process_are_refused(
@@ -132,8 +168,8 @@ def test_bad_option_is_reported_once(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
     command = "-m", "jetpy", "partition", str(file), "--backend", "cpu"
-    done = launched(2, *command, "-k", "2", "--connected")
-    assert done.stderr.count("--connected needs a run with one process") == 1
+    done = launched(2, *command, "-k", "2", "--repair")
+    assert done.stderr.count("--repair needs a run with one process") == 1
     assert done.returncode == 2
     done = launched(2, *command, "-k", "0")
     assert done.stderr.count("k is 0; k must be in 1..") == 1
@@ -164,7 +200,7 @@ def test_exit_codes_equal_those_of_one_process(tmp_path: Path) -> None:
 def test_launcher_with_one_process_allows_serial_options(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
-    done = launched(1, "-m", "jetpy", "partition", str(file), "-k", "2", "--connected", "--quiet")
+    done = launched(1, "-m", "jetpy", "partition", str(file), "-k", "2", "--repair", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
 
 
