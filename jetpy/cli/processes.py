@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Save = Callable[[DistributedPartition, Path], None]
     """Writes the parts to a file. Collective."""
 
+T = TypeVar("T")
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
 """Values of options that say nothing."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"
@@ -124,8 +125,10 @@ def printed_once(ctx: click.Context, rank: int) -> Iterator[None]:
         ctx.exit(code_of(error))
 
 
-def on_rank_0(comm: Communicator, work: Callable[[], None]) -> None:
-    """Run `work` on rank 0 only; if it fails, raise on all. Collective.
+def on_rank_0(comm: Communicator, work: Callable[[], T]) -> T | None:
+    """Run `work` on rank 0 only, and return its result; if it fails, raise on all. Collective.
+
+    Other ranks return None.
 
     Raises
     ------
@@ -134,15 +137,15 @@ def on_rank_0(comm: Communicator, work: Callable[[], None]) -> None:
     """
     from jetpy.distributed.faults import run_collectively
 
-    def run() -> None:
+    def run() -> T | None:
         if comm.rank > 0:
-            return
+            return None
         try:
-            work()
+            return work()
         except click.UsageError as error:
             raise OptionError(error.message) from error
 
-    run_collectively(comm, run)
+    return run_collectively(comm, run)
 
 
 def _partition(

@@ -242,7 +242,7 @@ def test_orders_are_equal(size: int) -> None:
     assert done.stdout.split() == [str(size)] * 2
 
 
-@pytest.mark.parametrize("method", ["order", "nested-dissection"])
+@pytest.mark.parametrize("method", ["order", "nested-dissection", "minimum-degree"])
 def test_the_command_line_orders_as_one_process(tmp_path: Path, method: str) -> None:
     """The matrix has a diagonal, and the files count rows from 1."""
     grid = jetpy.generators.grid(30, 20)
@@ -252,27 +252,58 @@ def test_the_command_line_orders_as_one_process(tmp_path: Path, method: str) -> 
     start = np.random.default_rng(3).permutation(600)
     for name, values in (("start", start + 1), ("last", last + 1), ("groups", groups)):
         np.save(tmp_path / f"{name}.npy", values)
-    files = {"--start": "start.npy", "--last": "last.npy", "--together": "groups.npy"}
+    files = {"--last": "last.npy", "--together": "groups.npy"}
+    if method != "minimum-degree":
+        files["--start"] = "start.npy"
     options = [word for name, file in files.items() for word in (name, str(tmp_path / file))]
     options += ["--method", method, "--base", "1", "--threads", "1", "--json", "-"]
     command = "-m", "jetpy", "order", str(tmp_path / "grid.mtx"), "-o", str(tmp_path / "perm.npy")
     done = launched(2, *command, *options)
     assert done.returncode == 0, done.stderr
-    find = jetpy.order if method == "order" else jetpy.nested_dissection
-    expected = find(grid, start=start, last=last, together=groups, threads=1)
+    if method == "minimum-degree":
+        expected = jetpy.minimum_degree(grid, last=last, together=groups)
+    else:
+        find = jetpy.order if method == "order" else jetpy.nested_dissection
+        expected = find(grid, start=start, last=last, together=groups, threads=1)
     assert np.array_equal(np.load(tmp_path / "perm.npy"), expected.perm + 1)
     report, _ = json.JSONDecoder().raw_decode(done.stdout)
     own = report["method"], report["processes"], report["threads"], report["fill"]
     assert own == (method, 2, 1, expected.fill)
 
 
+def test_files_of_orderings_equal_those_of_one_process(tmp_path: Path) -> None:
+    """A session is written, and updated for a matrix with one more row."""
+    grid = jetpy.generators.grid(30, 20)
+    heads = np.concatenate([grid.indices, [600, 0]])
+    tails = np.concatenate([grid.sources(0, 600), [0, 600]])
+    more = jetpy.as_graph(sp.csr_array((np.ones(len(heads)), (tails, heads)), (601, 601)))
+    for name, graph in (("grid", grid), ("more", more)):
+        jetpy.write_graph(tmp_path / f"{name}.npz", graph)
+    session, perm, drawing = (str(tmp_path / name) for name in ("s.npz", "p.npy", "d.svg"))
+    command = "-m", "jetpy", "order", "--threads", "1", "--json", "-"
+    files = "--session", session, "--metis", "--plot", drawing
+    done = launched(2, *command, str(tmp_path / "grid.npz"), *files)
+    assert done.returncode == 0, done.stderr
+    expected = jetpy.order(grid, threads=1)
+    assert np.array_equal(jetpy.read_ordering(session).perm, expected.perm)
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)
+    assert report["fill"] == expected.fill
+    assert report["metis"]["fill"] > 0
+    assert "<svg" in Path(drawing).read_text()
+    done = launched(2, *command, str(tmp_path / "more.npz"), "--update", session, "-o", perm)
+    assert done.returncode == 0, done.stderr
+    assert np.array_equal(np.load(perm), expected.updated(more, threads=1).perm)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("--metis",), 2, "--metis needs a run with one process"),
+        (("--profile", "trace.json"), 2, "--profile needs a run with one process"),
+        (("--update", "grid.npz", "--tries", "2"), 2, "--tries cannot be combined with --update"),
+        (("--update", "grid.npz"), 1, "process 0: grid.npz: this is not an ordering: it has no"),
         (("--backend", "cuda"), 2, "several processes order a matrix on CPUs; use --backend cpu"),
-        (("--method", "minimum-degree"), 2, "--method minimum-degree needs a run with one process"),
+        (("--plot", "grid.gif"), 2, "process 0: grid.gif: a drawing must be .png, .svg or .pdf"),
         (("--keep-last-order",), 2, "--keep-last-order needs --last"),
         (("--tries", "0"), 2, "tries is 0; it must be an integer in 1..64"),
         (("-o", "perm.csv"), 2, "process 0: perm.csv: .csv is not a format of orderings"),
