@@ -236,11 +236,14 @@ def test_a_time_limit_ends_all_processes_after_the_same_generation() -> None:
     assert_equal(results, jetpy.partition(GRID, 4, generations=generations, **ENGINE))
 
 
-def test_parts_on_a_device_equal_those_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = jetpy.partition(GRID, 4, **ENGINE)
+@pytest.mark.parametrize("options", [{}, {"within": V // 350}])
+def test_parts_on_a_device_equal_those_on_the_host(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    expected = jetpy.partition(GRID, 4, **options, **ENGINE)
     device = DeviceBackend(1)
     monkeypatch.setattr("jetpy.distributed.api.engine_of_process", lambda *_, **__: device)
-    found = jetpy.distributed.partition(None, block_of(GRID, blocks_for(1), 0), 4)
+    found = jetpy.distributed.partition(None, block_of(GRID, blocks_for(1), 0), 4, **options)
     assert_equal([found], expected)
 
 
