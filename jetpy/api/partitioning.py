@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.plans import Solved, make_plan
+from jetpy.api.plans import Refinement, make_plan
 from jetpy.api.request import make_request
 from jetpy.api.run import Execution, carry_out, run
 from jetpy.io.graphs import as_graph
 from jetpy.problem.bounds import Bounds
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import Options
-from jetpy.problem.problem import as_even_as
 from jetpy.progress import ProgressOption
 from jetpy.result.partition import Partition
 
@@ -336,12 +333,5 @@ def refine(
         generations=1,
         fill=fill_empty,
     )
-    sizes = np.bincount(given, minlength=request.problem.k)
-    request = replace(request, problem=as_even_as(request.problem, sizes))
-    solver = request.refining_solver
-    result, _ = run(
-        lambda engine, tell: Solved.of(request, solver.refine(engine, given, tell)),
-        request,
-        Execution(backend, threads, device, progress, profile),
-    )
-    return result
+    plan = Refinement.of(request, given)
+    return run(plan.solve, plan.request, Execution(backend, threads, device, progress, profile))[0]

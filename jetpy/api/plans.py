@@ -24,7 +24,7 @@ from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.bounds import MAX_GIVEN, NO_BOUNDS, Bounds, whole_weights
 from jetpy.problem.limits import outside
 from jetpy.problem.metrics import checked_parts, edge_cut, label_components
-from jetpy.problem.problem import MAX_PARTS
+from jetpy.problem.problem import MAX_PARTS, as_even_as
 from jetpy.problem.together import APART, check_together
 from jetpy.progress import Progress, no_progress
 from jetpy.result.subdomains import subgraph
@@ -65,11 +65,15 @@ class Solved:
         `weights` (shape (n,) or (n, c)) are those of the vertices. More parts do not help a group
         that is not connected, so it does not count.
         """
+        reasons = self.outcome.disconnected.values()
+        excess = int(outside(self.loads(weights), self.lower_limits, self.limits).sum())
+        return excess, sum(why != APART for why in reasons)
+
+    def loads(self, weights: npt.NDArray[Any]) -> Limits:
+        """Return the weights of the parts; `weights` as above."""
         loads = np.zeros(self.limits.shape, np.int64)
         np.add.at(loads, self.outcome.parts, weights)
-        reasons = self.outcome.disconnected.values()
-        excess = int(outside(loads, self.lower_limits, self.limits).sum())
-        return excess, sum(why != APART for why in reasons)
+        return loads
 
     def keeps(self, weights: npt.NDArray[Any]) -> bool:
         """Whether all parts keep their limits and are connected if asked; `weights` as above."""
@@ -97,6 +101,25 @@ class OneRun:
         """Make the run."""
         request = self.request
         return Solved.of(request, request.solver.solve(engine, request.effort, progress))
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """The refinement of a partition."""
+
+    request: Request
+    parts: IntArray
+
+    @classmethod
+    def of(cls, request: Request, parts: IntArray) -> Refinement:
+        """Return the plan to refine the parts of the request's graph."""
+        sizes = np.bincount(parts, minlength=request.problem.k)
+        return cls(replace(request, problem=as_even_as(request.problem, sizes)), parts)
+
+    def solve(self, engine: Backend, progress: Progress) -> Solved:
+        """Refine the parts."""
+        request = self.request
+        return Solved.of(request, request.refining_solver.refine(engine, self.parts, progress))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jetpy.distributed.mesh_files import OtherCells
 
 
-OF_GRAPHS = "home", "fixed", "together", "targets", "min_weights", "max_weights"
+OF_GRAPHS = "home", "fixed", "together", "within", "targets", "min_weights", "max_weights"
 """Options of `jetpy partition` that `jetpy mesh` does not have."""
 
 

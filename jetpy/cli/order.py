@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
 from jetpy import choices
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, example, notify, options_given
+from jetpy.cli.command import Command, example
 from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -27,24 +27,17 @@ from jetpy.cli.options import (
 from jetpy.cli.order_processes import order_together
 from jetpy.cli.orderings import (
     check_files,
+    check_update,
     checked_method,
     conclude,
+    finish,
+    of_one_process,
     options_of_run,
     read_orders,
 )
 from jetpy.cli.output import standard_output_kept
 from jetpy.cli.results import read_timed
 from jetpy.progress import progress_bars
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from jetpy.graph.csr import Graph
-    from jetpy.result.symbolic import Symbolic
-
-OF_SESSION = ("output", "base", "metis", "plot", "json_file", "trace_file", "quiet", "session")
-"""Parameters, besides those of the engine, that do not change an updated ordering."""
-ENGINE = ("backend", "threads", "device")
 
 
 @click.command(
@@ -185,12 +178,10 @@ def order_command(
         order_together(**{"ctx": ctx, **ctx.params})
         return
     check_files(ctx.params)
-    if updated is not None:
-        _check_update(ctx)
+    check_update(ctx)
     method = checked_method(ctx.params)
 
-    from jetpy.api.ordering import minimum_degree, nested_dissection, order
-    from jetpy.api.ordering_session import read_ordering
+    from jetpy.api.ordering import nested_dissection, order
     from jetpy.device.backends import check_backend
 
     # refuse wrong numbers before reading
@@ -203,11 +194,8 @@ def order_command(
         bars.busy("Preparing")
         with standard_output_kept():
             watched: dict[str, Any] = {"progress": bars.stage, "profile": trace_file is not None}
-            if updated is not None:
-                result = read_ordering(updated).updated(graph, **engine, **watched)
-                asked = {"method": result.method.replace("_", "-")}
-            elif method == "minimum-degree":
-                result = minimum_degree(graph, **given)
+            if updated is not None or method == "minimum-degree":
+                result = of_one_process(graph, updated, given, **engine, **watched)
             else:
                 find = order
                 if method == "nested-dissection":
@@ -221,48 +209,7 @@ def order_command(
                     **engine,
                     **watched,
                 )
-            if metis:
-                bars.busy("Comparing with METIS")
-            other = _by_metis(graph, seed) if metis else None
-        bars.busy("Writing")
-        figure = None if plot is None else result.plot(graph)
-        if output is not None:
-            result.save(output, base=base)
-        if session is not None:
-            result.save_session(session)
-        if plot is not None and figure is not None:
-            _write_drawing(plot, figure)
-        if trace_file is not None and result.profile is not None:
-            result.profile.write(trace_file)
+        other = finish(graph, result, ctx.params, bars)
+    if updated is not None:
+        asked = {"method": result.method.replace("_", "-")}
     conclude(graph, result, asked, read_seconds, other, json_file, quiet)
-
-
-def _check_update(ctx: click.Context) -> None:
-    """Refuse options with --update that the session has."""
-    kept = {"matrix", "updated", "symmetrize", *OF_SESSION, *ENGINE}
-    for name, option in options_given(ctx).items():
-        if name not in kept:
-            raise click.UsageError(
-                f"{option} cannot be combined with --update: the session has the options"
-            )
-
-
-def _by_metis(graph: Graph, seed: int) -> tuple[Symbolic, float] | None:
-    """Return the structure of the factor in METIS's order, and the seconds of METIS."""
-    from jetpy.api.ordering import symbolic
-    from jetpy.evaluation.metis_baseline import metis_order, unsupported_order_reason
-
-    reason = unsupported_order_reason(graph)
-    if reason:
-        notify("warning", f"no comparison: {reason}")
-        return None
-    perm, seconds = metis_order(graph, seed)
-    return symbolic(graph, perm), seconds
-
-
-def _write_drawing(path: Path, figure: Figure) -> None:
-    from jetpy.io.atomic import atomic_write
-    from jetpy.pages.style import styled
-
-    with styled(), atomic_write(path) as stream:
-        figure.savefig(stream, format=path.suffix.removeprefix("."))

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from jetpy.cli.orderings import check_files, checked_method, conclude, options_of_run, read_orders
+from jetpy.cli.orderings import (
+    check_files,
+    check_update,
+    checked_method,
+    conclude,
+    finish,
+    of_one_process,
+    options_of_run,
+    read_orders,
+)
 from jetpy.cli.processes import on_rank_0, printed_once, refuse_unknown
 from jetpy.cli.results import read_timed
 from jetpy.cli.signals import ending_at_once
 
 if TYPE_CHECKING:
-    from jetpy.distributed import DistributedOrdering
     from jetpy.graph.csr import Graph
+    from jetpy.result.ordering import Ordering
+    from jetpy.result.symbolic import Symbolic
 
 KNOWN = (
     *("matrix", "output", "base", "method", "preset", "tries", "leaf_size", "last"),
     *("keep_last_order", "together", "start", "seed", "symmetrize", "backend", "threads"),
-    *("json_file", "quiet"),
+    *("session", "updated", "metis", "plot", "json_file", "quiet"),
 )
 """Parameters that several processes support."""
 
 
 class Ordered(NamedTuple):
-    """A matrix, its order, the options of the run, and the wall seconds for reading."""
+    """A matrix, its order, the options of the run, the wall seconds for reading, and METIS's order.
+
+    METIS's order has the structure of its factor and its seconds; None without `--metis`.
+    """
 
     graph: Graph
-    ordering: DistributedOrdering
+    ordering: Ordering
     asked: dict[str, Any]
     read_seconds: float
+    other: tuple[Symbolic, float] | None
 
 
 def order_together(ctx: click.Context, **options: Any) -> None:
@@ -43,14 +58,14 @@ def order_together(ctx: click.Context, **options: Any) -> None:
     rank = comm.Get_rank()
     with printed_once(ctx, rank):
         found = _order(ctx, comm, options, quiet=options["quiet"] or rank > 0)
-    if rank == 0:
-        result = found.ordering.whole
-        files = options["json_file"], options["quiet"]
-        conclude(found.graph, result, found.asked, found.read_seconds, None, *files)
+    if found is not None:
+        conclude(*found, options["json_file"], options["quiet"])
 
 
-def _order(ctx: click.Context, comm: Any, options: dict[str, Any], *, quiet: bool) -> Ordered:
-    """Read the matrix, order it, and write the order. Collective.
+def _order(
+    ctx: click.Context, comm: Any, options: dict[str, Any], *, quiet: bool
+) -> Ordered | None:
+    """Read the matrix, order it, and write the order; process 0 returns it. Collective.
 
     Raises
     ------
@@ -64,13 +79,12 @@ def _order(ctx: click.Context, comm: Any, options: dict[str, Any], *, quiet: boo
     from jetpy.distributed.reading import share_of
     from jetpy.progress import progress_bars
 
-    method = checked_method(options)
-    if method == "minimum-degree":
-        raise click.UsageError("--method minimum-degree needs a run with one process")
+    check_update(ctx)
+    method, updated = checked_method(options), options["updated"]
     if options["backend"] not in ("auto", "cpu"):
         raise click.UsageError("several processes order a matrix on CPUs; use --backend cpu")
     refuse_unknown(ctx, dict(options), KNOWN)
-    group, output, asked = communicator(comm), options["output"], options_of_run(method, options)
+    group, asked = communicator(comm), options_of_run(method, options)
 
     with ending_at_once(), collective_call(group, ctx.command_path):
         on_rank_0(group, lambda: check_files(options))
@@ -81,19 +95,26 @@ def _order(ctx: click.Context, comm: Any, options: dict[str, Any], *, quiet: boo
             )
             check_agreement(group, rows=graph.n, entries=len(graph.indices))
             given = run_collectively(group, lambda: read_orders(options, graph.n))
+            watched = {"threads": options["threads"], "progress": bars.stage}
+
+            def finished(result: Ordering) -> Ordered:
+                own = asked if updated is None else {"method": result.method.replace("_", "-")}
+                other = finish(graph, result, options, bars)
+                return Ordered(graph, result, {**own, "processes": group.size}, read_seconds, other)
+
+            if updated is not None or method == "minimum-degree":
+                del given["start"]  # is refused
+                alone = partial(of_one_process, graph, updated, given, backend="cpu", **watched)
+                return on_rank_0(group, lambda: finished(alone()))
             first, end = share_of(graph.indptr, group.rank, group.size)
             indptr = graph.indptr[first : end + 1]
             block = indptr - indptr[0], graph.indices[indptr[0] : indptr[-1]]
             if given["together"] is not None:
                 given["together"] = given["together"][first:end]
-            given |= {name: options[name] for name in ("seed", "threads")}
-            given |= {"preset": asked["preset"], "progress": bars.stage}
+            given |= {"preset": asked["preset"], "seed": options["seed"], **watched}
             if method == "order":
                 result = distributed.order(comm, block, **given)
             else:
                 given |= {name: options[name] for name in ("tries", "leaf_size")}
                 result = distributed.nested_dissection(comm, block, **given)
-            if output is not None:
-                bars.busy("Writing")
-                on_rank_0(group, lambda: result.whole.save(output, base=options["base"]))
-    return Ordered(graph, result, {**asked, "processes": group.size}, read_seconds)
+            return on_rank_0(group, lambda: finished(result.whole))

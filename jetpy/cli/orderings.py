@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jetpy import choices
-from jetpy.cli.output import STDOUT, check_name, check_outputs, write_json
+from jetpy.cli.command import notify, options_given
+from jetpy.cli.output import (
+    STDOUT,
+    check_name,
+    check_outputs,
+    standard_output_kept,
+    write_json,
+)
 from jetpy.cli.results import read_together
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from jetpy.graph.csr import Graph
+    from jetpy.progress import Bars
     from jetpy.result.ordering import Ordering
     from jetpy.result.symbolic import Symbolic
 
@@ -30,6 +40,11 @@ OF_TREES = {
 """Options that minimum degree does not have."""
 COMPARED = ("fill", "operations", "height")
 """Fields of the JSON that the comparison with METIS has."""
+OF_UPDATES = (
+    *("matrix", "updated", "symmetrize", "output", "base", "metis", "plot", "json_file"),
+    *("trace_file", "quiet", "session", "backend", "threads", "device"),
+)
+"""Parameters that --update may be combined with."""
 
 
 def check_files(options: Mapping[str, Any]) -> None:
@@ -52,6 +67,17 @@ def check_files(options: Mapping[str, Any]) -> None:
     inputs.append(None if updated == session else updated)
     outputs = [output, plot, options["trace_file"], session]
     check_outputs(outputs, options["json_file"], inputs=inputs)
+
+
+def check_update(ctx: click.Context) -> None:
+    """Refuse options with --update that the session has."""
+    if ctx.params["updated"] is None:
+        return
+    for name, option in options_given(ctx).items():
+        if name not in OF_UPDATES:
+            raise click.UsageError(
+                f"{option} cannot be combined with --update: the session has the options"
+            )
 
 
 def checked_method(options: Mapping[str, Any]) -> choices.OrderingMethod:
@@ -112,6 +138,70 @@ def read_orders(options: Mapping[str, Any], n: int) -> dict[str, Any]:
         "together": read_together(options["together"], n),
         "start": None if start is None else read_permutation(start, n, base=base),
     }
+
+
+def of_one_process(
+    graph: Graph, updated: Path | None, given: Mapping[str, Any], **execution: Any
+) -> Ordering:
+    """Update the ordering of a session, if there is one; otherwise order by minimum degree.
+
+    `given` are the arguments of `minimum_degree`, and `execution` those of `Ordering.updated`.
+    """
+    from jetpy.api.ordering import minimum_degree
+    from jetpy.api.ordering_session import read_ordering
+
+    if updated is None:
+        return minimum_degree(graph, **given)
+    return read_ordering(updated).updated(graph, **execution)
+
+
+def finish(
+    graph: Graph, result: Ordering, options: Mapping[str, Any], bars: Bars
+) -> tuple[Symbolic, float] | None:
+    """Compare an ordering with METIS, and write its files, as the options say.
+
+    Return the structure of the factor in METIS's order, and the seconds of METIS, if compared.
+    """
+    other = None
+    output, session, plot, trace_file = (
+        options[name] for name in ("output", "session", "plot", "trace_file")
+    )
+    if options["metis"]:
+        bars.busy("Comparing with METIS")
+        with standard_output_kept():
+            other = _by_metis(graph, options["seed"])
+    bars.busy("Writing")
+    figure = None if plot is None else result.plot(graph)
+    if output is not None:
+        result.save(output, base=options["base"])
+    if session is not None:
+        result.save_session(session)
+    if figure is not None:
+        _write_drawing(plot, figure)
+    if trace_file is not None and result.profile is not None:
+        result.profile.write(trace_file)
+    return other
+
+
+def _by_metis(graph: Graph, seed: int) -> tuple[Symbolic, float] | None:
+    """Return the structure of the factor in METIS's order, and the seconds of METIS."""
+    from jetpy.api.ordering import symbolic
+    from jetpy.evaluation.metis_baseline import metis_order, unsupported_order_reason
+
+    reason = unsupported_order_reason(graph)
+    if reason:
+        notify("warning", f"no comparison: {reason}")
+        return None
+    perm, seconds = metis_order(graph, seed)
+    return symbolic(graph, perm), seconds
+
+
+def _write_drawing(path: Path, figure: Figure) -> None:
+    from jetpy.io.atomic import atomic_write
+    from jetpy.pages.style import styled
+
+    with styled(), atomic_write(path) as stream:
+        figure.savefig(stream, format=path.suffix.removeprefix("."))
 
 
 def _check_drawing(path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,6 +21,7 @@ from jetpy.cli.results import (
     read_places,
     read_together,
     read_weights,
+    warn_of_pieces,
 )
 from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Save = Callable[[DistributedPartition, Path], None]
     """Writes the parts to a file. Collective."""
 
+T = TypeVar("T")
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
 """Values of options that say nothing."""
 MENDED = "a self-loop", "is listed more than once", "is not symmetric"
@@ -104,6 +106,7 @@ def partition_together(
             ctx, comm, graph, source, k, options, json_file, quiet=quiet or not mine
         )
     if mine:
+        warn_of_pieces(result.disconnected)
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
         weights = result.part_weights, result.limits, result.lower_limits
         exit_unless_within(ctx, *weights)
@@ -122,8 +125,10 @@ def printed_once(ctx: click.Context, rank: int) -> Iterator[None]:
         ctx.exit(code_of(error))
 
 
-def on_rank_0(comm: Communicator, work: Callable[[], None]) -> None:
-    """Run `work` on rank 0 only; if it fails, raise on all. Collective.
+def on_rank_0(comm: Communicator, work: Callable[[], T]) -> T | None:
+    """Run `work` on rank 0 only, and return its result; if it fails, raise on all. Collective.
+
+    Other ranks return None.
 
     Raises
     ------
@@ -132,15 +137,15 @@ def on_rank_0(comm: Communicator, work: Callable[[], None]) -> None:
     """
     from jetpy.distributed.faults import run_collectively
 
-    def run() -> None:
+    def run() -> T | None:
         if comm.rank > 0:
-            return
+            return None
         try:
-            work()
+            return work()
         except click.UsageError as error:
             raise OptionError(error.message) from error
 
-    run_collectively(comm, run)
+    return run_collectively(comm, run)
 
 
 def _partition(
@@ -200,12 +205,13 @@ def _weighted(block: Block, blocks: Blocks, file: Path | None) -> Block:
     if weights is None:
         return block
     own = weights[blocks.first : blocks.end]
-    return as_block((block.indptr, block.indices, block.edge_weights, own))
+    rows = block.indptr, block.indices, block.edge_weights
+    return as_block((*rows, own, block.vertex_sizes))
 
 
 def _places_of(options: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
     """Return the places of owned vertices, given the files with those of all vertices."""
-    places = {name: read_places(options[name], blocks.n) for name in ("fixed", "home")}
+    places = {name: read_places(options[name], blocks.n) for name in ("fixed", "home", "within")}
     places["together"] = read_together(options["together"], blocks.n)
     return {
         name: None if parts is None else parts[blocks.first : blocks.end]

@@ -37,6 +37,7 @@ from jetpy.distributed.multiconstraint import (
     refine_columns,
 )
 from jetpy.distributed.nccl import between_gpus
+from jetpy.distributed.on_root import PartLimits, RootTask
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import Found, measure_rows, partition_rows, refine_rows
 from jetpy.distributed.terminals import Places
@@ -61,7 +62,9 @@ STATS = (
     *("imbalance", "limit", "feasible", "empty_parts", "generations"),
 )
 """Attributes of a result that `stats` copies unchanged."""
-Limited = Problem | MultiConstraint
+OPTIONAL = "moved_vertices", "moved_weight", "communication_volume"
+"""Attributes that `stats` copies unless they are None."""
+Limited = Problem | MultiConstraint | PartLimits
 """What has the ideal, maximum and minimum weights of parts."""
 Work = Callable[[list[UploadedRows], Problem, Effort, Progress], Found]
 WorkOnColumns = Callable[[Columns, Progress], tuple[Found, MultiConstraint]]
@@ -94,6 +97,10 @@ class DistributedPartition:
         Number of parts without a vertex.
     moved_vertices, moved_weight : int or None
         Number and weight of all vertices that have left their homes; None without homes.
+    communication_volume : int or None
+        With the objective 'volume'; otherwise None.
+    disconnected : mapping of int to str
+        Reason for each part that is not connected although connected parts were requested.
     generations : int
         Number of partitions found or recombined.
     seed : int
@@ -127,6 +134,8 @@ class DistributedPartition:
     empty_parts: int
     moved_vertices: int | None
     moved_weight: int | None
+    communication_volume: int | None
+    disconnected: Mapping[int, str]
     generations: int
     seed: int
     preset: str
@@ -153,11 +162,13 @@ class DistributedPartition:
     def stats(self) -> dict[str, Any]:
         """Return a dictionary for JSON of all attributes except the parts and levels.
 
-        It has the numbers of what has moved only if there are homes.
+        It has the numbers of what has moved only if there are homes, and the communication volume
+        only if that is the objective.
         """
-        moved = () if self.moved_vertices is None else ("moved_vertices", "moved_weight")
+        given = {name: getattr(self, name) for name in (*STATS, *OPTIONAL)}
         return {
-            **{name: getattr(self, name) for name in (*STATS, *moved)},
+            **{name: value for name, value in given.items() if value is not None or name in STATS},
+            "disconnected": {str(p): why for p, why in self.disconnected.items()},
             "limits": self.limits.tolist(),
             "lower_limits": self.lower_limits.tolist(),
             "part_weights": self.part_weights.tolist(),
@@ -185,11 +196,14 @@ def summary_rows(result: DistributedPartition, name: str) -> Rows:
     moved: Rows = []
     if result.moved_vertices is not None and result.moved_weight is not None:
         moved = [moved_row(result.moved_vertices, result.moved_weight, int(weights.sum()))]
+    volume = result.communication_volume
+    volumes = [] if volume is None else [("communication volume", f"{volume:,}")]
     return [
         ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
         ("run", f"{run}, each with {engine}"),
         ("processes", f"{result.processes}{means[result.transport]}"),
         ("cut", f"{result.cut:,}"),
+        *volumes,
         *balance_rows(weights, limits, lower, result.imbalance, "part"),
         ("empty parts", f"{result.empty_parts:,}"),
         *moved,
@@ -212,6 +226,9 @@ def partition(
     home: npt.ArrayLike | None = None,
     migration: float = 1.0,
     together: npt.ArrayLike | None = None,
+    within: npt.ArrayLike | None = None,
+    objective: choices.Objective = "cut",
+    connected: bool = False,
     seed: int = 0,
     preset: choices.Preset = "default",
     coarsening: choices.Coarsening | None = None,
@@ -235,7 +252,7 @@ def partition(
     comm : mpi4py.MPI.Comm or None
         The processes; None for a single process.
     block : tuple of arrays
-        (indptr, indices[, edge_weights[, vertex_weights]]) of the owned vertices,
+        (indptr, indices[, edge_weights[, vertex_weights[, vertex_sizes]]]) of the owned vertices,
         possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
         bits) are global ids of neighbours; each edge is given at both ends. All processes must pass
         weights, or none. `vertex_weights` of shape (n_owned, c) are several weights, as for
@@ -243,10 +260,14 @@ def partition(
         graph.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
         As for `jetpy.partition`; `k` is required.
-    fixed, home, together : array of int, shape (n_owned,), optional
-        Fixed parts, previous parts and groups of the owned vertices, -1 for none, as for
-        `jetpy.partition`. All processes must pass an array, possibly empty, or none. A group may
-        have vertices of several processes.
+    fixed, home, together, within : array of int, shape (n_owned,), optional
+        Fixed parts, previous parts and groups of the owned vertices, -1 for none, and parts that no
+        new part may cross, as for `jetpy.partition`. All processes must pass an array, possibly
+        empty, or none. A group may have vertices of several processes.
+    objective, connected
+        As for `jetpy.partition`. With the objective 'volume', `connected` or `within`, process 0
+        gathers the whole graph and finds the parts, so that more processes save neither time nor
+        memory.
     migration : float
         As for `jetpy.partition`.
     preset, coarsening, refinement, options, generations, time_limit
@@ -284,6 +305,8 @@ def partition(
         min_weights=min_weights,
         max_weights=max_weights,
         targets=targets,
+        objective=objective,
+        connected=connected,
         seed=seed,
         preset=preset,
         coarsening=coarsening,
@@ -295,7 +318,7 @@ def partition(
         small=small,
     )
 
-    places = Places(fixed, home, migration, together)
+    places = Places(fixed, home, migration, together, within)
 
     def work(rows: list[UploadedRows], problem: Problem, effort: Effort, tell: Progress) -> Found:
         return partition_rows(rows, problem, tell, effort, small, places)
@@ -303,8 +326,9 @@ def partition(
     def work_on_columns(columns: Columns, tell: Progress) -> tuple[Found, MultiConstraint]:
         return partition_columns(columns, places, tell)
 
-    works = work, work_on_columns
-    return _run("partition", comm, block, vtxdist, arguments, threads, device, progress, works)
+    engine = threads, device, progress
+    works, task = (work, work_on_columns), RootTask(places)
+    return _run("partition", comm, block, vtxdist, arguments, *engine, works, task)
 
 
 def refine(
@@ -322,6 +346,8 @@ def refine(
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
     together: npt.ArrayLike | None = None,
+    objective: choices.Objective = "cut",
+    connected: bool = False,
     seed: int = 0,
     preset: choices.Preset = "default",
     options: Options | Mapping[str, Any] | None = None,
@@ -337,7 +363,7 @@ def refine(
 
     Parameters
     ----------
-    comm, block, vtxdist, fixed, together, threads, device, small
+    comm, block, vtxdist, fixed, together, objective, connected, threads, device, small
         As for `partition`.
     k, imbalance, large_imbalance, lower_imbalance, min_weights, max_weights, targets, seed, backend
     options
@@ -363,6 +389,8 @@ def refine(
         min_weights=min_weights,
         max_weights=max_weights,
         targets=targets,
+        objective=objective,
+        connected=connected,
         seed=seed,
         preset=preset,
         options=options,
@@ -378,8 +406,9 @@ def refine(
     def work_on_columns(columns: Columns, tell: Progress) -> tuple[Found, MultiConstraint]:
         return refine_columns(columns, parts, places, tell)
 
-    works = work, work_on_columns
-    return _run("refine", comm, block, vtxdist, arguments, threads, device, progress, works)
+    engine = threads, device, progress
+    works, task = (work, work_on_columns), RootTask(places, parts)
+    return _run("refine", comm, block, vtxdist, arguments, *engine, works, task)
 
 
 def evaluate(
@@ -440,8 +469,9 @@ def _run(
     device: int | None,
     progress: ProgressOption,
     works: tuple[Work, WorkOnColumns],
+    task: RootTask | None = None,
 ) -> DistributedPartition:
-    """Check and upload the input, run one of `works`, and assemble the result.
+    """Check and upload the input, run one of `works`, or `task`, and assemble the result.
 
     `make` returns the arguments, given the number of weights of each vertex.
     """
@@ -461,6 +491,10 @@ def _run(
             with Stopwatch(engine, "coarsen"):
                 rows = [_checked_rows(group, engine, block, connected)]
             entries, transport = rows[0].global_nnz, connected.comm.transport
+            if task is not None and task.is_needed(group, arguments):
+                values = table and table[0], block.vertex_sizes
+                own = task.run(rows.pop(), blocks, *values, arguments, tell)
+                return entries, transport, own[1], own[0]
             if table is not None:
                 columns = Columns(rows, blocks, *table, arguments)
                 found, several = work_on_columns(columns, tell)
@@ -479,7 +513,7 @@ def _run(
         first=blocks.first,
         n=blocks.n,
         m=entries // 2,
-        k=arguments.k,
+        k=len(weights),
         cut=found.cut,
         part_weights=weights,
         limits=bounds.limits,
@@ -488,6 +522,8 @@ def _run(
         empty_parts=found.empty_parts,
         moved_vertices=moved[0],
         moved_weight=moved[1],
+        communication_volume=found.communication_volume,
+        disconnected=found.disconnected,
         generations=found.generations,
         seed=arguments.seed,
         preset=arguments.preset,

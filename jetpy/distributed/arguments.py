@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.graph.checks import as_numbers, whole_number
-from jetpy.problem.bounds import DEFAULT_IMBALANCE, BoundedOptions
+from jetpy.problem.bounds import DEFAULT_IMBALANCE, BoundedOptions, Bounds
 from jetpy.problem.options import Effort, Options, choose_effort
 from jetpy.problem.presets import choose
 from jetpy.problem.problem import Problem, checked_imbalances
+
+if TYPE_CHECKING:
+    from jetpy.api.plans import Asked
 
 INT64_MAX = 2**63 - 1
 
@@ -42,6 +45,8 @@ class CollectiveArguments(BoundedOptions):
     Attributes
     ----------
     backend : str
+    objective, connected
+        As for `jetpy.partition`.
     small : int or None
     targets : tuple of numbers, or None
     options : Options, mapping or None
@@ -56,6 +61,8 @@ class CollectiveArguments(BoundedOptions):
     """
 
     backend: choices.Backend
+    objective: choices.Objective = "cut"
+    connected: bool = False
     small: int | None = None
     targets: tuple[Any, ...] | None = None
     options: Options | Mapping[str, Any] | None = None
@@ -88,6 +95,24 @@ class CollectiveArguments(BoundedOptions):
             If no weights of parts can keep the limits.
         """
         return self.bounded_problem(total, self.targets, fill=self.fill)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Bounds on the weights of parts other than the imbalance."""
+        given = self.columns or self
+        return Bounds(given.min_weights, given.max_weights, self.lower_imbalance)
+
+    def asked(self, migration: float, rows: Mapping[str, Any]) -> Asked:
+        """Return the request for whole graphs; `rows` are options of all vertices."""
+        from jetpy.api.plans import Asked
+
+        imbalance = self.imbalance if self.columns is None else self.columns.imbalances
+        names = "targets", "objective", "connected", "seed", "preset", "coarsening", "refinement"
+        more = "options", "generations", "time_limit", "fill"
+        options = {name: getattr(self, name) for name in (*names, *more)}
+        options["imbalance"] = imbalance if self.keeps_imbalance else None
+        options |= {"large_imbalance": True, "migration": migration}
+        return Asked(self.k, self.bounds, options, rows)
 
 
 def make_arguments(

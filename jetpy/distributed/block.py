@@ -29,6 +29,7 @@ UPLOADED = 1 << 24
 """Number of 64-bit integers that are uploaded at once, before conversion to 32 bits."""
 NAMES = "indptr", "indices", "edge_weights", "vertex_weights"
 """Names of the arrays of a block."""
+SIZES = "vertex_sizes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ class Block:
     vertex_weights : shape (n_owned,), or (n_owned, c) for several weights of each vertex
         If all weights are 1, either array of weights may be a read-only view of a single 1
         (`unit_weights`).
+    vertex_sizes : shape (n_owned,), or None
+        Amount of data that each vertex sends; only the communication volume depends on it.
     names : tuple of str
         Names of the four arrays in messages.
     """
@@ -54,6 +57,7 @@ class Block:
     edge_weights: IntArray
     vertex_weights: IntArray
     names: tuple[str, ...] = NAMES
+    vertex_sizes: IntArray | None = None
 
     @property
     def n(self) -> int:
@@ -67,7 +71,7 @@ class Block:
 
 
 def as_block(given: Any, names: tuple[str, ...] = NAMES) -> Block:
-    """Convert a tuple (indptr, indices[, edge_weights[, vertex_weights]]); None means ones.
+    """Convert (indptr, indices[, edge_weights[, vertex_weights[, vertex_sizes]]]); None: ones.
 
     Vertex weights of shape (n_owned, 1) become (n_owned,).
 
@@ -80,18 +84,19 @@ def as_block(given: Any, names: tuple[str, ...] = NAMES) -> Block:
     """
     if isinstance(given, Block):
         return given
-    if not isinstance(given, tuple) or not 2 <= len(given) <= 4:
+    if not isinstance(given, tuple) or not 2 <= len(given) <= 5:
         raise GraphError(
             f"the block is a {type(given).__name__}; it must be a tuple (indptr, indices[, "
-            "edge_weights[, vertex_weights]]) of the owned vertices"
+            "edge_weights[, vertex_weights[, vertex_sizes]]]) of the owned vertices"
         )
     indptr, indices = integers(given[0], names[0]), integers(given[1], names[1])
     if (indptr[:1].tolist(), indptr[-1:].tolist()) != ([0], [len(indices)]):
         raise _wrong_indptr(len(indices), names)
-    more = [*given[2:], None, None]
+    more = [*given[2:], None, None, None]
     edge_weights = checked_weights(more[0], len(indices), names[2])
     vertex_weights = checked_weights(more[1], len(indptr) - 1, names[3], may_be_several=True)
-    return Block(indptr, indices, edge_weights, vertex_weights, names)
+    sizes = None if more[2] is None else checked_weights(more[2], len(indptr) - 1, SIZES)
+    return Block(indptr, indices, edge_weights, vertex_weights, names, sizes)
 
 
 def _wrong_indptr(entries: int, names: tuple[str, ...]) -> GraphError:
@@ -188,6 +193,8 @@ def with_common_weights(comm: Communicator, block: Block) -> Block:
     """
     _check_weights_of_all(comm, block.names[2], block.edge_weights)
     _check_weights_of_all(comm, block.names[3], block.vertex_weights)
+    sizes = unit_weights(block.n) if block.vertex_sizes is None else block.vertex_sizes
+    _check_weights_of_all(comm, SIZES, sizes)
     kinds = comm.allgather_objects(block.kinds if block.n else 0)
     known = [rank for rank, own in enumerate(kinds) if own]
     for rank in known[1:]:

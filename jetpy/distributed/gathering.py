@@ -91,8 +91,10 @@ def size_of_equal_times(gpus: int, entry_seconds: float) -> int:
     return int((LEVEL_SECONDS + GPU_SECONDS * gpus) / saved)
 
 
-def check_memory(comm: Communicator, n: int, m: int) -> None:
+def check_memory(comm: Communicator, n: int, m: int, *, on_root: bool = False) -> None:
     """Check that each machine has memory for a copy of a graph in each process. Collective.
+
+    With `on_root`, only process 0 has a copy.
 
     Raises
     ------
@@ -100,15 +102,18 @@ def check_memory(comm: Communicator, n: int, m: int) -> None:
         If one has not; the message has the bytes.
     """
     _, processes = comm.neighbours
+    who, remedy = "every process", ". Use fewer processes for each machine"
+    those = f"the processes of this machine ({processes}) need"
+    if on_root:
+        who, remedy, those = "process 0", "", "it needs"
+        processes = 1 if comm.rank == 0 else 0
 
     def check() -> None:
         needed, available = processes * bytes_of(n, m), available_memory()
         if available is not None and needed > available:
             raise OutOfMemoryError(
-                f"every process gathers the whole graph of {n:,} vertices and {m:,} edges; "
-                f"the processes of this machine ({processes}) need about {needed / GIB:.1f} GiB, "
-                f"more than the {available / GIB:.1f} GiB available. Use fewer processes for each "
-                "machine"
+                f"{who} gathers the whole graph of {n:,} vertices and {m:,} edges; {those} about "
+                f"{needed / GIB:.1f} GiB, more than the {available / GIB:.1f} GiB available{remedy}"
             )
 
     run_collectively(comm, check)

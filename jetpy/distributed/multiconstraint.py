@@ -33,7 +33,7 @@ from jetpy.graph.csr import INT32_MAX, Graph, IntArray, column_sums
 from jetpy.graph.validate import Naming, checked_columns
 from jetpy.multilevel.evolution import of_generation
 from jetpy.multilevel.outcome import Outcome
-from jetpy.problem.bounds import Bounds, bounded_columns
+from jetpy.problem.bounds import bounded_columns
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.multiconstraint import (
     MultiConstraint,
@@ -112,12 +112,9 @@ class Columns:
         Raises
         ------
         GraphError, OptionError, OutOfMemoryError
-            As `make_request` and the method `graph` do.
+            As `Asked.request` and the method `graph` do.
         """
-        from jetpy.api.request import make_request
-
-        arguments, blocks, columns = self.arguments, self.blocks, self.arguments.columns
-        assert columns is not None
+        arguments, blocks = self.arguments, self.blocks
         checked = places.checked(blocks, arguments.k)
         names = group_names(blocks, places.together)
         graph = self.graph()
@@ -126,28 +123,8 @@ class Columns:
             "home": places.home,  # refused
             "together": None if names is None else self.gather(names),
         }
-        request = run_collectively(
-            blocks.comm,
-            lambda: make_request(
-                graph,
-                arguments.k,
-                imbalance=columns.imbalances if arguments.keeps_imbalance else None,
-                large_imbalance=True,
-                bounds=Bounds(columns.min_weights, columns.max_weights, arguments.lower_imbalance),
-                targets=arguments.targets,
-                **own,
-                objective="cut",
-                connected=False,
-                seed=arguments.seed,
-                preset=arguments.preset,
-                coarsening=arguments.coarsening,
-                refinement=arguments.refinement,
-                options=arguments.options,
-                generations=arguments.generations,
-                time_limit=arguments.time_limit,
-                fill=arguments.fill,
-            ),
-        )
+        asked = arguments.asked(places.migration, own)
+        request = run_collectively(blocks.comm, lambda: asked.request(graph, arguments.k))
         return replace(request, processes=blocks.comm)
 
     def posed(self, vertex_weight: int) -> tuple[Problem, MultiConstraint]:
@@ -162,14 +139,13 @@ class Columns:
         """
         arguments, columns = self.arguments, self.arguments.columns
         assert columns is not None
-        bounds = Bounds(columns.min_weights, columns.max_weights, arguments.lower_imbalance)
 
         def pose() -> tuple[Problem, MultiConstraint]:
             problem = arguments.problem(vertex_weight, arguments.targets, fill=arguments.fill)
             weights = self.weights, self.totals
             several = pose_several(*weights, columns.imbalances, problem.shares)
             keeps = arguments.keeps_imbalance
-            return bounded_columns(problem, bounds, several, keeps_imbalance=keeps)
+            return bounded_columns(problem, arguments.bounds, several, keeps_imbalance=keeps)
 
         return run_collectively(self.blocks.comm, pose)
 

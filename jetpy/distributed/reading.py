@@ -59,6 +59,7 @@ def _arrays_of(path: Path) -> dict[str, Any]:
     arrays: dict[str, Any] = {name: getattr(graph, name) for name in NAMES}
     if graph.constraint_weights is not None:
         arrays["vertex_weights"] = graph.constraint_weights
+    arrays["vertex_sizes"] = graph.vertex_sizes
     return arrays
 
 
@@ -92,13 +93,15 @@ def _of_arrays(comm: Communicator, arrays: dict[str, Any]) -> Block:
     first, end = share_of(indptr, comm.rank, comm.size)
     own = np.asarray(indptr[first : end + 1], np.int64)
     edges = slice(int(own[0]), int(own[-1]))
-    weights, vertex_weights = arrays.get("edge_weights"), arrays.get("vertex_weights")
+    weights = arrays.get("edge_weights")
+    vertex_weights, sizes = arrays.get("vertex_weights"), arrays.get("vertex_sizes")
     return as_block(
         (
             own - own[0],
             np.asarray(arrays["indices"][edges]),
             None if weights is None else np.asarray(weights[edges]),
             None if vertex_weights is None else np.asarray(vertex_weights[first:end]),
+            None if sizes is None else np.asarray(sizes[first:end]),
         )
     )
 
@@ -158,6 +161,7 @@ def _metis(comm: Communicator, path: Path) -> Block:
                 lines.neighbours,
                 lines.edge_weights[:entries] if header.edge_weights else None,
                 lines.weights_of_graph(most),
+                lines.sizes[:most] if header.sizes else None,
             )
         )
 

@@ -56,3 +56,24 @@ def ask_owners(
     wanted, counts = comm.send(host, listed, asked)
     answers: Values = comm.exchange(host, answer(wanted), counts, asked)
     return answers[places]
+
+
+def gather_on_root(host: Backend, comm: Communicator, values: Values) -> Values:
+    """Return the values of all processes on process 0, in rank order, none on others. Collective.
+
+    `values` have shape (count,) and the same dtype on all processes.
+    """
+    sent = np.zeros(comm.size, np.int64)
+    sent[0] = len(values)
+    found: Values = comm.send(host, values, sent)[0]
+    return found
+
+
+def scatter_from_root(host: Backend, blocks: Blocks, values: Values) -> Values:
+    """Return the values of owned vertices, given those of all on process 0. Collective."""
+    sent, received = np.zeros((2, blocks.comm.size), np.int64)
+    received[0] = blocks.end - blocks.first
+    if blocks.comm.rank == 0:
+        sent = np.diff(blocks.starts)
+    found: Values = blocks.comm.exchange(host, values, sent, received)
+    return found

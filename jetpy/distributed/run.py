@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -55,6 +55,10 @@ class Found(NamedTuple):
         With homes, the number and the weight of all vertices that have left their homes.
     generations : int
         Number of partitions found or recombined.
+    disconnected : mapping of int to str
+        Reason for each part that is not connected, if connected parts were requested.
+    communication_volume : int or None
+        If it was the objective.
     """
 
     parts: npt.NDArray[np.int32]
@@ -64,6 +68,8 @@ class Found(NamedTuple):
     levels: Sequence[Level] = ()
     moved: tuple[int, int] | None = None
     generations: int = 1
+    disconnected: Mapping[int, str] = {}
+    communication_volume: int | None = None
 
 
 def partition_rows(

@@ -24,15 +24,19 @@ from jetpy.graph.edges import Edges
 from jetpy.problem.fixed import NO_PART, FixedVertices, check_fixed, checked_migration
 from jetpy.problem.problem import Problem, in_units
 
+PLACES = "fixed", "home", "together", "within"
+"""Options that have a value for each vertex."""
+
 
 @dataclass(frozen=True)
 class Places:
-    """Fixed parts, home parts and groups of owned vertices, as a caller passes them."""
+    """Options that have a value for each owned vertex, as a caller passes them."""
 
     fixed: npt.ArrayLike | None = None
     home: npt.ArrayLike | None = None
     migration: float = 1.0
     together: npt.ArrayLike | None = None
+    within: npt.ArrayLike | None = None
 
     def checked(self, blocks: Blocks, k: int) -> FixedVertices | None:
         """Return the checked places of owned vertices; None if no vertex has any. Collective.
@@ -40,10 +44,10 @@ class Places:
         Raises
         ------
         OptionError
-            As `check_fixed` does, or if only some processes pass `fixed` or `home`.
+            As `check_fixed` does, or if only some processes pass an array.
         """
         comm, n = blocks.comm, blocks.end - blocks.first
-        given = {name: _what(getattr(self, name)) for name in ("fixed", "home", "together")}
+        given = {name: _what(getattr(self, name)) for name in PLACES}
         check_agreement(comm, **given)
         own = run_collectively(
             comm,

@@ -107,6 +107,17 @@ def test_blocks_have_several_weights(form: str, size: int, tmp_path: Path) -> No
     assert np.array_equal(found, weights)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("form", [".graph", ".graph.gz"])
+def test_blocks_have_vertex_sizes(form: str, size: int, tmp_path: Path) -> None:
+    sizes = np.arange(63) % 5
+    graph = jetpy.as_graph(jetpy.generators.grid(9, 7), vertex_sizes=sizes)
+    path = as_file(form)(tmp_path / "mesh", graph)
+    blocks = run_on_threads(size, lambda comm: jetpy.distributed.read(comm, path))
+    found = [block.vertex_sizes for block in blocks if block.vertex_sizes is not None]
+    assert np.array_equal(np.concatenate(found), sizes)
+
+
 @settings(max_examples=30)
 @given(graph=weighted_graphs(0, 12), size=st.integers(1, 6))
 def test_blocks_of_metis_files_join_to_the_graph(

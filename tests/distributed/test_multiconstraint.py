@@ -17,6 +17,7 @@ from jetpy.distributed.gathering import available_memory
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.multiconstraint import Columns
 from jetpy.distributed.multiconstraint_levels import PieceLevels
+from jetpy.distributed.terminals import PLACES
 from jetpy.errors import GraphError, JetpyError, OptionError, OutOfMemoryError
 from tests.children import MPIEXEC
 from tests.device_backend import DeviceBackend
@@ -31,7 +32,6 @@ GRID = replace(jetpy.generators.grid(30, 20), constraint_weights=WEIGHTS)
 FIXED = np.where(V % 97 == 5, V % 4, -1)
 TOGETHER = np.where(V % 3 == 1, V * 7 % 90, -1)
 TOGETHER[FIXED >= 0] = 100 + FIXED[FIXED >= 0]
-PLACES = "fixed", "together"
 MOST = WEIGHTS.sum(axis=0) // 4 + 20
 OPTIONS: dict[str, dict[str, Any]] = {
     "fast": {"preset": "fast"},
@@ -45,9 +45,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "generations and V-cycles": {"generations": 3, "imbalance": 0.1},
     "fixed": {"fixed": FIXED, "imbalance": 0.1},
     "together": {"together": TOGETHER, "fixed": FIXED, "imbalance": 0.2},
+    "within": {"within": V // 350, "imbalance": [0.1, 0.2, 0.3]},
 }
-GATHERED = "lower imbalance", "together"
-"""Options for which every process gathers the graph, whatever its size."""
+GATHERED = "lower imbalance", "together", "within"
+"""Options for which processes gather the graph, whatever its size."""
 
 
 def blocks_for(size: int) -> Any:
@@ -235,11 +236,14 @@ def test_a_time_limit_ends_all_processes_after_the_same_generation() -> None:
     assert_equal(results, jetpy.partition(GRID, 4, generations=generations, **ENGINE))
 
 
-def test_parts_on_a_device_equal_those_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = jetpy.partition(GRID, 4, **ENGINE)
+@pytest.mark.parametrize("options", [{}, {"within": V // 350}])
+def test_parts_on_a_device_equal_those_on_the_host(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    expected = jetpy.partition(GRID, 4, **options, **ENGINE)
     device = DeviceBackend(1)
     monkeypatch.setattr("jetpy.distributed.api.engine_of_process", lambda *_, **__: device)
-    found = jetpy.distributed.partition(None, block_of(GRID, blocks_for(1), 0), 4)
+    found = jetpy.distributed.partition(None, block_of(GRID, blocks_for(1), 0), 4, **options)
     assert_equal([found], expected)
 
 
@@ -285,6 +289,8 @@ def test_wrong_weights_are_one_error(weights: list[Any], message: str) -> None:
     ("options", "message"),
     [
         ({"home": [0, 1]}, "process 0: several weights cannot be combined with home"),
+        ({"connected": True}, "process 0: several weights cannot be combined with home or conn"),
+        ({"objective": "volume"}, "process 0: several weights cannot be combined with an obj"),
         ({"imbalance": [0.1] * 3}, "process 0: imbalance has 3 numbers; give one number, or one"),
         ({"max_weights": [1, 2]}, "process 0: max_weights has shape (2,); it must be one weight"),
         ({"min_weights": 9}, "process 0: for weight 0, part 0 has the lower limit 9 and the upper"),
@@ -310,6 +316,10 @@ def test_large_edge_weights_are_refused() -> None:
 def test_a_graph_beyond_the_memory_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: 503)
     assert "(1) need about 0.0 GiB, more than the 0.0 GiB" in refusal([TWO, TWO], OutOfMemoryError)
+    alone = refusal([TWO, TWO], OutOfMemoryError, within=[0, 1])
+    assert alone.startswith(
+        "process 0: process 0 gathers the whole graph of 4 vertices and 3 edges"
+    )
     monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: 504)
     weights: Any = (np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2]), None, TWO + TWO)
     assert jetpy.distributed.partition(None, weights, 2, **ENGINE).n == 4

@@ -15,6 +15,7 @@ import pytest
 import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.terminals import PLACES
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import BackendError, GraphError, OptionError, OutOfMemoryError
 from tests.device_backend import DeviceBackend
@@ -109,12 +110,17 @@ def test_a_core_is_gathered_as_by_one_process(size: int, small: int) -> None:
     assert np.array_equal(np.concatenate([found.parts for found in results]), expected.parts)
 
 
-WEIGHTED = replace(GRID, vertex_weights=1 + np.arange(GRID.n, dtype=np.int32) % 5)
+WEIGHTED = replace(
+    GRID,
+    vertex_weights=1 + np.arange(GRID.n, dtype=np.int32) % 5,
+    vertex_sizes=np.arange(GRID.n, dtype=np.int32) % 4,
+)
 FIXED = np.where(np.arange(GRID.n) % 97 == 5, np.arange(GRID.n) % 4, -1)
 HOME = np.where(np.arange(GRID.n) % 11 == 0, -1, np.arange(GRID.n) // 3 % 4)
 TOGETHER = np.where(np.arange(GRID.n) % 3 == 1, np.arange(GRID.n) * 7 % 40, -1)
 TOGETHER[FIXED >= 0] = 100 + FIXED[FIXED >= 0]
 """Groups of vertices of all processes."""
+WITHIN = np.array([0, 2, 3])[np.arange(GRID.n) // 230]
 OPTIONS: dict[str, dict[str, Any]] = {
     "targets": {"targets": [1, 2, 3, 4]},
     "targets and an imbalance": {"targets": [5, 1, 1, 1.5], "imbalance": 0.01},
@@ -131,6 +137,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "fixed and home": {"fixed": FIXED, "home": HOME},
     "together": {"together": TOGETHER},
     "together and all others": {"together": TOGETHER, "fixed": FIXED, "home": HOME},
+    "connected": {"connected": True, "imbalance": 0.01, "seed": 3},
+    "connected and a lower imbalance": {"connected": True, "lower_imbalance": 0.02, "fixed": FIXED},
+    "connected groups and generations": {
+        **{"connected": True, "together": TOGETHER, "home": HOME, "generations": 2},
+    },
+    "volume": {"objective": "volume", "targets": [1, 2, 3, 4]},
+    "volume and places": {"objective": "volume", "home": HOME, "fixed": FIXED},
+    "within": {"within": WITHIN},
+    "connected within": {"within": WITHIN, "connected": True, "max_weights": 190},
 }
 IN_PIECES = {
     "small.max_vertices": 0,
@@ -139,9 +154,6 @@ IN_PIECES = {
     "branches": (),
 }
 """Options without which these levels are gathered."""
-
-
-PLACES = "fixed", "home", "together"
 
 
 def own_of(options: dict[str, Any], bounds: Any, rank: int) -> dict[str, Any]:
@@ -158,13 +170,11 @@ def usual(seed: int, is_gathered: bool) -> np.ndarray:
 
 
 @pytest.mark.parametrize("changes", [IN_PIECES, {}], ids=["in pieces", "gathered"])
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", OPTIONS)
 def test_options_equal_one_process(name: str, size: int, changes: dict[str, Any]) -> None:
     options = {**OPTIONS[name], "options": {**changes, **OPTIONS[name].get("options", {})}}
-    bounds = np.array([0, 217, 217, GRID.n])
-    if size == 1:
-        bounds = bounds[[0, -1]]
+    bounds = np.array([0, *[217, 217, 222][: size - 1], GRID.n])
     expected = jetpy.partition(WEIGHTED, 4, **options, **ENGINE)
     assert not np.array_equal(expected.parts, usual(options.get("seed", 0), changes == {}))
 
@@ -179,6 +189,9 @@ def test_options_equal_one_process(name: str, size: int, changes: dict[str, Any]
         assert np.array_equal(found.limits, expected.limits)
         assert np.array_equal(found.lower_limits, expected.lower_limits)
         assert (found.feasible, found.generations) == (expected.feasible, expected.generations)
+        assert (found.k, found.disconnected) == (expected.k, expected.disconnected)
+        volume = expected.communication_volume if expected.objective == "volume" else None
+        assert found.communication_volume == found.stats().get("communication_volume") == volume
         if "home" in options:
             assert found.moved_vertices == len(expected.moved)
             assert found.moved_weight == expected.moved_weight == found.stats()["moved_weight"]
@@ -236,12 +249,14 @@ def test_rows_are_freed_before_refinement(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_fixed_vertices_and_groups_stay_in_refinement(size: int) -> None:
+@pytest.mark.parametrize("more", [{}, {"objective": "volume"}, {"connected": True}])
+def test_fixed_vertices_and_groups_stay_in_refinement(more: dict[str, Any], size: int) -> None:
     bounds, start = evenly(GRID.n, size), np.arange(GRID.n) % 4
     options: dict[str, Any] = {
         "options": IN_PIECES,
         "fixed": FIXED,
         "together": TOGETHER,
+        **more,
         **ENGINE,
     }
     expected = jetpy.refine(WEIGHTED, start, 4, **options)
@@ -476,6 +491,42 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         OptionError,
         "unknown preset 'best'",
     ),
+    "connected and a volume": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"connected": True, "objective": "volume"},
+        OptionError,
+        "process 0: connected cannot be combined with an objective other than cut",
+    ),
+    "an unknown objective": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"objective": "Volume"},
+        OptionError,
+        "process 0: unknown objective 'Volume'",
+    ),
+    "a size below 0": (
+        pair((I32([0, 1]), I32([1]), None, None, [2]), (I32([0, 1]), I32([0]), None, None, [-3])),
+        {"objective": "volume"},
+        GraphError,
+        "process 0: vertex 1 has size -3; sizes must be integers in",
+    ),
+    "sizes of one process": (
+        pair((I32([0, 1]), I32([1]), None, None, [2]), (I32([0, 1]), I32([0]))),
+        {},
+        OptionError,
+        "process 1 passes no vertex_sizes, but process 0 does; all processes must",
+    ),
+    "within and fixed": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"within": [0], "fixed": [-1]},
+        OptionError,
+        "process 0: within cannot be combined with fixed",
+    ),
+    "within of another length": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"within": [0, 1]},
+        GraphError,
+        "process 0: parts must be 1 integers, one for each owned vertex",
+    ),
 }
 
 
@@ -498,12 +549,20 @@ def test_bad_input_is_refused_on_all_ranks(name: str) -> None:
             raise found
 
 
-@pytest.mark.parametrize("option", ["k", "small"])
-def test_different_option_on_another_rank_is_refused(option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("k", (10, 11)),
+        ("small", (10, 11)),
+        ("connected", (True, False)),
+        ("within", (None, np.zeros(300, int))),
+    ],
+)
+def test_different_option_on_another_rank_is_refused(option: str, values: tuple[Any, Any]) -> None:
     bounds = evenly(GRID.n, 2)
 
     def run(comm: Communicator) -> Any:
-        options: dict[str, Any] = {option: 10 + comm.rank}
+        options: dict[str, Any] = {option: values[comm.rank]}
         return partition(comm, block_of(GRID, bounds, comm.rank), **options)
 
     with pytest.raises(OptionError, match="process 1 passes"):

@@ -48,6 +48,7 @@ def block_of(graph: Graph, bounds: npt.NDArray[Any], rank: int) -> Block:
         graph.indices[edges].astype(np.int64),
         graph.edge_weights[edges],
         (graph.vertex_weights if several is None else several)[first:end],
+        vertex_sizes=None if graph.vertex_sizes is None else graph.vertex_sizes[first:end],
     )
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,14 +74,50 @@ def test_command_line_equals_one_process(tmp_path: Path) -> None:
     assert report["levels"][0].keys() == alone["levels"][0].keys()
 
 
-def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{"connected": True}, {"objective": "volume"}, {"within": np.arange(300) // 150}]
+)
+def test_options_of_the_whole_graph_equal_one_process(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """The graph has several components, and the file has vertex sizes."""
+    grid = jetpy.generators.grid(30, 10)
+    sources, heads = grid.sources(0, grid.n), grid.indices
+    kept = sources // 60 == heads // 60
+    graph = jetpy.as_graph(
+        sp.csr_array((np.ones(kept.sum()), (sources[kept], heads[kept])), (300, 300)),
+        vertex_sizes=np.arange(300) % 4,
+    )
+    file, parts, within = (tmp_path / name for name in ("a.graph", "a.part", "within.npy"))
+    jetpy.write_graph(file, graph)
+    np.save(within, options.get("within", 0))
+    more = {
+        "connected": ["--connected"],
+        "objective": ["--objective", "volume"],
+        "within": ["--within", str(within)],
+    }[next(iter(options))]
+    command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "cpu"]
+    done = launched(3, *command, "--threads", "1", *more, "-o", str(parts), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)
+    expected = jetpy.partition(graph, 2, backend="cpu", threads=1, **options)
+    assert np.array_equal(jetpy.read_parts(parts), expected.parts)
+    alone = stats(expected, 0.0)
+    same = "k", "cut", "limits", "part_weights", "disconnected"
+    assert {name: report[name] for name in same} == {name: alone[name] for name in same}
+    assert ("communication_volume" in report) == ("objective" in options)
+    assert ("parts are not connected" in done.stderr) == bool(expected.disconnected)
+
+
+@pytest.mark.parametrize("more", [[], pytest.param(["--connected"], marks=pytest.mark.slow)])
+def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path, more: list[str]) -> None:
     pytest.importorskip("meshio")
     (tmp_path / "in.msh").write_text(gmsh_files.PLAIN)
     (tmp_path / "work").write_text("0\n0\n3\n1\n1\n1\n")
     options = "--common-nodes", "1", "--cell-weights", str(tmp_path / "work"), "--threads", "1"
     command = ["-m", "jetpy", "mesh", str(tmp_path / "in.msh"), "-k", "2", "--backend", "cpu"]
     for size, name in ((1, "one.part"), (2, "two.part"), (2, "two.npy")):
-        done = launched(size, *command, *options, "-o", str(tmp_path / name))
+        done = launched(size, *command, *options, *more, "-o", str(tmp_path / name))
         assert done.returncode == 0, done.stderr
     parts = [jetpy.read_parts(path).tolist() for path in sorted(tmp_path.glob("*.[np]*"))]
     assert parts[0] == parts[1] == parts[2]
@@ -99,7 +136,6 @@ def test_parts_of_a_mesh_equal_those_of_one_process(tmp_path: Path) -> None:
             "--cell-weights 'load' is not a file; cell data need a run",
         ),
         (("--ghosts",), 2, "--ghosts needs a run with one process"),
-        (("--connected",), 2, "--connected needs a run with one process"),
     ],
 )
 def test_options_of_meshes_for_one_process_are_refused(
@@ -132,8 +168,8 @@ def test_bad_option_is_reported_once(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
     command = "-m", "jetpy", "partition", str(file), "--backend", "cpu"
-    done = launched(2, *command, "-k", "2", "--connected")
-    assert done.stderr.count("--connected needs a run with one process") == 1
+    done = launched(2, *command, "-k", "2", "--repair")
+    assert done.stderr.count("--repair needs a run with one process") == 1
     assert done.returncode == 2
     done = launched(2, *command, "-k", "0")
     assert done.stderr.count("k is 0; k must be in 1..") == 1
@@ -164,7 +200,7 @@ def test_exit_codes_equal_those_of_one_process(tmp_path: Path) -> None:
 def test_launcher_with_one_process_allows_serial_options(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
-    done = launched(1, "-m", "jetpy", "partition", str(file), "-k", "2", "--connected", "--quiet")
+    done = launched(1, "-m", "jetpy", "partition", str(file), "-k", "2", "--repair", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -206,7 +242,7 @@ def test_orders_are_equal(size: int) -> None:
     assert done.stdout.split() == [str(size)] * 2
 
 
-@pytest.mark.parametrize("method", ["order", "nested-dissection"])
+@pytest.mark.parametrize("method", ["order", "nested-dissection", "minimum-degree"])
 def test_the_command_line_orders_as_one_process(tmp_path: Path, method: str) -> None:
     """The matrix has a diagonal, and the files count rows from 1."""
     grid = jetpy.generators.grid(30, 20)
@@ -216,27 +252,58 @@ def test_the_command_line_orders_as_one_process(tmp_path: Path, method: str) -> 
     start = np.random.default_rng(3).permutation(600)
     for name, values in (("start", start + 1), ("last", last + 1), ("groups", groups)):
         np.save(tmp_path / f"{name}.npy", values)
-    files = {"--start": "start.npy", "--last": "last.npy", "--together": "groups.npy"}
+    files = {"--last": "last.npy", "--together": "groups.npy"}
+    if method != "minimum-degree":
+        files["--start"] = "start.npy"
     options = [word for name, file in files.items() for word in (name, str(tmp_path / file))]
     options += ["--method", method, "--base", "1", "--threads", "1", "--json", "-"]
     command = "-m", "jetpy", "order", str(tmp_path / "grid.mtx"), "-o", str(tmp_path / "perm.npy")
     done = launched(2, *command, *options)
     assert done.returncode == 0, done.stderr
-    find = jetpy.order if method == "order" else jetpy.nested_dissection
-    expected = find(grid, start=start, last=last, together=groups, threads=1)
+    if method == "minimum-degree":
+        expected = jetpy.minimum_degree(grid, last=last, together=groups)
+    else:
+        find = jetpy.order if method == "order" else jetpy.nested_dissection
+        expected = find(grid, start=start, last=last, together=groups, threads=1)
     assert np.array_equal(np.load(tmp_path / "perm.npy"), expected.perm + 1)
     report, _ = json.JSONDecoder().raw_decode(done.stdout)
     own = report["method"], report["processes"], report["threads"], report["fill"]
     assert own == (method, 2, 1, expected.fill)
 
 
+def test_files_of_orderings_equal_those_of_one_process(tmp_path: Path) -> None:
+    """A session is written, and updated for a matrix with one more row."""
+    grid = jetpy.generators.grid(30, 20)
+    heads = np.concatenate([grid.indices, [600, 0]])
+    tails = np.concatenate([grid.sources(0, 600), [0, 600]])
+    more = jetpy.as_graph(sp.csr_array((np.ones(len(heads)), (tails, heads)), (601, 601)))
+    for name, graph in (("grid", grid), ("more", more)):
+        jetpy.write_graph(tmp_path / f"{name}.npz", graph)
+    session, perm, drawing = (str(tmp_path / name) for name in ("s.npz", "p.npy", "d.svg"))
+    command = "-m", "jetpy", "order", "--threads", "1", "--json", "-"
+    files = "--session", session, "--metis", "--plot", drawing
+    done = launched(2, *command, str(tmp_path / "grid.npz"), *files)
+    assert done.returncode == 0, done.stderr
+    expected = jetpy.order(grid, threads=1)
+    assert np.array_equal(jetpy.read_ordering(session).perm, expected.perm)
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)
+    assert report["fill"] == expected.fill
+    assert report["metis"]["fill"] > 0
+    assert "<svg" in Path(drawing).read_text()
+    done = launched(2, *command, str(tmp_path / "more.npz"), "--update", session, "-o", perm)
+    assert done.returncode == 0, done.stderr
+    assert np.array_equal(np.load(perm), expected.updated(more, threads=1).perm)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("--metis",), 2, "--metis needs a run with one process"),
+        (("--profile", "trace.json"), 2, "--profile needs a run with one process"),
+        (("--update", "grid.npz", "--tries", "2"), 2, "--tries cannot be combined with --update"),
+        (("--update", "grid.npz"), 1, "process 0: grid.npz: this is not an ordering: it has no"),
         (("--backend", "cuda"), 2, "several processes order a matrix on CPUs; use --backend cpu"),
-        (("--method", "minimum-degree"), 2, "--method minimum-degree needs a run with one process"),
+        (("--plot", "grid.gif"), 2, "process 0: grid.gif: a drawing must be .png, .svg or .pdf"),
         (("--keep-last-order",), 2, "--keep-last-order needs --last"),
         (("--tries", "0"), 2, "tries is 0; it must be an integer in 1..64"),
         (("-o", "perm.csv"), 2, "process 0: perm.csv: .csv is not a format of orderings"),

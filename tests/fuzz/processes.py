@@ -11,6 +11,7 @@ import numpy as np
 import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.terminals import PLACES
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX, Graph
 from tests.distributed.test_pieces import block_of
@@ -37,9 +38,8 @@ CHOICES: Choices = {
     "home in processes": ["none", "none", "none", "random", "blocks"],
     "weights in processes": [1, 1, 1, 2, 3],
     "imbalances in processes": ["one", "each"],
+    "whole graph of processes": ["no", "no", "no", "connected", "volume", "within"],
 }
-PLACES = "fixed", "home", "together"
-"""Options that each process passes for its own vertices."""
 IN_PIECES: dict[str, Any] = {
     "small.max_vertices": 0,
     "branches": (),
@@ -77,17 +77,24 @@ class Spread:
         lower = np.zeros_like(limits)
         if alone is not None:
             ideals, limits, lower = alone.ideals, alone.limits, alone.lower_limits
-        yield from self._numbers(results, parts, ideals, limits, lower)
+        k = self.k if alone is None else alone.k
+        yield from self._numbers(results, parts, k, ideals, limits, lower)
         if alone is not None and alone.home is not None:
             moved = len(alone.moved), alone.moved_weight
             for result in results:
                 yield same("moved", (result.moved_vertices, result.moved_weight), moved)
 
     def _numbers(
-        self, results: Sequence[Any], parts: Parts, ideals: Numbers, limits: Numbers, lower: Numbers
+        self,
+        results: Sequence[Any],
+        parts: Parts,
+        k: int,
+        ideals: Numbers,
+        limits: Numbers,
+        lower: Numbers,
     ) -> Iterator[Finding]:
         """Recount the numbers of the results of all processes."""
-        graph, k = self.graph, self.k
+        graph = self.graph
         loads, cut = oracles.loads_of(weights_of(graph), parts, k), cut_of(graph, parts)
         for first, result in zip(self.bounds.tolist(), results, strict=False):
             yield same("cut", result.cut, cut)
@@ -179,6 +186,8 @@ def spread(rng: Random) -> Spread:
             sizes = {} if size is None else {"initial.task_size": size}
             options["options"] = IN_PIECES | sizes
         options |= _places(rng, n, k, call, chosen)
+        graph, more = _of_whole_graph(rng, graph, call, chosen["whole graph of processes"])
+        options |= more
     if call == "partition":
         options["generations"] = any_of(rng, "generations") if rng.random() < 0.2 else None
     return Spread(graph, k, bounds, call, given, options, chosen["small"])
@@ -200,6 +209,20 @@ def _places(rng: Random, n: int, k: int, call: str, chosen: dict[str, Any]) -> d
         found["home"] = np.where(rng.random(n) < 0.1, -1, places)
         found["migration"] = float(rng.choice([0.0, 0.3, 1.0, 7.0]))
     return found
+
+
+def _of_whole_graph(
+    rng: Random, graph: Graph, call: str, kind: str
+) -> tuple[Graph, dict[str, Any]]:
+    """Return options for which process 0 gathers the whole graph, and the graph, with sizes."""
+    if kind == "connected":
+        return graph, {"connected": True}
+    if kind == "volume":
+        sizes = rng.integers(0, 9, graph.n).astype(np.int32)
+        return replace(graph, vertex_sizes=sizes), {"objective": "volume"}
+    if kind == "within" and call == "partition":
+        return graph, {"within": rng.integers(0, 3, graph.n)}
+    return graph, {}
 
 
 def _limits(rng: Random, graph: Graph, k: int, kind: str) -> dict[str, Any]:
