@@ -26,6 +26,7 @@ WRITTEN = {
     "multigrid": {"multigrid.png"},
     "ordering": {"ordering.png"},
     "solver": {"solver.png"},
+    "roads": {"roads.png"},
     "ranks": {"ranks.txt", "hosts.txt", "ranks.png"},
     "circuit": {"circuit.npz", "circuit.png"},
 }
