@@ -166,8 +166,8 @@ assert (
 )
 
 # %%
-# Greedy trees depend on how ties are broken. With other numbers of the same tensors, they
-# took between 10^14 and 10^18 multiplications.
+# Greedy trees depend on how ties are broken. With the same tensors in other orders,
+# they took between 10^14 and 10^18 multiplications.
 #
 # cotengra
 # --------
