@@ -41,10 +41,10 @@ def cell(bonds):
 # A tree by bisection
 # -------------------
 # The network is a graph. The weight of an edge is the logarithm of the size of its
-# bond, so the cut is the logarithm of the size of the tensor that a side becomes.
-# ``scale=True`` makes integers of these weights. The last contraction joins the sides
-# of the first cut, and the same holds within each side. An ``imbalance`` above that of
-# other uses of partitions allows smaller cuts.
+# bond. So the cut of the first bisection is the logarithm of the size of the tensors
+# that both sides become, and the last step multiplies these two. The same holds within
+# each side. A large ``imbalance`` allows smaller cuts. ``scale=True`` allows weights
+# that are not integers.
 
 
 def bisect(network, imbalance=0.2, seed=0, vertices=None):
