@@ -45,7 +45,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": ExplicitOrder(
         [
             *("mesh.py", "network.py", "pooling.py", "multigrid.py"),
-            *("ordering.py", "solver.py", "ranks.py", "circuit.py", "gpus.py", "study.py"),
+            *("ordering.py", "solver.py", "roads.py", "tensors.py"),
+            *("ranks.py", "circuit.py", "gpus.py", "study.py"),
         ]
     ),
     "download_all_examples": False,

@@ -26,6 +26,8 @@ WRITTEN = {
     "multigrid": {"multigrid.png"},
     "ordering": {"ordering.png"},
     "solver": {"solver.png"},
+    "roads": {"roads.png"},
+    "tensors": set(),
     "ranks": {"ranks.txt", "hosts.txt", "ranks.png"},
     "circuit": {"circuit.npz", "circuit.png"},
 }
