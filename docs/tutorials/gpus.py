@@ -103,12 +103,12 @@ assert comm.allreduce(len(received)) == SIDE**3
 #
 #    process 0 of 2 has vertices 0 to 107,999
 #    process 1 of 2 has vertices 108,000 to 215,999
-#    cpu: 8 parts, 24,256 of 648,000 edges cut
-#    vertices of the parts: [27552 27790 27521 27810 24649 27107 27702 25869]
+#    cpu: 8 parts, 24,159 of 648,000 edges cut
+#    vertices of the parts: [27717 27810 27810 27804 27173 24539 27277 25870]
 #    one process finds the same parts
 #    wrote torus.npy and torus.png
-#    process 0 of 2 now has 110,673 vertices
-#    process 1 of 2 now has 105,327 vertices
+#    process 0 of 2 now has 111,141 vertices
+#    process 1 of 2 now has 104,859 vertices
 #
 # For graphs in files, you do not need a program: in ``mpiexec -n 4 jetpy partition
 # cube.npz -k 64 -o cube.part``, each process reads its block of the file. :doc:`Scaling
