@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.device.device_graph import ones
 from jetpy.device.row_checks import HASHES, Rows, to_int32
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import MAX_NARROW
@@ -17,7 +18,7 @@ from jetpy.workloads.common import edge_keys as kernels
 from jetpy.workloads.common.lists import find_bounds
 from jetpy.workloads.common.packing import LOWER_BITS
 from jetpy.workloads.common.row_checks import count_decreases
-from jetpy.workloads.common.values import add_weights, fill
+from jetpy.workloads.common.values import add_weights
 
 MIN_ENTRIES, MAX_SLICES = 1 << 22, 16
 """Maximum number of directed edges whose unsorted rows are sorted at once, and of slices."""
@@ -55,7 +56,7 @@ def check(
     if rows is None:
         return None
     if vertices is None:
-        own: Array | None = _ones(backend, rows.n)
+        own: Array | None = ones(backend, rows.n)
     else:
         own = _whole_numbers(backend, vertices, "biuf", 0, MAX_NARROW)
     if own is None or len(own) != rows.n or rows.digest % HASHES:
@@ -81,7 +82,7 @@ def rows_of(backend: Backend, indptr: Array, indices: Array, weights: Array | No
         return None
     if backend.reduce(n, count_decreases, indptr=starts):
         return None
-    weights = _ones(backend, count) if weights is None else weights
+    weights = ones(backend, count) if weights is None else weights
     rows = Rows(backend, starts, ids, weights, n, 0)
     return None if rows.are_suspicious and _has_wrong_edges(rows) else rows
 
@@ -115,7 +116,7 @@ def rows_of_pairs(
     backend.parallel_for(count, kernels.write_heads, keys=keys, indices=indices)
     del keys
     if weights is None:
-        return Rows(backend, indptr, indices, _ones(backend, count), n, 0)
+        return Rows(backend, indptr, indices, ones(backend, count), n, 0)
     rows = Rows(backend, indptr, indices, backend.empty(count), n, 0)
     backend.parallel_for(
         count, kernels.write_weights, tails=tails, heads=heads, weights=weights, graph=rows
@@ -145,13 +146,6 @@ def _whole_numbers(
 def _is_elsewhere(backend: Backend, array: Array) -> bool:
     """Return whether an array is on a different GPU than the back end."""
     return backend.gpu is not None and array.device.id != backend.gpu
-
-
-def _ones(backend: Backend, count: int) -> Array:
-    """Return weights that are all 1."""
-    ones = backend.empty(count)
-    backend.parallel_for(count, fill, values=ones, value=1)
-    return ones
 
 
 def _has_wrong_edges(rows: Rows) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
 from jetpy.kernel_language import Width
-from jetpy.workloads.common.values import number
+from jetpy.workloads.common.values import fill, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +165,7 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
 
     def weights(values: npt.NDArray[np.int32], are_units: Callable[[], bool]) -> Array:
         if backend.copies and are_units():
-            return backend.full(len(values), 1, kind)
+            return ones(backend, len(values), kind)
         return backend.from_host(values.astype(kind, copy=False))
 
     indptr = backend.from_host(graph.indptr.astype(kind, copy=False))
@@ -176,6 +177,18 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
         2 * graph.total_edge_weight,
         find_long_rows(backend, indptr, len(graph.indices)),
     )
+
+
+def ones(backend: Backend, count: int, dtype: Any = np.int32) -> Array:
+    """Return weights that are all 1, shape (count,).
+
+    A GPU runs jetpy's own kernel, because CuPy would compile one for seconds on a new machine.
+    """
+    if not backend.is_asynchronous or dtype != np.int32:
+        return backend.full(count, 1, dtype)
+    weights = backend.empty(count)
+    backend.parallel_for(count, fill, values=weights, value=1)
+    return weights
 
 
 def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, int]:
@@ -226,6 +239,6 @@ def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceG
     if graph.is_weighted or not graph.edge_weights.all():
         edge_weights = carry(graph.edge_weights, source, target)
     else:
-        edge_weights = target.full(graph.nnz, 1, target.sum_type)
+        edge_weights = ones(target, graph.nnz, target.sum_type)
     long_rows = find_long_rows(target, indptr, graph.nnz)
     return DeviceGraph(indptr, indices, edge_weights, vertex_weights, graph.edge_weight, long_rows)

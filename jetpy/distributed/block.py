@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.device.device_graph import ones
 from jetpy.device.row_checks import HASHES, Rows, to_int32
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import agreed, run_collectively
@@ -308,7 +309,7 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
 
     def weights(values: IntArray, what: str) -> Array:
         if len(values) and _are_unit(values):
-            return backend.full(len(values), 1)
+            return ones(backend, len(values))
         converted, wrong = _to_int32(backend, values, 0, INT32_MAX)
         if wrong:
             raise _wrong_weight(block, blocks.first, values, what)
