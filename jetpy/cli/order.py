@@ -27,13 +27,13 @@ from jetpy.cli.options import (
 from jetpy.cli.order_processes import order_together
 from jetpy.cli.orderings import (
     check_files,
-    check_update,
     checked_method,
     conclude,
     finish,
     of_one_process,
     options_of_run,
     read_orders,
+    reported_options,
 )
 from jetpy.cli.output import standard_output_kept
 from jetpy.cli.results import read_timed
@@ -178,8 +178,7 @@ def order_command(
         order_together(**{"ctx": ctx, **ctx.params})
         return
     check_files(ctx.params)
-    check_update(ctx)
-    method = checked_method(ctx.params)
+    method = checked_method(ctx)
 
     from jetpy.api.ordering import nested_dissection, order
     from jetpy.device.backends import check_backend
@@ -210,6 +209,5 @@ def order_command(
                     **watched,
                 )
         other = finish(graph, result, ctx.params, bars)
-    if updated is not None:
-        asked = {"method": result.method.replace("_", "-")}
-    conclude(graph, result, asked, read_seconds, other, json_file, quiet)
+    reported = reported_options(asked, result, ctx.params)
+    conclude(graph, result, reported, read_seconds, other, json_file, quiet)

@@ -9,13 +9,13 @@ import click
 
 from jetpy.cli.orderings import (
     check_files,
-    check_update,
     checked_method,
     conclude,
     finish,
     of_one_process,
     options_of_run,
     read_orders,
+    reported_options,
 )
 from jetpy.cli.processes import on_rank_0, printed_once, refuse_unknown
 from jetpy.cli.results import read_timed
@@ -79,8 +79,7 @@ def _order(
     from jetpy.distributed.reading import share_of
     from jetpy.progress import progress_bars
 
-    check_update(ctx)
-    method, updated = checked_method(options), options["updated"]
+    method, updated = checked_method(ctx), options["updated"]
     if options["backend"] not in ("auto", "cpu"):
         raise click.UsageError("several processes order a matrix on CPUs; use --backend cpu")
     refuse_unknown(ctx, dict(options), KNOWN)
@@ -98,9 +97,9 @@ def _order(
             watched = {"threads": options["threads"], "progress": bars.stage}
 
             def finished(result: Ordering) -> Ordered:
-                own = asked if updated is None else {"method": result.method.replace("_", "-")}
+                reported = reported_options(asked, result, options) | {"processes": group.size}
                 other = finish(graph, result, options, bars)
-                return Ordered(graph, result, {**own, "processes": group.size}, read_seconds, other)
+                return Ordered(graph, result, reported, read_seconds, other)
 
             if updated is not None or method == "minimum-degree":
                 del given["start"]  # is refused

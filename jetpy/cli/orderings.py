@@ -69,7 +69,7 @@ def check_files(options: Mapping[str, Any]) -> None:
     check_outputs(outputs, options["json_file"], inputs=inputs)
 
 
-def check_update(ctx: click.Context) -> None:
+def _check_update(ctx: click.Context) -> None:
     """Refuse options with --update that the session has."""
     if ctx.params["updated"] is None:
         return
@@ -80,7 +80,7 @@ def check_update(ctx: click.Context) -> None:
             )
 
 
-def checked_method(options: Mapping[str, Any]) -> choices.OrderingMethod:
+def checked_method(ctx: click.Context) -> choices.OrderingMethod:
     """Return the method of a run.
 
     Raises
@@ -88,6 +88,8 @@ def checked_method(options: Mapping[str, Any]) -> choices.OrderingMethod:
     UsageError
         If options cannot be combined.
     """
+    _check_update(ctx)
+    options = ctx.params
     if options["keep_last_order"] and options["last"] is None:
         raise click.UsageError("--keep-last-order needs --last")
     wrong = _given(options, OF_DISSECTION)
@@ -125,6 +127,15 @@ def options_of_run(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     if method == "nested-dissection":
         asked |= {"tries": effort.tries, "leaf_size": effort.leaf_weight}
     return asked
+
+
+def reported_options(
+    asked: dict[str, Any], result: Ordering, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options of a run for its report: of an update, only the method of the session."""
+    if options["updated"] is None:
+        return asked
+    return {"method": result.method.replace("_", "-")}
 
 
 def read_orders(options: Mapping[str, Any], n: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -192,10 +192,9 @@ def with_common_weights(comm: Communicator, block: Block) -> Block:
     OptionError
         If one process passes weights, and another does not.
     """
-    _check_weights_of_all(comm, block.names[2], block.edge_weights)
-    _check_weights_of_all(comm, block.names[3], block.vertex_weights)
     sizes = unit_weights(block.n) if block.vertex_sizes is None else block.vertex_sizes
-    _check_weights_of_all(comm, SIZES, sizes)
+    weights = block.edge_weights, block.vertex_weights, sizes
+    _check_weights_of_all(comm, dict(zip((*block.names[2:], SIZES), weights, strict=True)))
     kinds = comm.allgather_objects(block.kinds if block.n else 0)
     known = [rank for rank, own in enumerate(kinds) if own]
     for rank in known[1:]:
@@ -213,8 +212,8 @@ def with_common_weights(comm: Communicator, block: Block) -> Block:
     return replace(block, vertex_weights=np.zeros(shape, np.int32))
 
 
-def _check_weights_of_all(comm: Communicator, name: str, weights: IntArray) -> None:
-    """Check that all processes pass weights, or that none does. Collective.
+def _check_weights_of_all(comm: Communicator, weights: Mapping[str, IntArray]) -> None:
+    """Check that all processes pass weights, or that none does, for each name. Collective.
 
     A process without rows may do either.
 
@@ -223,14 +222,16 @@ def _check_weights_of_all(comm: Communicator, name: str, weights: IntArray) -> N
     OptionError
         If one passes them, and another does not.
     """
-    are_given = comm.allgather_objects(not _are_unit(weights) if len(weights) else None)
-    if {True, False} <= set(are_given):
-        raise agreed(
-            OptionError(
-                f"process {are_given.index(False)} passes no {name}, but process "
-                f"{are_given.index(True)} does; all processes must pass them, or none"
+    own = [not _are_unit(values) if len(values) else None for values in weights.values()]
+    of_all = zip(*comm.allgather_objects(own), strict=True)
+    for name, are_given in zip(weights, of_all, strict=True):
+        if {True, False} <= set(are_given):
+            raise agreed(
+                OptionError(
+                    f"process {are_given.index(False)} passes no {name}, but process "
+                    f"{are_given.index(True)} does; all processes must pass them, or none"
+                )
             )
-        )
 
 
 def _are_unit(weights: IntArray) -> bool:

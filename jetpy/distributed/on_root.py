@@ -19,7 +19,7 @@ from jetpy.distributed.faults import run_collectively
 from jetpy.distributed.gathering import check_memory
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.routing import gather_on_root, scatter_from_root
-from jetpy.distributed.run import Found, checked_parts
+from jetpy.distributed.run import Found, checked_parts, moved_of
 from jetpy.distributed.terminals import Places
 from jetpy.distributed.together import group_names
 from jetpy.engines.base import Backend
@@ -89,7 +89,8 @@ class RootTask:
             As `jetpy.partition` or `jetpy.refine`, and `check_memory`.
         """
         comm, host, start = blocks.comm, rows.backend.host, None
-        own = _given_rows(blocks, self.places, arguments.k)
+        checked = self.places.checked(blocks, arguments.k)
+        own = _given_rows(blocks, self.places)
         given = {
             name: None if array is None else gather_on_root(host, comm, array)
             for name, array in own.items()
@@ -121,12 +122,12 @@ class RootTask:
                 plan = asked.plan(graph)
             return _found(plan, plan.solve(rows.backend, progress))
 
-        return _given_out(host, blocks, run_collectively(comm, solve))
+        found, limits = _given_out(host, blocks, run_collectively(comm, solve))
+        return found._replace(moved=moved_of(rows, found.parts, checked)), limits
 
 
-def _given_rows(blocks: Blocks, places: Places, k: int) -> dict[str, Values | None]:
+def _given_rows(blocks: Blocks, places: Places) -> dict[str, Values | None]:
     """Return the checked options of owned vertices, None where none is given. Collective."""
-    places.checked(blocks, k)
     found: dict[str, Values | None] = {
         name: None if given is None else on_host(given).astype(np.int32)
         for name, given in (("fixed", places.fixed), ("home", places.home))
@@ -167,19 +168,13 @@ def _found(plan: Plan, solved: Solved) -> tuple[Found, PartLimits]:
     """Return what process 0 has found for all vertices."""
     request, outcome = plan.request, solved.outcome
     graph, parts = request.graph, outcome.parts
-    home = None if request.places is None else request.places.home
-    moved = None
-    if home is not None:
-        has_left = (home >= 0) & (parts != home)
-        weight = int(graph.vertex_weights[has_left].sum(dtype=np.int64))
-        moved = int(has_left.sum()), weight
     found = Found(
         parts,
         outcome.cut,
         solved.loads(weights_of(graph)),
         int((np.bincount(parts, minlength=solved.k) == 0).sum()),
         outcome.levels,
-        moved,
+        None,
         outcome.generations,
         outcome.disconnected,
         communication_volume(graph, parts) if request.objective == "volume" else None,

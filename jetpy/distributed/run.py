@@ -136,7 +136,7 @@ def _measured(
     found = measure_rows([rows], problem, parts)
     return found._replace(
         levels=levels,
-        moved=_moved(rows, found.parts, fixed),
+        moved=moved_of(rows, found.parts, fixed),
         generations=generations,
     )
 
@@ -157,7 +157,7 @@ def _partition(
     trivial = _trivial_parts(own, problem)
     if trivial is not None:
         found = measure_rows(rows, problem, trivial[blocks.first : blocks.end])
-        return found._replace(moved=_moved(own, found.parts, fixed))
+        return found._replace(moved=moved_of(own, found.parts, fixed))
     del own
     with Stopwatch(backend, "coarsen"):
         finest, problem, unit = _finest(rows, problem, small)
@@ -189,7 +189,7 @@ def _around_terminals(
     return _measured(rows, problem, within.without(parts), solution.levels, places, generations)
 
 
-def _moved(
+def moved_of(
     rows: UploadedRows, parts: npt.NDArray[np.int32], places: FixedVertices | None
 ) -> tuple[int, int] | None:
     """Return the number and the weight of all vertices that have left their homes. Collective."""
