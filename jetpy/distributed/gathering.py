@@ -91,10 +91,12 @@ def size_of_equal_times(gpus: int, entry_seconds: float) -> int:
     return int((LEVEL_SECONDS + GPU_SECONDS * gpus) / saved)
 
 
-def check_memory(comm: Communicator, n: int, m: int, *, on_root: bool = False) -> None:
+def check_memory(
+    comm: Communicator, n: int, m: int, *, on_root: bool = False, what: str = "the whole graph"
+) -> None:
     """Check that each machine has memory for a copy of a graph in each process. Collective.
 
-    With `on_root`, only process 0 has a copy.
+    With `on_root`, only process 0 has a copy. `what` names the graph in the message.
 
     Raises
     ------
@@ -112,7 +114,7 @@ def check_memory(comm: Communicator, n: int, m: int, *, on_root: bool = False) -
         needed, available = processes * bytes_of(n, m), available_memory()
         if available is not None and needed > available:
             raise OutOfMemoryError(
-                f"{who} gathers the whole graph of {n:,} vertices and {m:,} edges; {those} about "
+                f"{who} gathers {what} of {n:,} vertices and {m:,} edges; {those} about "
                 f"{needed / GIB:.1f} GiB, more than the {available / GIB:.1f} GiB available{remedy}"
             )
 

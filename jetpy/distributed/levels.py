@@ -11,6 +11,7 @@ from jetpy.coarsening.constraints import WeightBounds, constrain
 from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
+from jetpy.distributed.band_flows import PieceFlows
 from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
@@ -27,7 +28,7 @@ from jetpy.problem.options import CoarsenOptions
 from jetpy.problem.problem import Problem
 from jetpy.refinement.filling import count_vertices
 from jetpy.refinement.finish import finish
-from jetpy.refinement.flows import Flows, are_due
+from jetpy.refinement.flows import are_due
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
@@ -145,13 +146,10 @@ class PieceLevel(HierarchyLevel):
         return self._improved_by_flows(own, refined, finest=finest)
 
     def _improved_by_flows(self, problem: Problem, refined: Refined, *, finest: bool) -> Refined:
-        """Gather the level, and improve its parts by flows that all processes share. Collective."""
-        level = self.whole()
-        flows = Flows(level.backend, level.graph, problem, level.pinned, level.processes)
-        parts = level.taken(refined.parts)
-        parts, measures = flows.improve(parts, refined.measures, finest=finest)
-        own = level.given_out(replace(refined, parts=parts, measures=measures))
-        return replace(own, parts=self.with_ghosts(own.parts))
+        """Improve the parts by flows that all processes share. Collective."""
+        flows = PieceFlows(self.backend, self.graph, problem, self.pinned)
+        parts, measures = flows.improve(refined.parts, refined.measures, finest=finest)
+        return replace(refined, parts=parts, measures=measures)
 
     def with_ghosts(self, parts: Array) -> Array:
         """Return the parts of owned vertices and ghosts, given those of owned vertices."""

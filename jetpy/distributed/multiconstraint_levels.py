@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.level_weights import add_up, as_weights, carried, sums_of
-from jetpy.constraints.multiconstraint import Levels, improve_pairs, make_passes
+from jetpy.constraints.level_weights import add_up, as_weights, carried, loads_of, sums_of
+from jetpy.constraints.multiconstraint import Levels, make_passes
 from jetpy.constraints.multiconstraint_jet import SeveralRefinement
+from jetpy.distributed.band_flows import PieceFlows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.levels import GatheredLevel, PieceLevel
 from jetpy.distributed.piece import Blocks
@@ -126,10 +127,11 @@ class PieceLevels(Levels):
         level = self.hierarchy[depth]
         if not isinstance(level, PieceLevel):
             return super().improved_by_flows(depth, parts, problem, measures)
-        whole = level.whole()
-        own = whole, self._whole(depth, whole), whole.taken(parts)
-        found = improve_pairs(*own, problem, measures, finest=depth == 0)
-        return level.with_ghosts(whole.returned(found))
+        backend, host = level.backend, level.backend.host
+        own = loads_of(host, carried(self.constraints[depth], backend, host))
+        own = replace(own, loads=self.held(depth, parts).ravel())
+        flows = PieceFlows(backend, level.graph, problem, level.pinned, own)
+        return flows.improve(parts, measures, finest=depth == 0)[0]
 
     def filled(self, parts: IntArray) -> IntArray:
         """Return parts of the finest level, none of them empty if the problem asks for that.

@@ -13,6 +13,8 @@ from jetpy.engines.base import Array, Backend
 from jetpy.problem.metrics import sum_by_pair
 from jetpy.workloads.flows import regions
 
+Counts = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class CutEdges:
@@ -52,6 +54,12 @@ class CutEdges:
         backend.scan(size, listing, k=k, cut=edges, **given)
         return edges
 
+    def pairs(self, backend: Backend, k: int) -> CutPairs:
+        """Return the pairs of parts that the edges connect."""
+        weights = backend.to_host(self.weights).astype(np.int64)
+        named, edges, sums = sum_by_pair(backend.to_host(self.keys), weights, k)
+        return CutPairs.of_keys(named, edges, sums, k)
+
 
 @dataclass(frozen=True, eq=False)
 class CutPairs:
@@ -71,9 +79,22 @@ class CutPairs:
     edges: npt.NDArray[np.int64]
     weights: npt.NDArray[np.int64]
 
+    @classmethod
+    def of_keys(cls, keys: Counts, edges: Counts, weights: Counts, k: int) -> CutPairs:
+        """Return pairs, given k times the lower part of each, plus the other part."""
+        parts = np.stack([keys // k, keys % k], axis=1).astype(np.int32)
+        return cls(parts, edges, weights)
 
-def pair_up(keys: npt.NDArray[np.int64], weights: npt.NDArray[np.int64], k: int) -> CutPairs:
-    """Return the pairs of parts, given the keys and weights of all edges between parts."""
-    named, edges, sums = sum_by_pair(keys, weights, k)
-    parts = np.stack([named // k, named % k], axis=1).astype(np.int32)
-    return CutPairs(parts, edges, sums)
+    @classmethod
+    def joined(cls, every: list[CutPairs], k: int) -> CutPairs:
+        """Return the pairs of all edges of a graph, given those of disjoint sets of edges."""
+        keys = np.concatenate([pairs.keys(k) for pairs in every])
+        named, numbers = np.unique(keys, return_inverse=True)
+        sums = np.zeros((2, len(named)), np.int64)
+        for own, field in zip(sums, ("edges", "weights"), strict=True):
+            np.add.at(own, numbers, np.concatenate([getattr(pairs, field) for pairs in every]))
+        return cls.of_keys(named, sums[0], sums[1], k)
+
+    def keys(self, k: int) -> Counts:
+        """Return k times the lower part of each pair, plus the other part: int64, ascending."""
+        return self.parts[:, 0].astype(np.int64) * k + self.parts[:, 1]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
+from jetpy.refinement.cut_edges import CutEdges, CutPairs
 from jetpy.refinement.host_flows import Trees
 from jetpy.refinement.pair_flows import PairFlows
 from jetpy.workloads.flows import parallel_networks, turns
@@ -81,8 +81,7 @@ class DeviceFlows(PairFlows):
         """Return the adjacent pairs of a partition; `improve` changes its `parts` in place."""
         backend = self.backend
         self._parts, self._edges = parts, CutEdges.find(backend, self.graph, parts, self._k)
-        keys, weights = backend.to_host(self._edges.keys), backend.to_host(self._edges.weights)
-        return pair_up(keys, weights.astype(np.int64), self._k)
+        return self._edges.pairs(backend, self._k)
 
     def improve(
         self, rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]

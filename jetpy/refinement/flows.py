@@ -93,6 +93,13 @@ def builds_on_device(backend: Backend, graph: DeviceGraph) -> bool:
     return backend.copies and graph.size > HOST_SIZE
 
 
+def builder_of(backend: Backend, graph: DeviceGraph) -> tuple[Backend, type[PairFlows]]:
+    """Return where the networks of a level are built, and by what."""
+    if builds_on_device(backend, graph):
+        return backend, DeviceFlows
+    return backend.host, HostFlows
+
+
 def are_due(graph: DeviceGraph, problem: Problem, measures: Measures, *, finest: bool) -> bool:
     """Return whether flows should run on a level, given the measures of a partition."""
     share = MAX_CUT if finest else MAX_CUT_COARSE
@@ -121,16 +128,15 @@ class Flows:
     ) -> None:
         self.problem, self._processes, self._several = problem, processes, several
         self._source, self._device, self._pinned = backend, graph, pinned
-        self.backend = backend if builds_on_device(backend, graph) else backend.host
+        self.backend, self._method = builder_of(backend, graph)
 
     @cached_property
     def method(self) -> PairFlows:
         """What improves the pairs of a turn."""
-        backend, k = self.backend, self.problem.k
-        graph = carry_graph(self._device, self._source, backend)
-        hops = self.problem.options.refine.flow_hops
-        method = DeviceFlows if builds_on_device(backend, self._device) else HostFlows
-        return method(backend, graph, k, hops, self._places(), self._processes, self._several)
+        graph = carry_graph(self._device, self._source, self.backend)
+        k, hops = self.problem.k, self.problem.options.refine.flow_hops
+        shared = self._processes, self._several
+        return self._method(self.backend, graph, k, hops, self._places(), *shared)
 
     def improve(
         self, parts: Array, measures: Measures, *, finest: bool = True
@@ -143,7 +149,7 @@ class Flows:
         weights = measures.part_weights.copy()
         cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
         sweeps = self.problem.options.refine.flow_sweeps
-        yields = Yield(cut, self._device.nnz, sweeps, self.problem.k)
+        yields = Yield(cut, self._device.global_nnz, sweeps, self.problem.k)
         most = most_edges(self._device, self.problem.k, finest=finest)
         for _ in range(sweeps):
             gains = self._sweep(found, weights, unsettled, yields, most)
@@ -174,8 +180,9 @@ class Flows:
         if yields.sweeps == 1:
             wanted &= cut.edges <= most
         chosen = np.flatnonzero(wanted)
-        for turn in turns(cut.parts[chosen], cut.weights[chosen]):
-            pairs = chosen[turn]
+        taken = [chosen[turn] for turn in turns(cut.parts[chosen], cut.weights[chosen])]
+        self.method.begin_turns(taken)
+        for pairs in taken:
             own = pairs[self._processes.share(cut.edges[pairs])]
             rows = self.method.improve(pair_rows(cut.parts[own], weights, self.problem), own)
             first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
@@ -199,7 +206,7 @@ class Flows:
 def most_edges(graph: DeviceGraph, k: int, *, finest: bool) -> int:
     """Return the maximum number of edges between two parts for a single sweep of flows."""
     most = max(MAX_EDGES // k, MIN_EDGES)
-    is_dense = not finest and graph.nnz >= DENSE * graph.n
+    is_dense = not finest and graph.global_nnz >= DENSE * graph.global_n
     return most // DENSE_SHARE if is_dense else most
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-from jetpy.refinement.cut_edges import CutEdges, CutPairs, pair_up
+from jetpy.refinement.cut_edges import CutEdges, CutPairs
 from jetpy.refinement.pair_flows import PairFlows
 from jetpy.workloads.flows import turns as kernels
 from jetpy.workloads.flows.flow_networks import TERMINALS
@@ -71,9 +71,10 @@ class HostFlows(PairFlows):
         is_short = k * k <= 1 << 16  # NumPy sorts 16 bits by digits, a tenth of the time
         order = np.argsort(keys.astype(np.uint16) if is_short else keys, kind="stable")
         self._tails, self._heads = (backend.from_host(a[order]) for a in (tails, heads))
-        found = pair_up(keys, backend.to_host(edges.weights).astype(np.int64), k)
+        found = edges.pairs(backend, k)
         self._starts = np.append(0, np.cumsum(found.edges))
-        self._parts, self._sizes = parts, np.bincount(backend.to_host(parts), minlength=k)
+        self._parts = parts
+        self._sizes = self._count_vertices()
         return found
 
     def improve(
@@ -95,10 +96,17 @@ class HostFlows(PairFlows):
         )
         rows = self.improve_pairs(pairs, self._parts)
         rows = self._with_others(rows, pairs, self._new_parts)
+        if self._processes.size > 1:  # bands have only some of the vertices that have moved
+            self._sizes = self._count_vertices()
+            return rows
         first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
         self._sizes[first] -= rows[:, Pair.VERTICES]
         self._sizes[second] += rows[:, Pair.VERTICES]
         return rows
+
+    def _count_vertices(self) -> npt.NDArray[np.int64]:
+        """Return the number of vertices of each part."""
+        return np.bincount(self.backend.to_host(self._parts), minlength=self._k).astype(np.int64)
 
     def improve_pairs(self, pairs: Pairs, parts: Array) -> npt.NDArray[np.int64]:
         """Improve pairs without a common part, given their regions' storage; return their rows."""

@@ -55,6 +55,9 @@ class PairFlows(ABC):
     def begin_sweep(self, parts: Array) -> CutPairs:
         """Return the adjacent pairs of a partition; `improve` changes its `parts` in place."""
 
+    def begin_turns(self, turns: list[npt.NDArray[np.int64]]) -> None:  # noqa: B027
+        """Prepare for the pairs of a sweep, given their indices, turn by turn."""
+
     @abstractmethod
     def improve(
         self, rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
@@ -82,7 +85,7 @@ class PairFlows(ABC):
         The arguments are those of the pairs of this process, on the host.
         """
         processes, backend = self._processes, self.backend
-        if processes.size == 1:
+        if processes is ALONE:
             return rows
         host, moved = backend.host, moved_vertices(rows, regions, new_parts)
         everywhere = host.to_host(processes.gather(host, rows.ravel()))

@@ -20,7 +20,7 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import preset
 from jetpy.problem.problem import Problem, make_problem
-from jetpy.refinement.cut_edges import CutEdges, pair_up
+from jetpy.refinement.cut_edges import CutEdges
 from jetpy.refinement.flows import (
     MAX_DEGREE,
     MAX_EDGES,
@@ -431,7 +431,7 @@ def test_cut_edges_equal_the_oracle(backend: Backend, graph: Graph, k: int, seed
     for most in (1 << 20, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("jetpy.problem.metrics.MAX_COUNTED", most)
-            result = pair_up(edges.keys, edges.weights.astype(np.int64), k)
+            result = edges.pairs(backend.host, k)
         assert result.parts.tolist() == [list(pair) for pair in pairs]
         assert result.edges.tolist() == [len(between) for between in pairs.values()]
         assert result.weights.sum() == edge_cut(graph, parts)
