@@ -22,7 +22,6 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
 from jetpy.workloads.coarsening.contraction import offset_rows
 from jetpy.workloads.distributed import bands as kernels
-from jetpy.workloads.distributed.global_to_local import global_to_local_listed
 
 BITS = 31
 """Number of bits of a mark. With more processes, some share a bit, and get the bands of both."""
@@ -57,8 +56,8 @@ class Bands:
     ----------
     rows : int32, shape (count,)
         Vertices for each process, in rank order.
-    sent : int64, shape (processes,)
-        Their number for each process.
+    counts : int64, shape (processes, processes)
+        Number of vertices that each process sends to each process.
     weights, lengths : of the back end's `sum_type`, shape (count,)
         Their weights, and the lengths of their rows in the band.
     """
@@ -66,33 +65,37 @@ class Bands:
     backend: Backend
     piece: Piece
     rows: Array
-    sent: Counts
+    counts: Counts
     weights: Array
     lengths: Array
 
     @classmethod
     def find(cls, backend: Backend, piece: Piece, near: Array, around: Array) -> Bands:
-        """Return the bands, given the marks of vertices with rows, and of all vertices."""
-        n, size = piece.n_owned, piece.blocks.comm.size
-        bits, lists = [1 << rank % BITS for rank in range(size)], []
+        """Return the bands, given the marks of vertices with rows, and of all vertices. Collective.
+
+        `marks_of` returns both.
+        """
+        n, comm = piece.n_owned, piece.blocks.comm
+        bits, lists = [1 << rank % BITS for rank in range(comm.size)], []
         for bit in bits:
             rows = backend.empty(n)
             count = backend.scan(n, kernels.list_marked, bit=bit, marks=around, listed=rows)
             lists.append(rows[:count].copy())
-        sent = np.array([len(rows) for rows in lists], np.int64)
+        counts = np.array(comm.allgather_objects([*map(len, lists)]), np.int64)
         rows = joined(backend, *lists)
         weights, lengths = (backend.empty(len(rows), backend.sum_type) for _ in range(2))
+        of_rows = np.repeat(np.array(bits, np.int32), counts[comm.rank])
         backend.parallel_for(
             len(rows),
             kernels.describe_vertices,
             rows=rows,
-            bits=backend.from_host(np.repeat(np.array(bits, np.int32), sent)),
+            bits=backend.from_host(of_rows),
             marks=near,
             graph=piece,
             weights=weights,
             lengths=lengths,
         )
-        return cls(backend, piece, rows, sent, weights, lengths)
+        return cls(backend, piece, rows, counts, weights, lengths)
 
     def exchange(self, parts: Array, places: Array, several: npt.NDArray[np.int32]) -> Band:
         """Send all bands, and return that of this process. Collective.
@@ -101,63 +104,66 @@ class Bands:
         (n_owned, c), on the host) their weights.
         """
         backend, piece, comm, rows = self.backend, self.piece, self.piece.blocks.comm, self.rows
-        received = comm.alltoall(self.sent)
+        sent, received = self.counts[comm.rank], self.counts[:, comm.rank].copy()
 
         def exchanged(values: Array) -> Array:
-            return comm.exchange(backend, values, self.sent, received)
+            return comm.exchange(backend, values, sent, received)
 
-        ids = exchanged(piece.halo.ids_of(rows))
-        adjacency = self._exchange_rows(ids, exchanged(self.lengths))
+        adjacency = self._exchange_rows(exchanged(self.lengths))
         graph = DeviceGraph(
             *adjacency,
             exchanged(self.weights),
             piece.edge_weight,
             find_long_rows(backend, adjacency[0], len(adjacency[1])),
         )
-        kinds = several.shape[1]
-        weights = several[backend.to_host(rows)].ravel()
+        weights, kinds = several[backend.to_host(rows)].ravel(), several.shape[1]
         return Band(
             graph,
-            ids,
+            exchanged(piece.halo.ids_of(rows)),
             exchanged(picked(backend, parts, rows)),
             exchanged(picked(backend, places, rows)),
-            comm.exchange(backend.host, weights, kinds * self.sent, kinds * received),
+            comm.exchange(backend.host, weights, kinds * sent, kinds * received),
         )
 
-    def _exchange_rows(self, ids: Array, lengths: Array) -> tuple[Array, Array, Array]:
-        """Return the rows of this process's band, given the ids and lengths of its rows."""
+    def _exchange_rows(self, lengths: Array) -> tuple[Array, Array, Array]:
+        """Return the rows of this process's band, given their lengths."""
         backend, comm, kind = self.backend, self.piece.blocks.comm, self.backend.sum_type
         offsets, indptr = (
             backend.full(len(counts) + 1, 0, kind) for counts in (self.lengths, lengths)
         )
         size = backend.scan(len(self.rows), offset_rows, counts=self.lengths, indptr=offsets)
-        entries = backend.scan(len(ids), offset_rows, counts=lengths, indptr=indptr)
+        entries = backend.scan(len(lengths), offset_rows, counts=lengths, indptr=indptr)
         if not backend.copies:
-            check_memory(comm, len(ids), entries // 2, what="its band for flows,")
+            check_memory(comm, len(lengths), entries // 2, what="its band for flows,")
         heads, edge_weights = backend.empty(size), backend.empty(size, kind)
-        backend.parallel_for(
-            len(self.rows),
-            kernels.copy_row,
-            rows=self.rows,
-            offsets=offsets,
-            graph=self.piece,
-            heads=heads,
-            edge_weights=edge_weights,
-        )
-        ends = starts_of(backend.to_host(self.lengths))
-        sent = np.diff(ends[starts_of(self.sent)])
+        starts = starts_of(self.counts[comm.rank])
+        for rank in range(comm.size):
+            first, end = starts[rank : rank + 2]
+            rows = self.rows[first:end]
+            backend.parallel_for(
+                len(rows),
+                kernels.copy_row,
+                rows=rows,
+                offsets=offsets[first : end + 1],
+                numbers=self._numbers(rank, rows),
+                graph=self.piece,
+                heads=heads,
+                edge_weights=edge_weights,
+            )
+        sent = np.diff(starts_of(backend.to_host(self.lengths))[starts])
         heads, received = comm.send(backend, heads, sent)
-        backend.parallel_for(
-            entries,
-            global_to_local_listed,
-            ids=heads,
-            first=0,
-            end=0,
-            ghosts=ids,
-            count=len(ids),
-            local=heads,
-        )
         return indptr, heads, comm.exchange(backend, edge_weights, sent, received)
+
+    def _numbers(self, rank: int, rows: Array) -> Array:
+        """Return the numbers (int32) of all vertices in the band of a process, given its rows."""
+        backend, piece = self.backend, self.piece
+        numbers = backend.empty(piece.n_with_ghosts)
+        first = int(self.counts[: piece.blocks.comm.rank, rank].sum())
+        backend.parallel_for(
+            len(rows), kernels.number_rows, rows=rows, first=first, numbers=numbers
+        )
+        piece.halo.exchange_ghosts(numbers)
+        return numbers
 
 
 def marks_of(

@@ -15,26 +15,32 @@ from jetpy.distributed.band_flows import PieceFlows
 from jetpy.distributed.block import upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.piece import Blocks, Piece
+from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid
 from jetpy.refinement import flows as module
 from jetpy.refinement.flows import Flows
 from jetpy.workloads.common.loads import Loads
-from tests.distributed.test_pieces import block_of, evenly
+from tests.distributed.test_pieces import ENGINES, block_of, evenly
 from tests.distributed.threads import run_on_threads
 from tests.refinement.test_flows import GRAPHS, flows_on, in_stripes, measures_of
 from tests.strategies import weighted_graphs
 
+HOST = CpuBackend(1)
 
-def piece_of(graph: Graph, bounds: np.ndarray, comm: Communicator) -> Piece:
+
+def piece_of(
+    graph: Graph, bounds: np.ndarray, comm: Communicator, backend: Backend = HOST
+) -> Piece:
     block = block_of(graph, bounds, comm.rank)
-    return upload_rows(CpuBackend(1), block, Blocks.of(comm, block.n)).as_piece()
+    return upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
 
 
-def with_ghosts(piece: Piece, values: np.ndarray) -> np.ndarray:
+def with_ghosts(piece: Piece, values: np.ndarray, backend: Backend = HOST) -> np.ndarray:
     own = np.arange(piece.blocks.first, piece.blocks.end)
-    return values[np.append(own, piece.halo.ghosts)].astype(np.int32)
+    everything = np.append(own, backend.to_host(piece.halo.ghosts))
+    return values[everything].astype(np.int32)
 
 
 def cuts(graph: Graph, data: st.DataObject) -> np.ndarray:
@@ -53,11 +59,12 @@ def several_of(graph: Graph, parts: np.ndarray, k: int, seed: int) -> Loads:
     return Loads(weights.ravel(), (held + 5).ravel(), least, held.ravel().copy(), ones, kinds=2)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("on_device", [False, True])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graph=weighted_graphs(2, 40), data=st.data())
 def test_flows_in_bands_equal_those_of_the_whole_level(
-    on_device: bool, graph: Graph, data: st.DataObject
+    on_device: bool, engine: str, graph: Graph, data: st.DataObject
 ) -> None:
     """With pinned vertices, several weights, few bits, and hubs that are in no region."""
     k, seed = data.draw(st.integers(2, 9)), data.draw(st.integers(0, 10**6))
@@ -70,16 +77,19 @@ def test_flows_in_bands_equal_those_of_the_whole_level(
     _, problem = flows_on(backend, graph, k, flow_hops=data.draw(st.integers(0, 4)))
 
     def run(comm: Communicator) -> Any:
-        piece = piece_of(graph, bounds, comm)
+        there = ENGINES[engine]()
+        piece = piece_of(graph, bounds, comm, there)
         own = slice(piece.blocks.first, piece.blocks.end)
-        kept, loads = None if pinned is None else pinned[own], None
+        kept = None if pinned is None else there.from_host(pinned[own].copy())
+        loads = None
         if several is not None:
             both = several.weights.reshape(-1, 2)[own].ravel()
             fields = {**vars(several), "weights": both, "loads": several.loads.copy()}
             loads = Loads(**fields)
-        flows = PieceFlows(CpuBackend(1), piece, problem, kept, loads)
-        found, after = flows.improve(with_ghosts(piece, parts), measures)
-        return piece, found, after, loads
+        flows = PieceFlows(there, piece, problem, kept, loads)
+        given = there.from_host(with_ghosts(piece, parts, there))
+        found, after = flows.improve(given, measures)
+        return piece, there, there.to_host(found), after, loads
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "builds_on_device", lambda *_: on_device)
@@ -91,8 +101,8 @@ def test_flows_in_bands_equal_those_of_the_whole_level(
         flows = Flows(backend, level, problem, pinned, several=alone)
         expected, known = flows.improve(parts.copy(), measures)
         results = run_on_threads(len(bounds) - 1, run)
-    for piece, found, after, loads in results:
-        assert found.tolist() == with_ghosts(piece, expected).tolist()
+    for piece, there, found, after, loads in results:
+        assert found.tolist() == with_ghosts(piece, expected, there).tolist()
         assert after.cut == known.cut
         assert after.part_weights.tolist() == known.part_weights.tolist()
         if alone is not None:
@@ -155,7 +165,7 @@ def test_bands_equal_the_oracle(graph: Graph, data: st.DataObject) -> None:
     owners = random.integers(-1, size, len(keys))
 
     def run(comm: Communicator) -> Any:
-        backend, piece = CpuBackend(1), piece_of(graph, bounds, comm)
+        backend, piece = HOST, piece_of(graph, bounds, comm)
         everywhere = with_ghosts(piece, parts)
         reach = hops, max_degree
         marks = marks_of(backend, piece, everywhere, k, (keys, owners), reach)
@@ -182,7 +192,7 @@ def test_bands_are_smaller_than_the_level() -> None:
     keys, owners = np.array([1], np.int64), np.array([1])
 
     def run(comm: Communicator) -> int:
-        backend, piece = CpuBackend(1), piece_of(graph, evenly(graph.n, size), comm)
+        backend, piece = HOST, piece_of(graph, evenly(graph.n, size), comm)
         everywhere = with_ghosts(piece, parts)
         marks = marks_of(backend, piece, everywhere, k, (keys, owners), (3, 128))
         nothing = np.empty((piece.n_owned, 0), np.int32)

@@ -6,7 +6,7 @@ vertices that the process needs.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.ghosts import degree_of, global_id
+from jetpy.workloads.common.ghosts import degree_of
 from jetpy.workloads.common.groups import Graph, Offset, Weight, edges
 
 
@@ -105,17 +105,24 @@ def describe_vertices(
 
 
 @pk.workunit
+def number_rows(i: int, rows: pk.View1D[pk.int32], first: int, numbers: pk.View1D[pk.int32]):
+    """Number the vertices of a band in the order of their rows."""
+    numbers[rows[i]] = first + i
+
+
+@pk.workunit
 def copy_row(
     i: int,
     rows: pk.View1D[pk.int32],
     offsets: pk.View1D[Offset],
+    numbers: pk.View1D[pk.int32],
     graph: Graph,
     heads: pk.View1D[pk.int32],
     edge_weights: pk.View1D[Weight],
 ):
-    """Copy the row of a vertex, with the global ids of its neighbours, unless it has no room."""
+    """Copy the row of a vertex, with its neighbours' numbers in the band, unless it has no room."""
     e: Offset = graph.indptr[rows[i]]
     for target in range(offsets[i], offsets[i + 1]):
-        heads[target] = global_id(graph.indices[e], graph)
+        heads[target] = numbers[graph.indices[e]]
         edge_weights[target] = graph.edge_weights[e]
         e += 1
