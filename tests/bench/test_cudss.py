@@ -60,8 +60,14 @@ def solvers(monkeypatch: pytest.MonkeyPatch) -> list[Solver]:
     found = []
 
     def solver(*arguments: Any, **options: Any) -> Solver:
+        sys.modules[solver.__module__]._check_cudss_version()  # type: ignore[attr-defined]
         found.append(Solver(*arguments, **options))
         return found[-1]
+
+    def refuse() -> None:
+        raise RuntimeError("nvmath-python requires cuDSS version 0.8")
+
+    solver.__module__ = "nvmath.sparse.advanced.direct_solver"
 
     def data_set(handle: int, data: dict[DataParam, bytes], key: Any, at: int, size: int) -> None:
         assert handle == 1
@@ -71,7 +77,7 @@ def solvers(monkeypatch: pytest.MonkeyPatch) -> list[Solver]:
         "nvmath": {},
         "nvmath.bindings": {},
         "nvmath.bindings.cudss": {
-            "get_property": (0, 8, 1).__getitem__,
+            "get_property": (1, 0, 0).__getitem__,
             "data_set": data_set,
             "DataParam": DataParam,
             "ReorderingAlg": ReorderingAlg,
@@ -81,6 +87,7 @@ def solvers(monkeypatch: pytest.MonkeyPatch) -> list[Solver]:
             "DirectSolver": solver,
             "DirectSolverMatrixType": SimpleNamespace(SPD="SPD"),
         },
+        solver.__module__: {"_check_cudss_version": refuse},
     }
     for name, values in modules.items():
         module = ModuleType(name)
@@ -107,7 +114,7 @@ def test_poisson_problem_on_a_cubic_grid() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.ordering} {case.levels}")
 def test_cudss_gets_the_ordering_of_a_case(case: Case, solvers: list[Solver]) -> None:
     record = measured(case, 6, 1, "cpu")
-    assert (record["cudss"], record["entries"]) == ("0.8.1", 3)
+    assert (record["cudss"], record["entries"]) == ("1.0.0", 3)
     assert record["residual"] < 1e-12
     _, solver = solvers
     data = {key: np.frombuffer(value, c_int32) for key, value in solver.data_ptr.items()}
