@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jetpy.device.device_graph import Adjacency, DeviceGraph, all_vertices
@@ -89,7 +91,9 @@ def contract_groups(
         offsets=slots,
         longest=longest_list(backend, graph.nnz),
     )
-    return merge(backend, gathered, alone, slots, weights, room), coarse_of
+    finish = begin_merge(backend, gathered, alone, slots, weights, room)
+    del gathered
+    return finish(), coarse_of
 
 
 def merge(
@@ -104,22 +108,37 @@ def merge(
 
     `offsets` ends with `room`, the number of slots of all rows (`slots_for`).
     """
+    return begin_merge(backend, graph, pairs, offsets, vertex_weights, room)()
+
+
+def begin_merge(
+    backend: Backend,
+    graph: DeviceGraph | Adjacency,
+    pairs: Pairs,
+    offsets: Array,
+    vertex_weights: Array,
+    room: int,
+) -> Callable[[], DeviceGraph]:
+    """Merge rows as `merge` does, and return what makes the coarse graph of the slots.
+
+    The caller can free the graph before.
+    """
     if backend.warp_size == 1:
-        coarse, weight = _merge_rows(backend, graph, pairs, offsets, room)
-        long_rows = find_long_rows(backend, coarse.indptr, len(coarse.indices))
-    else:
-        long_rows = find_long_rows(backend, offsets, room)
-        coarse, weight = _merge_slots(backend, graph, pairs, offsets, room, long_rows)
-        if long_rows.count > 0:
-            long_rows = find_long_rows(backend, coarse.indptr, len(coarse.indices))
-    rows = coarse.indptr, coarse.indices, coarse.edge_weights
-    return DeviceGraph(*rows, vertex_weights, weight, long_rows)
+        tables = _merge_rows(backend, graph, pairs, offsets, room)
+        return partial(_copy_rows, backend, tables, vertex_weights)
+    long_rows = find_long_rows(backend, offsets, room)
+    slots = Slots(offsets, backend.empty(room), backend.empty(room, backend.sum_type))
+    fine: dict[str, Any] = {"graph": graph, "pairs": pairs, "slots": slots}
+    longest, n = long_rows.chunks.longest, len(offsets) - 1
+    backend.parallel_for(room, slot_kernels.gather_slots, n=n, longest=longest, **fine)
+    long_rows.launch_lanes(slot_kernels.merge_long_rows, **fine)
+    return partial(_copy_slots, backend, slots, vertex_weights, long_rows)
 
 
 def _merge_rows(
     backend: Backend, graph: DeviceGraph | Adjacency, pairs: Pairs, offsets: Array, room: int
-) -> tuple[Adjacency, int]:
-    """Merge with one index per block of coarse rows; return the rows and their total weight."""
+) -> Tables:
+    """Merge with one index per block of coarse rows; return the tables of the rows."""
     n, kind = len(offsets) - 1, backend.sum_type
     rows = max(MIN_ROWS, -(-n // (BLOCKS * backend.threads)))
     blocks = -(-n // rows)
@@ -136,36 +155,46 @@ def _merge_rows(
         pairs=pairs,
         tables=tables,
     )
+    return tables
+
+
+def _copy_rows(backend: Backend, tables: Tables, vertex_weights: Array) -> DeviceGraph:
+    """Copy the coarse graph out of the tables of its rows."""
+    n, kind = len(vertex_weights), backend.sum_type
     indptr = backend.full(n + 1, 0, kind)
     nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)
     coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz, kind))
     backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse)
-    return coarse, backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
+    weight = backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
+    return _graph_of(coarse, vertex_weights, weight, find_long_rows(backend, indptr, nnz))
 
 
-def _merge_slots(
-    backend: Backend,
-    graph: DeviceGraph | Adjacency,
-    pairs: Pairs,
-    offsets: Array,
-    room: int,
-    long_rows: LongRows,
-) -> tuple[Adjacency, int]:
-    """Merge with one index per slot of a coarse row; return the rows and their total weight.
+def _copy_slots(
+    backend: Backend, slots: Slots, vertex_weights: Array, long_rows: LongRows
+) -> DeviceGraph:
+    """Merge the slots of each coarse row, one index per slot, and copy the coarse graph out.
 
     `long_rows` are those of the slots.
     """
-    n, kind = len(offsets) - 1, backend.sum_type
-    slots = Slots(offsets, backend.empty(room), backend.empty(room, kind))
-    fine: dict[str, Any] = {"graph": graph, "pairs": pairs, "slots": slots}
+    n, room, kind = len(vertex_weights), len(slots.keys), backend.sum_type
     longest = long_rows.chunks.longest
-    backend.parallel_for(room, slot_kernels.gather_slots, n=n, longest=longest, **fine)
-    long_rows.launch_lanes(slot_kernels.merge_long_rows, **fine)
     nnz = backend.reduce(room, slot_kernels.merge_slots, n=n, slots=slots, longest=longest)
     coarse = Adjacency(backend.empty(n + 1, kind), backend.empty(nnz), backend.empty(nnz, kind))
     both, sums_weights = {"slots": slots, "coarse": coarse}, not backend.is_wide
     total = backend.scan(room, slot_kernels.copy_slots, sums_weights=sums_weights, **both)
     backend.parallel_for(n + 1, slot_kernels.offset_used, room=room, nnz=nnz, **both)
     if sums_weights:
-        return coarse, total & LOWER_MASK
-    return coarse, backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
+        weight = total & LOWER_MASK
+    else:
+        weight = backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
+    if long_rows.count > 0:
+        long_rows = find_long_rows(backend, coarse.indptr, nnz)
+    return _graph_of(coarse, vertex_weights, weight, long_rows)
+
+
+def _graph_of(
+    rows: Adjacency, vertex_weights: Array, weight: int, long_rows: LongRows
+) -> DeviceGraph:
+    return DeviceGraph(
+        rows.indptr, rows.indices, rows.edge_weights, vertex_weights, weight, long_rows
+    )

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from jetpy.coarsening.contraction import longest_list, merge
+from jetpy.coarsening.contraction import begin_merge, longest_list
 from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
@@ -169,8 +169,9 @@ def _merge_rows(
     offsets = backend.full(n + 1, 0, kind)
     slots = backend.scan(n, offset_rows, counts=room, indptr=offsets)
     pairs = Pairs(meeting.match, coarse_of, meeting.lower)
-    coarse = merge(backend, gathered.adjacency, pairs, offsets, weights, slots)
-    return coarse, ghosts, coarse_of[:n_owned].copy()
+    finish = begin_merge(backend, gathered.adjacency, pairs, offsets, weights, slots)
+    del gathered
+    return finish(), ghosts, coarse_of[:n_owned].copy()
 
 
 def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> MigratedRows:

@@ -17,8 +17,8 @@ LEAST = 1 << 16
 MAX_KEPT = 1 << 28
 """Maximum bytes of all free blocks."""
 MAX_UNUSED = 1 << 25
-"""If no free block fits, all are released if they have more bytes than this and half of those in
-use."""
+"""If no free block fits, all are released if they have more bytes than this and an eighth of those
+in use."""
 STEPS = 4
 """Block sizes per power of two."""
 LARGER = STEPS
@@ -44,7 +44,7 @@ class HostMemoryPool:
                     self._kept -= length
                     self._used += length
                     return block
-            if self._kept > max(MAX_UNUSED, self._used // 2):
+            if self._kept > max(MAX_UNUSED, self._used // 8):
                 self.clear()
         length = size_of(number)
         fresh: Any = np.empty(length, np.uint8)

@@ -58,7 +58,7 @@ def test_many_unused_blocks_are_released_before_a_fresh_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(host_memory_pool, "MAX_UNUSED", 2 * LEAST)
-    for in_use, is_kept in ((0, False), (8, True)):
+    for in_use, is_kept in ((0, False), (24, True)):
         own = HostMemoryPool()
         used = [own.take(LEAST) for _ in range(in_use)]
         free = [own.take(LEAST) for _ in range(3)]
