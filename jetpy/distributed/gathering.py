@@ -151,6 +151,8 @@ def _gathered(
 ) -> DeviceGraph:
     """Gather rows whose neighbours are `heads`, global ids."""
     kind, n_owned = backend.sum_type, rows.n_owned
+    if comm.size > 1 and not backend.copies:
+        check_memory(comm, rows.global_n, rows.global_nnz // 2)
     lengths = backend.empty(n_owned, kind)
     backend.parallel_for(n_owned, find_degrees, graph=rows, degrees=lengths)
     lengths = comm.gather(backend, lengths)

@@ -15,7 +15,7 @@ from jetpy.distributed.band_flows import PieceFlows
 from jetpy.distributed.block import UploadedRows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
-from jetpy.distributed.gathering import Gathering, check_memory, gather_graph, gather_rows
+from jetpy.distributed.gathering import Gathering, gather_graph, gather_rows
 from jetpy.distributed.piece import Blocks, Piece, cut_out, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
@@ -251,21 +251,14 @@ class PieceLevel(HierarchyLevel):
         """Return this level, or the gathered one if `gathering` includes it. Collective."""
         return self.alone() if self.gathering.includes(self.graph) else self
 
-    def whole(self) -> GatheredLevel:
-        """Return the level `alone`, after a check that each machine has memory for it.
+    def alone(self) -> GatheredLevel:
+        """Return the level with the whole graph on every process. Collective.
 
         Raises
         ------
         OutOfMemoryError
-            As `check_memory` does.
+            If a machine has too little memory for it.
         """
-        graph = self.graph
-        if not self.backend.copies:
-            check_memory(graph.blocks.comm, graph.global_n, graph.global_nnz // 2)
-        return self.alone()
-
-    def alone(self) -> GatheredLevel:
-        """Return the level with the whole graph on every process. Collective."""
         backend, piece, coarse_of = self.backend, self.graph, self.coarse_of
         if coarse_of is not None:
             coarse_of = piece.halo.ids_of(coarse_of)

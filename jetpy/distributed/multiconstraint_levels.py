@@ -116,7 +116,7 @@ class PieceLevels(Levels):
         level = self.hierarchy[depth]
         if not isinstance(level, PieceLevel):
             return super().passes(depth, parts, seed, passes)
-        whole = level.whole()
+        whole = level.alone()
         own = whole, self._whole(depth, whole), whole.taken(parts)
         return whole.returned(make_passes(*own, seed, passes))
 
@@ -142,7 +142,7 @@ class PieceLevels(Levels):
         assert isinstance(level, PieceLevel)
         if not problem.fill or 0 not in part_sizes(level.graph.blocks, parts, problem.k):
             return parts
-        whole = level.whole()
+        whole = level.alone()
         levels = Levels([whole], [self._whole(0, whole)], problem)
         every = whole.backend.to_host(whole.taken(level.backend.from_host(parts)))
         return self.owned(levels.filled(every))

@@ -113,8 +113,8 @@ def are_due(graph: DeviceGraph, problem: Problem, measures: Measures, *, finest:
 class Flows:
     """Flow refinement of one level, for any number of partitions.
 
-    `processes` all have the level as a whole: each improves some pairs of a turn. `several` has
-    further weights, as for `PairFlows`, with the loads of the parts that are given.
+    Each of the `processes` improves some pairs of a turn. `several` has further weights, as for
+    `PairFlows`, with the loads of the parts that are given.
     """
 
     def __init__(

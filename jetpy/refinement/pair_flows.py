@@ -29,10 +29,11 @@ class PairFlows(ABC):
     places : int32, shape (n,)
         `OUTSIDE`, or `KEPT_OUTSIDE` for vertices that are in no region.
     processes : Processes
-        Those that share the pairs of a turn; all have the level as a whole.
+        Those that share the pairs of a turn. All have the level as a whole, or what their pairs
+        need of it.
     several : Loads or None
         Several weights of vertices and parts, on the host. Flows keep their limits, and update the
-        loads of parts. They have no such weights if several processes share pairs.
+        loads of the parts that this process improves.
     """
 
     _parts: Array

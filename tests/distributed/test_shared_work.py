@@ -19,6 +19,7 @@ from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.oom_message import bytes_of
 from jetpy.errors import OutOfMemoryError
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import cube, delaunay, rmat
@@ -170,16 +171,40 @@ def test_dense_levels_are_refined_in_pieces(
 
 
 def test_flows_beyond_the_memory_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: 1 << 10)
+    room, options = bytes_of(4000, 12_000), {**IN_PIECES, "coarsen.communities": 0}
+    monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: room)
     graph = delaunay(9000, 1)
 
     def run(comm: Communicator) -> str:
         block = block_of(graph, evenly(graph.n, 2), comm.rank)
         own = block.indptr, block.indices
         with pytest.raises(OutOfMemoryError) as error:
-            jetpy.distributed.partition(comm, own, 4, small=500, options=IN_PIECES, **ENGINE)
+            jetpy.distributed.partition(comm, own, 32, small=500, options=options, **ENGINE)
         return str(error.value)
 
     one, other = run_on_threads(2, run)
     assert one == other
     assert "every process gathers its band for flows, of " in one
+
+
+@pytest.mark.parametrize("small", [0, 10**6])
+def test_levels_beyond_the_memory_are_one_error(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small levels are gathered, and with a large limit the finest one."""
+    monkeypatch.setattr("jetpy.distributed.gathering.available_memory", lambda: 1 << 10)
+    graph = cube(9, 9, 9)
+
+    def run(comm: Communicator) -> str:
+        block = block_of(graph, evenly(graph.n, 2), comm.rank)
+        own = block.indptr, block.indices
+        with pytest.raises(OutOfMemoryError) as error:
+            jetpy.distributed.partition(
+                comm, own, 4, preset="fast", small=small, options=IN_PIECES, **ENGINE
+            )
+        return str(error.value)
+
+    one, other = run_on_threads(2, run)
+    assert one == other
+    assert "every process gathers the whole graph of " in one
+    assert ("729 vertices" in one) == (small > 0)
