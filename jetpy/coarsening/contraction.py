@@ -44,7 +44,8 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
         n, room = both >> LOWER_BITS, both & LOWER_MASK
     weights = backend.empty(n, backend.sum_type)
     backend.parallel_for(n, kernels.join_pairs, graph=graph, pairs=pairs, coarse_weights=weights)
-    return merge(backend, graph, pairs, offsets[: n + 1], weights, room), pairs.coarse_of
+    finish = begin_merge(backend, graph, pairs, offsets[: n + 1], weights, room)
+    return finish(), pairs.coarse_of
 
 
 def longest_list(backend: Backend, entries: int) -> int:
@@ -96,21 +97,6 @@ def contract_groups(
     return finish(), coarse_of
 
 
-def merge(
-    backend: Backend,
-    graph: DeviceGraph | Adjacency,
-    pairs: Pairs,
-    offsets: Array,
-    vertex_weights: Array,
-    room: int,
-) -> DeviceGraph:
-    """Merge the rows of pairs into the coarse graph; coarse row c has slots from `offsets[c]` on.
-
-    `offsets` ends with `room`, the number of slots of all rows (`slots_for`).
-    """
-    return begin_merge(backend, graph, pairs, offsets, vertex_weights, room)()
-
-
 def begin_merge(
     backend: Backend,
     graph: DeviceGraph | Adjacency,
@@ -119,9 +105,10 @@ def begin_merge(
     vertex_weights: Array,
     room: int,
 ) -> Callable[[], DeviceGraph]:
-    """Merge rows as `merge` does, and return what makes the coarse graph of the slots.
+    """Merge the rows of pairs; coarse row c has slots from `offsets[c]` on.
 
-    The caller can free the graph before.
+    `offsets` ends with `room`, the number of slots of all rows (`slots_for`). The result makes the
+    coarse graph of the slots; the caller can free `graph` before.
     """
     if backend.warp_size == 1:
         tables = _merge_rows(backend, graph, pairs, offsets, room)

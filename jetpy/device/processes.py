@@ -1,4 +1,4 @@
-"""The processes that work on one graph together. Each of them has the whole graph."""
+"""The processes that work on one graph together."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ class Processes:
     ----------
     rank, size : int
         Rank of this process, and number of processes.
+    have_whole : bool
+        Whether each of them has the whole graph.
     """
 
     rank, size = 0, 1
+    have_whole = True
 
     def allgather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes, in rank order."""

@@ -117,6 +117,8 @@ class Whereabouts(Processes):
         Global ids of the vertices of the band, ascending.
     """
 
+    have_whole = False
+
     def __init__(
         self,
         comm: Communicator,

@@ -96,7 +96,7 @@ class HostFlows(PairFlows):
         )
         rows = self.improve_pairs(pairs, self._parts)
         rows = self._with_others(rows, pairs, self._new_parts)
-        if self._processes.size > 1:  # bands have only some of the vertices that have moved
+        if not self._processes.have_whole:  # a band has only some of the vertices that have moved
             self._sizes = self._count_vertices()
             return rows
         first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]

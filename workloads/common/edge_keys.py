@@ -3,7 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, Offset
-from jetpy.workloads.common.lists import row_with_entry
+from jetpy.workloads.common.lists import count_keys_below, row_with_entry
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 
@@ -33,15 +33,7 @@ def count_wrong_keys(i: int, acc: pk.Acc[pk.int64], keys: pk.View1D[pk.int64]):
 def find_rows(v: int, keys: pk.View1D[pk.int64], count: int, indptr: pk.View1D[Offset]):
     """Write row offset v: how many of `count` sorted keys belong to rows below v."""
     bound: pk.int64 = pack(v, 0)
-    low: int = 0
-    high: int = count
-    while low < high:
-        middle: int = low + ((high - low) >> 1)
-        if keys[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    indptr[v] = low
+    indptr[v] = count_keys_below(bound, keys, count)
 
 
 @pk.workunit

@@ -20,6 +20,20 @@ def count_below(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> 
 
 
 @pk.function
+def count_keys_below(bound: pk.int64, ascending: pk.View1D[pk.int64], count: int) -> int:
+    """Return how many of `count` ascending keys are below a bound."""
+    low: int = 0
+    high: int = count
+    while low < high:
+        middle: int = low + ((high - low) >> 1)
+        if ascending[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@pk.function
 def row_with_entry(entry: int, first: int, end: int, offsets: pk.View1D[Offset]) -> int:
     """Return which of the rows first..end - 1 has an entry, given the first entry of each row."""
     row: int = first

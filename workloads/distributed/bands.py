@@ -8,20 +8,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.ghosts import degree_of
 from jetpy.workloads.common.groups import Graph, Offset, Weight, edges
-
-
-@pk.function
-def pair_of_key(key: pk.int64, keys: pk.View1D[pk.int64], count: int) -> int:
-    """Return the index of a key among `count` ascending keys that include it."""
-    low: int = 0
-    high: int = count - 1
-    while low < high:
-        middle: int = low + ((high - low) >> 1)
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+from jetpy.workloads.common.lists import count_keys_below
 
 
 @pk.workunit
@@ -48,7 +35,8 @@ def mark_ends(
             if other < lower:
                 lower = other
                 other = parts[v]
-            mark = mark | bits[pair_of_key(lower * k + other, keys, count)]
+            key: pk.int64 = lower * k + other
+            mark = mark | bits[count_keys_below(key, keys, count)]
     marks[v] = mark
 
 
