@@ -12,10 +12,6 @@ With ``--backend cuda``, each process has a GPU, and first runs that are not tim
 columns "pool" and "other" are then the GiB of the memory pool of the process that needs most, and
 the GiB that CUDA and NCCL take on its GPU. ``--alone`` leaves out `jetpy.partition`, for graphs
 that are too large for it.
-
-With ``--ordering``, it orders the graphs by nested dissection instead, with each preset of
-``--presets``, and compares the permutations with those of `jetpy.nested_dissection`. The times of
-orderings do not include the gathering of the matrix.
 """
 
 from __future__ import annotations
@@ -191,15 +187,13 @@ def cases(options: argparse.Namespace, instance: Instance) -> Iterator[Record]:
     for processes, threads in sizes:
         fixed = {"processes": processes, "threads": threads, "backend": options.backend}
         for weights, k, preset in kinds(options):
-            what = "ordering" if options.ordering else f"k = {k}"
-            name = f"{Path(instance.name).name}{' weighted' * weights}, {what}, {preset}"
+            name = f"{Path(instance.name).name}{' weighted' * weights}, k = {k}, {preset}"
             yield {"case": name, "weights": weights, "k": k, "preset": preset, **fixed}
 
 
 def kinds(options: argparse.Namespace) -> Iterator[tuple[bool, int, str]]:
-    """Yield whether a graph has weights, the number of parts (0 for an ordering) and the preset."""
-    weights = (False, True) if options.weights and not options.ordering else (False,)
-    yield from product(weights, [0] if options.ordering else options.k, options.presets)
+    """Yield whether a graph has weights, the number of parts and the preset."""
+    yield from product((False, True) if options.weights else (False,), options.k, options.presets)
 
 
 def measure(folder: str, cases: Sequence[Record], settings: Record) -> Iterator[Record]:
@@ -233,9 +227,9 @@ def solved(world: Any, graph: Any, case: Record, settings: Record) -> Record:
     memory = GpuMemory.now(case["backend"])
     if world is not None:
         memory = GpuMemory(*max(world.allgather(astuple(memory))))
-    quality = {} if settings["ordering"] else {"cut": result.cut, "feasible": result.feasible}
     return {
-        **quality,
+        "cut": result.cut,
+        "feasible": result.feasible,
         "parts": digest(world, result, settings),
         "seconds": median(seconds),
         **asdict(memory),
@@ -244,14 +238,9 @@ def solved(world: Any, graph: Any, case: Record, settings: Record) -> Record:
 
 
 def solve(comm: Any, graph: Any, case: Record, settings: Record) -> Any:
-    """Partition or order a graph, or a block of one. Collective."""
+    """Partition a graph, or a block of one. Collective."""
     threads = case["threads"] if case["backend"] == ON_CPU else None
-    how: Record = {"preset": case["preset"], "threads": threads}
-    if settings["ordering"]:
-        if comm is None:
-            return jetpy.nested_dissection((graph.indptr, graph.indices), **how)
-        return jetpy.distributed.nested_dissection(comm, graph, **how)
-    how["backend"] = case["backend"]
+    how: Record = {"preset": case["preset"], "threads": threads, "backend": case["backend"]}
     if comm is None:
         return jetpy.partition(graph, case["k"], **how)
     return jetpy.distributed.partition(comm, graph, case["k"], small=settings["small"], **how)
@@ -273,15 +262,12 @@ def timed_runs(
             world.barrier()
         started = time.perf_counter()
         result = run()
-        wall = time.perf_counter() - started
-        seconds.append(result.seconds if settings["ordering"] else wall)
+        seconds.append(time.perf_counter() - started)
     return result, seconds
 
 
 def digest(world: Any, result: Any, settings: Record) -> str:
-    """Return the checksum of a permutation, or of the parts of all processes. Collective."""
-    if settings["ordering"]:
-        return checksum_of_parts(result.perm)
+    """Return the checksum of the parts of all processes. Collective."""
     if settings["alone"]:
         return "-"
     everywhere = [result.parts] if world is None else world.gather(result.parts)
@@ -292,12 +278,12 @@ def traffic(result: Any, comm: Any, seconds: float) -> Record:
     """Return what a `TimedCommunicator` has counted; nothing for any other."""
     if not isinstance(comm, TimedCommunicator):
         return {}
-    found = {
+    return {
         "mpi_share": comm.seconds / seconds,
         "calls": comm.total.calls,
         "sent_bytes": comm.total.sent_bytes,
+        "levels": level_rows(result, comm),
     }
-    return {**found, "levels": level_rows(result, comm)} if hasattr(result, "levels") else found
 
 
 def level_rows(result: Any, comm: TimedCommunicator) -> list[list[str]]:
@@ -411,7 +397,6 @@ EXPERIMENT = Experiment(
             metavar="N",
         ),
         "repeat": Option(1, "medians of R runs", metavar="R"),
-        "ordering": Option(False, "order instead of partitioning"),
         "alone": Option(False, "without jetpy.partition"),
         "levels": Option(False, "also print a table of the levels"),
     },

@@ -45,8 +45,6 @@ LEVEL_HEADERS = [
     *("iterations", "refinement: calls", "MB"),
 ]
 
-ORDERING_HEADERS = ["case", "processes", "one process, s", "several, s", "ratio", "share of MPI"]
-
 
 def of_mapping(path: Path) -> Cells:
     """Return a row per method: geometric means of cost and time over those of the columns."""
@@ -136,16 +134,6 @@ def _row_of_gpus(graph: str, sizes: Mapping[int, Record]) -> list[str]:
         seconds += [ratio_text(record and record["seconds"]), ratio_text(ratio, 2)]
         pools.append(ratio_text(record and record["pool"], 1))
     return [GPU_GRAPHS[graph], *seconds, *pools]
-
-
-def of_orderings(path: Path) -> Cells:
-    """Return a row per ordering: seconds of one process and of several, and MPI's share."""
-    rows = []
-    for record in distributed.compared(read_records(path)):
-        case, one, several = record["case"], record["single_seconds"], record["seconds"]
-        size, share = str(record["processes"]), f"{record['mpi_share']:.2f}"
-        rows.append([case, size, f"{one:.1f}", f"{several:.1f}", f"{several / one:.2f}", share])
-    return Cells(ORDERING_HEADERS, rows)
 
 
 def of_cudss(path: Path) -> Cells:

@@ -63,7 +63,6 @@ TABLES: Mapping[str, Table] = {
     "messages-cube": Table(partial(other.of_messages, "cube:128"), MESSAGES, left=0),
     "messages-rmat": Table(partial(other.of_messages, "rmat:18:16"), MESSAGES, left=0),
     "cudss": Table(other.of_cudss, ["2026-11-cudss-h200/cudss.jsonl"]),
-    "distributed-orderings": Table(other.of_orderings, ["2026-11-processes/distributed.jsonl"]),
     "distributed-cpu": Table(other.of_processes, ["2026-11-epyc/distributed.jsonl"]),
     "distributed-gpus-fast": Table(partial(other.of_several_gpus, "fast"), SEVERAL_GPUS),
     "distributed-gpus-default": Table(partial(other.of_several_gpus, "default"), SEVERAL_GPUS),

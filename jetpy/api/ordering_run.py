@@ -32,7 +32,6 @@ from jetpy.ordering.constraints import Constraints
 from jetpy.ordering.effort import Effort, chosen_effort
 from jetpy.ordering.elimination import analysed
 from jetpy.ordering.nested_dissection import dissected
-from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.updates import Old, updated
 from jetpy.progress import Progress, no_progress
 from jetpy.result.ordering import Ordering, OrderingUpdate
@@ -94,13 +93,7 @@ class OrderingRun:
                 settings=np.array(json.dumps(settings)),
             )
 
-    def order(
-        self,
-        graph: Graph,
-        execution: Execution,
-        start: IntArray | None,
-        processes: OrderingProcesses = ALONE,
-    ) -> Ordering:
+    def order(self, graph: Graph, execution: Execution, start: IntArray | None) -> Ordering:
         """Order the matrix, which is `graph`; errors as for `jetpy.nested_dissection`.
 
         `start` is as `checked_start` returns it.
@@ -111,7 +104,7 @@ class OrderingRun:
         ) -> tuple[IntArray, SeparatorTree, dict[str, Any]]:
             reduced = self.constraints.reduce(graph)
             begin = None if start is None else self.constraints.reduce_order(start)
-            order, tree, choices = self._find(engine, host, *reduced, tell, processes, begin)
+            order, tree, choices = self._find(engine, host, *reduced, tell, begin)
             return *self.constraints.expand(order, tree), {"choices": choices}
 
         return self._run(find, graph, execution)
@@ -179,11 +172,10 @@ class OrderingRun:
         graph: Graph,
         is_last: Mask,
         tell: Progress,
-        processes: OrderingProcesses = ALONE,
         start: IntArray | None = None,
     ) -> tuple[IntArray, SeparatorTree, Choices]:
         """Return the order of a graph, its tree, and the choices of `order`."""
-        given = engine, host, graph, is_last, self.effort, self.seed, tell, processes, start
+        given = engine, host, graph, is_last, self.effort, self.seed, tell, start
         if self.method == "order":
             return ordered_by_component(*given)
         return *dissected(*given), ()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from jetpy import choices
-from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
@@ -25,19 +23,7 @@ from jetpy.cli.options import (
     symmetrize_option,
 )
 from jetpy.cli.order_processes import order_together
-from jetpy.cli.orderings import (
-    check_files,
-    checked_method,
-    conclude,
-    finish,
-    of_one_process,
-    options_of_run,
-    read_orders,
-    reported_options,
-)
-from jetpy.cli.output import standard_output_kept
-from jetpy.cli.results import read_timed
-from jetpy.progress import progress_bars
+from jetpy.cli.orderings import conclude, ordered
 
 
 @click.command(
@@ -143,71 +129,14 @@ from jetpy.progress import progress_bars
 @profile_option
 @quiet_option
 @click.pass_context
-def order_command(
-    ctx: click.Context,
-    /,
-    matrix: Path,
-    output: Path | None,
-    base: int,
-    method: choices.OrderingMethod | None,
-    preset: choices.OrderingPreset | None,
-    tries: int | None,
-    leaf_size: int | None,
-    last: Path | None,
-    keep_last_order: bool,
-    together: Path | None,
-    start: Path | None,
-    seed: int,
-    symmetrize: bool,
-    session: Path | None,
-    updated: Path | None,
-    metis: bool,
-    plot: Path | None,
-    json_file: Path | None,
-    trace_file: Path | None,
-    quiet: bool,
-    **engine: Any,
-) -> None:
+def order_command(ctx: click.Context, /, **options: Any) -> None:
     """Order a sparse symmetric matrix so that its Cholesky factor has few entries.
 
     MATRIX is a file in one of the formats of `jetpy partition`; a graph is a matrix, too. Only the
     positions of its entries matter. Row PERM[i] comes in place i. If mpiexec starts several
-    processes, they order one matrix, and each reads the whole file.
+    processes, the first one reads and orders the matrix, with the threads of all on its machine.
     """
     if are_several():
-        order_together(**{"ctx": ctx, **ctx.params})
-        return
-    check_files(ctx.params)
-    method = checked_method(ctx)
-
-    from jetpy.api.ordering import nested_dissection, order
-    from jetpy.device.backends import check_backend
-
-    # refuse wrong numbers before reading
-    asked = options_of_run(method, ctx.params)
-    check_backend(engine["backend"], engine["threads"], engine["device"])
-    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
-        graph, read_seconds = read_timed(matrix, bars, pattern=True if symmetrize else "symmetric")
-        given = read_orders(ctx.params, graph.n)
-        begin = given.pop("start")
-        bars.busy("Preparing")
-        with standard_output_kept():
-            watched: dict[str, Any] = {"progress": bars.stage, "profile": trace_file is not None}
-            if updated is not None or method == "minimum-degree":
-                result = of_one_process(graph, updated, given, **engine, **watched)
-            else:
-                find = order
-                if method == "nested-dissection":
-                    find = partial(nested_dissection, tries=tries, leaf_size=leaf_size)
-                result = find(
-                    graph,
-                    preset=asked["preset"],
-                    **given,
-                    start=begin,
-                    seed=seed,
-                    **engine,
-                    **watched,
-                )
-        other = finish(graph, result, ctx.params, bars)
-    reported = reported_options(asked, result, ctx.params)
-    conclude(graph, result, reported, read_seconds, other, json_file, quiet)
+        order_together(ctx, partial(ordered, ctx))
+    else:
+        conclude(ordered(ctx, options["threads"]), options["json_file"], options["quiet"])

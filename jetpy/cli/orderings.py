@@ -1,14 +1,15 @@
-"""Common parts of `jetpy order` in one process and in several: options, reading, summary."""
+"""The steps of `jetpy order`: options, reading, ordering, files, summary."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from jetpy import choices
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import notify, options_given
 from jetpy.cli.output import (
     STDOUT,
@@ -17,7 +18,7 @@ from jetpy.cli.output import (
     standard_output_kept,
     write_json,
 )
-from jetpy.cli.results import read_together
+from jetpy.cli.results import read_timed, read_together
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +46,19 @@ OF_UPDATES = (
     *("trace_file", "quiet", "session", "backend", "threads", "device"),
 )
 """Parameters that --update may be combined with."""
+
+
+class Ordered(NamedTuple):
+    """A matrix, its order, the options of the run, the wall seconds for reading, and METIS's order.
+
+    METIS's order has the structure of its factor and its seconds; None without `--metis`.
+    """
+
+    graph: Graph
+    ordering: Ordering
+    asked: dict[str, Any]
+    read_seconds: float
+    other: tuple[Symbolic, float] | None
 
 
 def check_files(options: Mapping[str, Any]) -> None:
@@ -129,15 +143,6 @@ def options_of_run(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def reported_options(
-    asked: dict[str, Any], result: Ordering, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the options of a run for its report: of an update, only the method of the session."""
-    if options["updated"] is None:
-        return asked
-    return {"method": result.method.replace("_", "-")}
-
-
 def read_orders(options: Mapping[str, Any], n: int) -> dict[str, Any]:
     """Return the constraints of the order of n rows, and the order to start from, if any."""
     from jetpy.io.permutations import read_permutation, read_rows
@@ -151,19 +156,61 @@ def read_orders(options: Mapping[str, Any], n: int) -> dict[str, Any]:
     }
 
 
-def of_one_process(
-    graph: Graph, updated: Path | None, given: Mapping[str, Any], **execution: Any
-) -> Ordering:
-    """Update the ordering of a session, if there is one; otherwise order by minimum degree.
+def ordered(ctx: click.Context, threads: int | None) -> Ordered:
+    """Read the matrix, order it, and write the files, as the options say.
 
-    `given` are the arguments of `minimum_degree`, and `execution` those of `Ordering.updated`.
+    `threads` is the number of threads, whatever the option says.
+
+    Raises
+    ------
+    JetpyError, UsageError
+        If an option, a number or a file is wrong.
     """
-    from jetpy.api.ordering import minimum_degree
+    from jetpy.device.backends import check_backend
+    from jetpy.progress import progress_bars
+
+    options = ctx.params
+    check_files(options)
+    method = checked_method(ctx)
+    # refuse wrong numbers before reading
+    asked, symmetrize = options_of_run(method, options), options["symmetrize"]
+    engine = {"backend": options["backend"], "threads": threads, "device": options["device"]}
+    check_backend(*engine.values())
+    with changes_told(quiet=options["quiet"]), progress_bars(quiet=options["quiet"]) as bars:
+        pattern = True if symmetrize else "symmetric"
+        graph, read_seconds = read_timed(options["matrix"], bars, pattern=pattern)
+        given = read_orders(options, graph.n)
+        bars.busy("Preparing")
+        watched = {"progress": bars.stage, "profile": options["trace_file"] is not None}
+        with standard_output_kept():
+            result = _found(graph, method, asked, options, given, {**engine, **watched})
+        other = finish(graph, result, options, bars)
+    if options["updated"] is not None:
+        asked = {"method": result.method.replace("_", "-")}  # the session has the other options
+    return Ordered(graph, result, asked, read_seconds, other)
+
+
+def _found(
+    graph: Graph,
+    method: choices.OrderingMethod,
+    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
+    given: dict[str, Any],
+    execution: Mapping[str, Any],
+) -> Ordering:
+    """Order a matrix; `given` are its constraints and the order to start from."""
+    from jetpy.api.ordering import minimum_degree, nested_dissection, order
     from jetpy.api.ordering_session import read_ordering
 
-    if updated is None:
+    if options["updated"] is not None:
+        return read_ordering(options["updated"]).updated(graph, **execution)
+    if method == "minimum-degree":
+        del given["start"]  # is refused
         return minimum_degree(graph, **given)
-    return read_ordering(updated).updated(graph, **execution)
+    given |= {"preset": asked["preset"], "seed": options["seed"], **execution}
+    if method == "order":
+        return order(graph, **given)
+    return nested_dissection(graph, tries=options["tries"], leaf_size=options["leaf_size"], **given)
 
 
 def finish(
@@ -223,18 +270,11 @@ def _check_drawing(path: Path) -> None:
         raise click.UsageError(f"{path}: a drawing must be .png, .svg or .pdf")
 
 
-def conclude(
-    graph: Graph,
-    result: Ordering,
-    asked: dict[str, Any],
-    read_seconds: float,
-    other: tuple[Symbolic, float] | None,
-    json_file: Path | None,
-    quiet: bool,
-) -> None:
+def conclude(found: Ordered, json_file: Path | None, quiet: bool) -> None:
     """Write the report, and print the summary."""
     from jetpy.cli.json_summary import ordering_stats, structure_report
 
+    graph, result, asked, read_seconds, other = found
     report = ordering_stats(graph, result, asked, read_seconds)
     if other is not None:
         structure, seconds = other

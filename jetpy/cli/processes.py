@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Save = Callable[[DistributedPartition, Path], None]
     """Writes the parts to a file. Collective."""
 
+P = ParamSpec("P")
 T = TypeVar("T")
 NOT_GIVEN: tuple[Any, ...] = None, False, "cut", {}
 """Values of options that say nothing."""
@@ -137,15 +138,20 @@ def on_rank_0(comm: Communicator, work: Callable[[], T]) -> T | None:
     """
     from jetpy.distributed.faults import run_collectively
 
-    def run() -> T | None:
-        if comm.rank > 0:
-            return None
+    run = naming_options(work)
+    return run_collectively(comm, lambda: None if comm.rank > 0 else run())
+
+
+def naming_options(work: Callable[P, T]) -> Callable[P, T]:
+    """Return `work` with an OptionError instead of each UsageError, which only Click knows."""
+
+    def run(*arguments: P.args, **options: P.kwargs) -> T:
         try:
-            return work()
+            return work(*arguments, **options)
         except click.UsageError as error:
             raise OptionError(error.message) from error
 
-    return run_collectively(comm, run)
+    return run
 
 
 def _partition(

@@ -133,7 +133,7 @@ def check_backend(
     depends on the size of the graph.
     """
     if name == "auto" and device is None:
-        _check_numbers(threads, device)
+        check_numbers(threads, device)
         return
     with lease(name, threads, device):
         pass
@@ -186,7 +186,8 @@ def _cuda_has_started() -> bool:
         return False
 
 
-def _check_numbers(threads: int | None, device: int | None) -> None:
+def check_numbers(threads: int | None, device: int | None = None) -> None:
+    """Raise an OptionError if a number of threads or a GPU cannot exist."""
     if threads is not None and integer("threads", threads) < 1:
         raise OptionError(f"threads is {threads}; threads must be at least 1")
     if device is not None and integer("device", device) < 0:
@@ -198,7 +199,7 @@ def _take(
 ) -> tuple[Choice, Backend]:
     """Take an idle back end or create one; enter its turn in `turns`."""
     one_of(["auto", *BACKENDS], "backend", name)
-    _check_numbers(threads, device)
+    check_numbers(threads, device)
     if name != "auto":
         return _take_one(turns, name, threads, device)
     for other in ON_GPU:

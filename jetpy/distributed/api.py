@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.device.backends import ON_GPU, lease, make_ready
+from jetpy.distributed.alone import own_threads
 from jetpy.distributed.arguments import CollectiveArguments, make_arguments
 from jetpy.distributed.block import (
     Block,
@@ -629,7 +630,7 @@ def engine_of_process(
 
     `neighbours` are the rank among the processes of the machine, and their number.
     """
-    number, count = neighbours
+    number, _ = neighbours
     if device is None and name in ("auto", *ON_GPU):
         gpus = _count_gpus()
         device = number % gpus if gpus else None
@@ -639,7 +640,7 @@ def engine_of_process(
         if name == "auto":
             name, device = "cpu", None
     if threads is None and name not in ("auto", *ON_GPU):
-        threads = max(1, len(os.sched_getaffinity(0)) // count)
+        threads = own_threads(neighbours)
     return leases.enter_context(lease(name, threads, device))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,10 @@ from jetpy.engines.base import Array, Backend
 from jetpy.lazy import cached_property
 
 Counts = npt.NDArray[np.int64]
+T = TypeVar("T")
+NAP, SHARE_OF_NAP = 0.02, 0.1
+"""A process that sleeps looks at the barrier after NAP seconds, or earlier in the beginning: after
+this share of the time that it has waited."""
 
 
 class Communicator(Processes, ABC):
@@ -69,6 +74,13 @@ class Communicator(Processes, ABC):
     def neighbours(self) -> tuple[int, int]:
         """Rank of this process among those on its machine, and their number."""
         return 0, 1
+
+    def allgather_on_machine(self, value: T) -> list[T]:
+        """Return the small objects of the processes on this machine, in rank order."""
+        return [value]
+
+    def sleep_until_all(self) -> None:
+        """Wait until all processes call this method, without taking a processor."""
 
     def totals(self, *numbers: int) -> list[int]:
         """Return the sum of each number over all processes."""
@@ -178,10 +190,21 @@ class MpiCommunicator(Communicator):
     @cached_property
     def neighbours(self) -> tuple[int, int]:
         """Rank of this process among those on its machine, and their number."""
+        ranks = self.allgather_on_machine(self.rank)
+        return ranks.index(self.rank), len(ranks)
+
+    def allgather_on_machine(self, value: T) -> list[T]:
+        """Return the small objects of the processes on this machine, in rank order."""
         local = self.mpi_comm.Split_type(self._mpi.COMM_TYPE_SHARED)
-        rank_and_size = local.Get_rank(), local.Get_size()
+        values: list[T] = local.allgather(value)
         local.Free()
-        return rank_and_size
+        return values
+
+    def sleep_until_all(self) -> None:
+        """Wait until all processes call this method, without taking a processor."""
+        barrier, began = self.mpi_comm.Ibarrier(), time.perf_counter()
+        while not barrier.Test():
+            time.sleep(min(NAP, SHARE_OF_NAP * (time.perf_counter() - began)))
 
 
 def _room_for(backend: Backend, array: Array) -> npt.NDArray[Any]:

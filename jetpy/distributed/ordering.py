@@ -1,11 +1,12 @@
-"""Orderings of a matrix whose rows are distributed over processes."""
+"""Orderings of a matrix whose rows are distributed over processes.
+
+Process 0 gathers the pattern, and orders it as a single process does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -13,46 +14,44 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.ordering_run import OrderingRun, checked_start
-from jetpy.api.run import Execution
-from jetpy.coarsening.constraints import WeightBounds
-from jetpy.coarsening.methods import is_dense
-from jetpy.device.device_graph import DeviceGraph
-from jetpy.distributed.api import agree_on_block, communicator, engine_of_process
-from jetpy.distributed.block import Block, check_ids, find_asymmetry
+from jetpy.api import ordering as alone
+from jetpy.api.ordering_run import checked_start
+from jetpy.device.backends import lease
+from jetpy.distributed.alone import run_on_root
+from jetpy.distributed.api import agree_on_block, communicator
+from jetpy.distributed.block import Block, check_ids
 from jetpy.distributed.communicator import Communicator, starts_of
-from jetpy.distributed.faults import agreed, check_agreement, collective_call, run_collectively
-from jetpy.distributed.gathering import SMALL, gather_graph
-from jetpy.distributed.levels import coarsen_piece
-from jetpy.distributed.piece import Blocks, Piece, cut_out
+from jetpy.distributed.faults import check_agreement, collective_call, run_collectively
+from jetpy.distributed.gathering import check_memory
+from jetpy.distributed.piece import Blocks
+from jetpy.distributed.routing import Values, gather_on_root
 from jetpy.distributed.together import group_names
-from jetpy.engines.base import Array, Backend
-from jetpy.errors import GraphError
+from jetpy.engines.base import Backend
+from jetpy.errors import OptionError
 from jetpy.graph.checks import flag, whole_number
-from jetpy.graph.csr import Graph, IntArray
-from jetpy.io.patterns import pattern_graph
-from jetpy.multilevel.outcome import cpu_threads
-from jetpy.ordering.constraints import checked_constraints, rows_of
-from jetpy.ordering.effort import chosen_effort, used_options
-from jetpy.ordering.processes import ALONE, OrderingProcesses
-from jetpy.problem.options import CoarsenOptions
+from jetpy.graph.csr import INT32_MAX, IntArray
+from jetpy.ordering.constraints import rows_of
+from jetpy.ordering.effort import chosen_effort
 from jetpy.progress import ProgressOption
-from jetpy.result.ordering import Ordering
+from jetpy.result.ordering import Ordering, Origin
 from jetpy.result.separator_tree import SeparatorTree
+
+METHODS = {"order": alone.order, "nested_dissection": alone.nested_dissection}
+"""The functions of a single process."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistributedOrdering:
     """An order of the rows of a distributed matrix.
 
-    All processes have the same attributes, except for `iperm`, `first`, and the seconds and threads
-    of `whole`.
+    All processes have the same attributes, except for `iperm` and `first`.
 
     Attributes
     ----------
     whole : Ordering
-        The order of all rows, and what it costs. `seconds` are those of this process, without the
-        time to gather the matrix and to compile kernels.
+        The order of all rows, and what it costs. `seconds` and `threads` are those of process 0,
+        without the time to gather the matrix and to compile kernels. Only there, it can be updated
+        and saved as a session.
     iperm : int32, shape (n_owned,)
         Place of each owned row, as `Ordering.iperm` has it for all rows.
     first : int
@@ -84,12 +83,12 @@ class DistributedOrdering:
 
     @property
     def threads(self) -> int:
-        """Number of CPU threads of this process."""
+        """Number of CPU threads of process 0."""
         return self.whole.threads
 
     @property
     def seconds(self) -> float:
-        """Seconds of this process, as `whole` has them."""
+        """Seconds of process 0, as `whole` has them."""
         return self.whole.seconds
 
     def __repr__(self) -> str:
@@ -112,8 +111,7 @@ def order(
 ) -> DistributedOrdering:
     """Order a sparse symmetric matrix as `jetpy.order` does, with several processes. Collective.
 
-    Every process takes the same choices. Parameters, result and errors are those of
-    `nested_dissection`.
+    Parameters, result and errors are those of `nested_dissection`.
     """
     given = last, keep_last_order, together, start, seed, threads, progress
     return _ordered("order", {"preset": preset}, comm, block, vtxdist, *given)
@@ -140,13 +138,13 @@ def nested_dissection(
     """Order a sparse symmetric matrix by nested dissection, with several processes. Collective.
 
     All processes must pass the same options. The order equals that of `jetpy.nested_dissection` for
-    the whole matrix, whatever the number of processes and their blocks. Every process gathers the
-    pattern of the whole matrix, so more processes save time, but no memory. It runs on CPUs.
+    the whole matrix, whatever the number of processes and their blocks. Process 0 alone gathers the
+    pattern, and orders it with the CPU threads of all processes of its machine, which sleep.
 
     Parameters
     ----------
     comm, vtxdist, threads
-        As for `partition`.
+        As for `partition`. Process 0 has the sum of the `threads` of its machine.
     progress : bool or callable, optional
         As for `jetpy.partition`; only the argument of process 0 counts.
     block : tuple of arrays
@@ -175,6 +173,8 @@ def nested_dissection(
     GraphError, OptionError, BackendError
         As for `jetpy.nested_dissection`, in all processes; the message names the lowest rank with
         an error. Any other exception in one process ends all processes (MPI_Abort).
+    OutOfMemoryError
+        If the machine of process 0 has too little memory for the pattern.
     """
     chosen = {
         "preset": preset,
@@ -201,7 +201,7 @@ def _ordered(
     threads: int | None,
     progress: ProgressOption,
 ) -> DistributedOrdering:
-    """Order a matrix by a method of `OrderingRun`; `chosen` are arguments of `chosen_effort`."""
+    """Order a matrix by one of `METHODS`; `chosen` are arguments of `chosen_effort`."""
 
     def shared() -> dict[str, Any]:
         return {
@@ -214,29 +214,29 @@ def _ordered(
     group = communicator(comm)
     with collective_call(group, method):
         own, blocks = agree_on_block(group, block, vtxdist)
-        given = run_collectively(group, shared)
-        check_agreement(group, **given)
+        check_agreement(group, **run_collectively(group, shared))
         begin = run_collectively(group, lambda: checked_start(start, blocks.n))
         check_agreement(group, start=None if begin is None else _described(begin))
         names = group_names(blocks, together)
-        with ExitStack() as stack:
-            lease = partial(engine_of_process, stack, group.neighbours, "cpu", device=None)
-            host = run_collectively(group, lambda: lease(threads=threads))
-            groups = None if names is None else group.gather(host, names)
-            constraints = run_collectively(
-                group, lambda: checked_constraints(last, keep_last_order, groups, blocks.n)
-            )
-            graph = gather_pattern(host, blocks, own)
-            shown = progress if group.rank == 0 else None
-            execution = Execution("cpu", cpu_threads(host), None, shown)
-        options, pattern = used_options(**chosen), (graph.indptr, graph.indices)
-        run = OrderingRun(method, options, given["seed"], constraints, *pattern)
-        processes = SeveralProcesses(group) if group.size > 1 else ALONE
-        try:
-            whole = run.order(graph, execution, begin, processes)
-        except GraphError as error:  # of all processes, which have the same graph
-            agreed(error)
-            raise
+        with lease("cpu", 1) as host:
+            groups = None if names is None else gather_on_root(host, group, names)
+            pattern = gather_pattern(host, blocks, own)
+
+            def work(all_threads: int) -> Ordering:
+                return METHODS[method](
+                    pattern,
+                    **chosen,
+                    last=last,
+                    keep_last_order=keep_last_order,
+                    together=groups,
+                    start=begin,
+                    seed=seed,
+                    threads=all_threads,
+                    progress=progress,
+                )
+
+            found = run_on_root(group, threads, work)
+            whole = _given_out(host, group, found)
         iperm = whole.iperm[blocks.first : blocks.end].copy()
         return DistributedOrdering(whole, iperm, blocks.first, group.size)
 
@@ -246,70 +246,57 @@ def _described(start: IntArray) -> str:
     return f"permutation with SHA-256 {sha256(start.tobytes()).hexdigest()[:16]}"
 
 
-def gather_pattern(host: Backend, blocks: Blocks, block: Block) -> Graph:
-    """Return the pattern of the whole matrix on every process. Collective.
+def gather_pattern(host: Backend, blocks: Blocks, block: Block) -> tuple[Values, Values]:
+    """Return the pattern of the whole matrix on process 0, no rows on others. Collective.
 
     Raises
     ------
     GraphError
-        If it is not symmetric, or breaks a rule of `as_graph`.
+        If a block has wrong ids.
+    OutOfMemoryError
+        As `check_memory` does.
     """
     comm = blocks.comm
     run_collectively(comm, lambda: check_ids(block, blocks))
-    arrays = block.indptr, block.indices
-    indptr, heads = (array.astype(np.int64, copy=False) for array in arrays)
-    pattern = starts_of(comm.gather(host, np.diff(indptr))), comm.gather(host, heads)
-    try:
-        return pattern_graph(pattern, None, symmetrize=False)
-    except GraphError as error:  # of all processes, which have the same pattern
-        find_asymmetry(host, blocks, indptr, heads, np.ones(len(heads), np.int64))
-        agreed(error)
-        raise
+    [entries] = comm.totals(len(block.indices))
+    check_memory(comm, blocks.n, entries // 2, on_root=True, what="the pattern of a matrix")
+    degrees = gather_on_root(host, comm, np.diff(block.indptr).astype(np.int64))
+    kind = np.int32 if blocks.n <= INT32_MAX else np.int64
+    return starts_of(degrees), gather_on_root(host, comm, block.indices.astype(kind))
 
 
-@dataclass(frozen=True, eq=False)
-class GatheredGraph(DeviceGraph):
-    """A coarse graph on every process, and the piece of this process."""
+class PatternElsewhere(Origin):
+    """Stands for the run of process 0, which alone has the pattern of the matrix."""
 
-    piece: Piece
+    def update(self, old: Ordering, *matrix: Any, **options: Any) -> Ordering:
+        """Refuse to update an ordering."""
+        raise _refusal()
+
+    def save(self, path: Any, ordering: Ordering) -> None:
+        """Refuse to write an ordering."""
+        raise _refusal()
 
 
-class SeveralProcesses(OrderingProcesses):
-    """The processes of a communicator.
+def _refusal() -> OptionError:
+    return OptionError("only process 0 has the pattern of the matrix: update and save it there")
 
-    Parameters
-    ----------
-    comm : Communicator
-    """
 
-    def __init__(self, comm: Communicator) -> None:
-        self.rank, self.size, self._comm = comm.rank, comm.size, comm
-
-    def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
-        return self._comm.gather(backend, array)
-
-    def coarsen(
-        self,
-        backend: Backend,
-        graph: DeviceGraph,
-        options: CoarsenOptions,
-        bounds: WeightBounds,
-        salt: int,
-        labels: Array,
-    ) -> tuple[DeviceGraph, Array]:
-        """Coarsen a large graph in pieces, and gather the coarse graph on all processes.
-
-        Every process coarsens graphs with at most `SMALL` vertices and directed edges together.
-        """
-        if graph.size <= SMALL or is_dense(graph, options) or options.method != "two-hop":
-            return super().coarsen(backend, graph, options, bounds, salt, labels)
-        piece = (
-            graph.piece if isinstance(graph, GatheredGraph) else cut_out(backend, self._comm, graph)
-        )
-        own_labels = backend.xp.concatenate(
-            (labels[piece.blocks.first : piece.blocks.end], labels[piece.halo.ghosts])
-        )
-        coarse, coarse_of = coarsen_piece(backend, piece, options, bounds, salt, own_labels)
-        ids = self._comm.gather(backend, coarse.halo.ids_of(coarse_of))
-        return GatheredGraph(**vars(gather_graph(backend, coarse)), piece=coarse), ids
+def _given_out(host: Backend, comm: Communicator, found: Ordering | None) -> Ordering:
+    """Return the ordering that process 0 has found on all processes. Collective."""
+    if comm.size == 1:
+        assert found is not None
+        return found
+    arrays, rest = [np.empty(0, np.int32)] * 5, None
+    if found is not None:
+        tree, symbolic, nothing = found.tree, found.symbolic, arrays[0]
+        assert tree is not None
+        arrays = [found.perm, tree.parents, tree.starts, symbolic.parents, symbolic.counts]
+        small = replace(symbolic, parents=nothing, counts=nothing)
+        rest = replace(found, perm=nothing, tree=None, symbolic=small, origin=None)
+    perm, parents, starts, *structure = (comm.gather(host, array) for array in arrays)
+    common: Ordering = comm.allgather_objects(rest)[0]
+    if found is not None:
+        return found
+    symbolic = replace(common.symbolic, parents=structure[0], counts=structure[1])
+    tree = SeparatorTree(parents, starts)
+    return replace(common, perm=perm, tree=tree, symbolic=symbolic, origin=PatternElsewhere())

@@ -19,7 +19,6 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.multisector import with_last
 from jetpy.ordering.nested_dissection import groups_dissected, node_operations
-from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.progress import Progress
 from jetpy.result.ordering_choice import METHODS, OrderingChoice
@@ -127,15 +126,13 @@ def ordered_by_component(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: OrderingProcesses = ALONE,
     start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree, tuple[OrderingChoice, ...]]:
     """Return the order of elimination (int32, shape (n,)), its separator tree, and the choices.
 
     Each component of the matrix without dense rows, and without the rows that `is_last` (bool,
-    shape (n,)) selects, has the order with the fewest operations. The processes find the same order
-    as a single process. Each has the whole graph. `start` (int32, shape (n,)) is an order to start
-    from, instead of the given one.
+    shape (n,)) selects, has the order with the fewest operations. `start` (int32, shape (n,)) is an
+    order to start from, instead of the given one.
     """
     compression = compress(host, graph, is_last)
     matrix, is_last = Matrix(engine, host, compression.graph), compression.is_last
@@ -143,9 +140,9 @@ def ordered_by_component(
     if start is not None:
         start = contracted(start, compression.group_of)
     given = _given(matrix, components, start)
-    by_degree = _by_degree(matrix, components, given, processes)
+    by_degree = _by_degree(matrix, components, given)
     dissected, tree, nodes = _dissected(
-        engine, host, matrix.graph, components, by_degree, effort, seed, tell, processes, start
+        engine, host, matrix.graph, components, by_degree, effort, seed, tell, start
     )
     candidates = (by_degree, dissected, given)  # as in METHODS
     kinds = np.argmin([candidate.operations for candidate in candidates], axis=0)
@@ -169,14 +166,12 @@ def _given(matrix: Matrix, components: Components, start: IntArray | None) -> Ca
     return Candidate(order, operations, operations > least)
 
 
-def _by_degree(
-    matrix: Matrix, components: Components, given: Candidate, processes: OrderingProcesses
-) -> Candidate:
+def _by_degree(matrix: Matrix, components: Components, given: Candidate) -> Candidate:
     """Order components by minimum degree, except where the given order has no fill."""
     is_tried, count = given.has_fill, len(components.rows)
     numbers = np.append(np.where(is_tried, np.cumsum(is_tried) - 1, -1), -1).astype(np.int32)
     blocks = numbers[components.component_of]
-    found = block_orders(matrix, blocks, int(is_tried.sum()), processes)
+    found = block_orders(matrix, blocks, int(is_tried.sum()))
     order = components.replaced(given.order, is_tried, found.order)
     operations = np.full(count, np.inf)
     operations[is_tried] = found.operations
@@ -193,7 +188,6 @@ def _dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: OrderingProcesses,
     start: IntArray | None,
 ) -> tuple[Candidate, SeparatorTree, IntArray]:
     """Dissect the large components that have fill; the tree has only their vertices.
@@ -210,7 +204,7 @@ def _dissected(
         numbers = np.full(graph.n, -1, np.int32)
         numbers[kept] = np.arange(len(kept))
         start = contracted(start, numbers)
-    options = effort, seed, tell, processes, start
+    options = effort, seed, tell, start
     found, tree = groups_dissected(engine, host, part, is_last, *options)
     vertices = kept[found]
     order = components.replaced(others.order, is_tried, vertices[own[vertices] < count])

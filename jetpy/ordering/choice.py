@@ -9,18 +9,15 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.processes import ALONE, Processes
 from jetpy.graph.csr import IntArray
 from jetpy.graph.ranges import Integers, ranges
 from jetpy.ordering.block_elimination import Costs
 from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.multisector import Multisector, eliminate_leaves
 from jetpy.ordering.quotient_graphs import (
-    NO_ORDERS,
     BlockOrders,
     Matrix,
     eliminated_blocks,
-    gathered,
     sizes_of,
 )
 from jetpy.ordering.subtrees import Subtrees
@@ -46,7 +43,6 @@ def choose(
     matrix: Matrix,
     order: IntArray,
     tree: SeparatorTree,
-    processes: Processes = ALONE,
     kept: int = 0,
 ) -> tuple[IntArray, SeparatorTree]:
     """Replace the orders of subtrees of a dissection where another order takes fewer operations.
@@ -65,8 +61,6 @@ def choose(
         The vertices in order of elimination.
     tree : SeparatorTree
         The columns of its nodes in this order.
-    processes : Processes
-        The result does not depend on their number.
     kept : int
         Number of nodes at the end of the tree whose subtrees are not replaced.
 
@@ -89,10 +83,12 @@ def choose(
     subtrees.add_to_parents(leaves, best, best)
     for nodes in inner:
         free = nodes[nodes < len(tree) - kept]
-        chances = {kind: record.chances(subtrees, free) for kind, record in records.items()}
-        for kind, found in search.orders(chances, processes).items():
-            tried = chances[kind]
-            records[kind].add(tried, found.operations, best[tried])
+        for kind, record in records.items():
+            tried = record.chances(subtrees, free)
+            if not len(tried):
+                continue
+            found = METHODS[kind](search, tried)
+            record.add(tried, found.operations, best[tried])
             is_short = found.paths <= MAX_PATH * subtrees.paths[tried]
             is_better = is_short & (found.operations < best[tried])
             better = tried[is_better]
@@ -205,20 +201,6 @@ class Search:
             operations,
             leaf_operations,
         )
-
-    def orders(
-        self, chances: Mapping[Kind, Integers], processes: Processes
-    ) -> dict[Kind, BlockOrders]:
-        """Order disjoint subtrees by each method; each process orders some of them."""
-        sizes = [self.subtrees.sizes[nodes] for nodes in chances.values()]
-        own = processes.share(np.concatenate(sizes))
-        by_kind, end = {}, 0
-        for kind, nodes in chances.items():
-            first, end = end, end + len(nodes)
-            mine = nodes[max(0, own.start - first) : max(0, own.stop - first)]
-            orders = METHODS[kind](self, mine) if len(mine) else NO_ORDERS
-            by_kind[kind] = gathered(processes, self.matrix.host, orders)
-        return by_kind
 
     def by_degree(self, nodes: Integers) -> BlockOrders:
         """Order disjoint subtrees by minimum degree."""

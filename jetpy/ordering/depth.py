@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph
-from jetpy.device.processes import Processes
-from jetpy.engines.base import Array, Backend
+from jetpy.engines.base import Array
 
 Vertices = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
@@ -43,15 +42,6 @@ class Nodes:
         is_chosen = np.zeros(len(self), bool)
         is_chosen[chosen] = True
         return np.repeat(is_chosen, self.sizes)
-
-    def exchange(self, processes: Processes, host: Backend, own: Numbers, sides: Array) -> None:
-        """Copy the sides of the vertices of this process's nodes `own` to all others, in place.
-
-        `sides` has those of all vertices, once or for each of several candidates.
-        """
-        if processes.size > 1:
-            is_own = np.resize(self.members(own), len(sides))  # repeated for each candidate
-            processes.publish(host, sides, np.flatnonzero(is_own))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,7 @@ from jetpy.ordering.depth import Depth, Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.large_nodes import LARGEST_NODE, LargeNodes
-from jetpy.ordering.processes import ALONE, OrderingProcesses
-from jetpy.ordering.small_nodes import separate_small, tries_of
+from jetpy.ordering.small_nodes import separate_small
 from jetpy.ordering.tries import most_tries
 from jetpy.progress import Progress, no_progress
 from jetpy.result.separator_tree import SeparatorTree
@@ -29,8 +28,6 @@ from jetpy.workloads.ordering.separators import SEPARATOR
 
 FEWEST = 8
 """A node with fewer vertices is not divided."""
-NODES_PER_PROCESS = 8
-"""Number of small nodes for each process from which on processes dissect whole subtrees."""
 NO_NODE = -1
 Separate = Callable[[LargeNodes, Depth], Array]
 """Returns the side of each vertex of the nodes of a depth (int32, shape (n,), on the host)."""
@@ -61,22 +58,6 @@ class Dissection:
         first, self.count = self.count, self.count + len(parents)
         return np.arange(first, self.count)
 
-    def join(self, processes: OrderingProcesses, first: int) -> None:
-        """Join the subtrees of all processes, whose nodes have numbers from `first` on."""
-        if processes.size == 1:
-            return
-        host, own = self.host, self.count - first
-        depths = np.concatenate([np.empty(0, np.int64), *self.parents])
-        counts = processes.gather(host, np.array([own]))
-        before = int(counts[: processes.rank].sum())
-        parents = depths[first:]
-        parents = np.where(parents < first, parents, parents + before)
-        self.parents = [depths[:first], processes.gather(host, parents)]
-        self.count = first + int(counts.sum())
-        places = np.flatnonzero(self.node_of >= first)
-        self.node_of[places] += before
-        processes.publish(host, self.node_of, places)
-
     def finished(self) -> tuple[Vertices, SeparatorTree]:
         """Return the node of each vertex and the tree, with its nodes in postorder."""
         parents = np.concatenate([np.empty(0, np.int64), *self.parents])
@@ -96,7 +77,6 @@ def dissect(
     effort: Effort,
     seed: int,
     tell: Progress = no_progress,
-    processes: OrderingProcesses = ALONE,
     is_last: npt.NDArray[np.bool_] | None = None,
     separate: Separate | None = None,
 ) -> tuple[Vertices, SeparatorTree]:
@@ -107,33 +87,23 @@ def dissect(
     the same. `tell` gets the number of vertices that have a node. `separate` finds the separators;
     by default, it makes several tries.
 
-    Several processes separate the nodes of a depth together. As soon as a depth has no large node,
-    and `NODES_PER_PROCESS` nodes for each process, each process dissects some of its nodes, and all
-    that is below them.
-
     Raises
     ------
     GraphError
         If the graph is too large.
     """
     effort = within_limits(effort, graph)
-    large = LargeNodes(backend, host, effort, processes)
+    large = LargeNodes(backend, host, effort)
     found = Dissection(host, graph.n)
     everything = host.from_host(np.arange(graph.n, dtype=np.int32))
     depth = Depth(whole_graph(backend, host, graph, seed), everything, NO_PARENT)
-    sides, first = host.full(graph.n, 0), 0
+    sides = host.full(graph.n, 0)
     if is_last is not None:
         sides[is_last] = SEPARATOR
     while len(depth.nodes):
         depth = children(large, depth, sides, found)
         tell("order", graph.n - len(depth.vertices), graph.n)
-        if large.processes.size > 1 and is_divided(depth.nodes, processes):
-            first = found.count
-            depth = own_nodes(host, depth, processes)
-            large = replace(large, processes=ALONE)
         sides = separate(large, depth) if separate else separators(large, depth.nodes)
-    if large.processes is not processes:
-        found.join(processes, first)
     return found.finished()
 
 
@@ -186,32 +156,10 @@ def separators(large: LargeNodes, nodes: Nodes) -> Array:
     host, sizes = large.host, nodes.sizes
     sides = host.empty(nodes.graph.n)
     is_large = sizes > LARGEST_NODE
-    small = np.flatnonzero(~is_large)
-    costs = sizes[small] * (1 + tries_of(sizes[small], large.effort))
-    own = small[large.processes.share(costs)]
-    separate_small(large.backend, host, nodes, large.effort, own, sides)
-    nodes.exchange(large.processes, host, own, sides)
+    separate_small(large.backend, host, nodes, large.effort, np.flatnonzero(~is_large), sides)
     if is_large.any():
         large.separate(nodes, np.flatnonzero(is_large), sides)
     return sides
-
-
-def is_divided(nodes: Nodes, processes: OrderingProcesses) -> bool:
-    """Return whether all nodes are small, and all processes get about equal shares of them."""
-    is_small = bool((nodes.sizes <= LARGEST_NODE).all())
-    return is_small and len(nodes) >= NODES_PER_PROCESS * processes.size
-
-
-def own_nodes(host: Backend, depth: Depth, processes: OrderingProcesses) -> Depth:
-    """Return the nodes of a depth that this process dissects."""
-    nodes = depth.nodes
-    own = processes.share(nodes.sizes)
-    first, end = nodes.starts[[own.start, own.stop]].tolist()
-    vertices = host.from_host(np.arange(first, end, dtype=np.int32))
-    graph = joined(host, nodes.graph, vertices)
-    starts = nodes.starts[own.start : own.stop + 1] - first
-    own_part = Nodes(graph, starts, nodes.weights[own], nodes.seeds[own], None)
-    return Depth(own_part, depth.vertices[first:end], depth.parents[own])
 
 
 def children(large: LargeNodes, depth: Depth, sides: Array, found: Dissection) -> Depth:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jetpy.coarsening.constraints import WeightBounds
+from jetpy.coarsening.methods import coarsening_of
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
@@ -21,7 +22,6 @@ from jetpy.ordering.depth import Nodes, Numbers, Vertices
 from jetpy.ordering.effort import Effort
 from jetpy.ordering.induced_subgraphs import induced, joined
 from jetpy.ordering.levels import separator_levels
-from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.tries import Tries, search_of
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.common.heaps import Field
@@ -30,7 +30,6 @@ from jetpy.workloads.initial.inner_levels import heaviest_of
 from jetpy.workloads.multilevel.projection import project
 from jetpy.workloads.ordering import large_nodes as kernels
 from jetpy.workloads.ordering.induced_subgraphs import Selection
-from jetpy.workloads.ordering.separator_flows import Band
 from jetpy.workloads.ordering.separators import SEPARATOR
 from jetpy.workloads.ordering.tries import COARSEST
 
@@ -41,7 +40,6 @@ LARGEST_COARSE = 5000
 HOPS = 8
 """A band has the vertices within this number of hops, or that of a flow if it is larger."""
 OPTIONS = CoarsenOptions()
-EVERY = slice(None)
 WEIGHTS = [Field.WEIGHTS, Field.WEIGHTS + 1, Field.CUT]
 """Fields with the weights of the sides and of the separator."""
 
@@ -73,7 +71,6 @@ def coarsened(
     starts: Numbers,
     weights: Numbers,
     seed: int,
-    processes: OrderingProcesses = ALONE,
 ) -> list[NodesLevel]:
     """Coarsen until each node is small; return the levels, from the finest on.
 
@@ -85,16 +82,14 @@ def coarsened(
     levels = [NodesLevel(backend, graph, backend.from_host(node_of), starts)]
     while (levels[-1].sizes > LARGEST_COARSE).any():
         salt = (seed + len(levels)) & INT32_MAX
-        coarse = _coarser(levels[-1], host, weights, salt, processes)
+        coarse = _coarser(levels[-1], host, weights, salt)
         if coarse.graph.n > OPTIONS.min_shrink * levels[-1].graph.n:
             break
         levels.append(coarse)
     return levels
 
 
-def _coarser(
-    level: NodesLevel, host: Backend, weights: Numbers, salt: int, processes: OrderingProcesses
-) -> NodesLevel:
+def _coarser(level: NodesLevel, host: Backend, weights: Numbers, salt: int) -> NodesLevel:
     """Return the next level; nodes that are small enough stay as they are."""
     backend, graph, count = level.backend, level.graph, len(level.sizes)
     is_done = level.sizes <= LARGEST_COARSE
@@ -108,9 +103,8 @@ def _coarser(
         is_done=backend.from_host(is_done.astype(np.int32)),
         labels=labels,
     )
-    coarse, coarse_of = processes.coarsen(
-        backend, graph, OPTIONS, WeightBounds(heaviest), salt, labels
-    )
+    coarsen = coarsening_of(graph, OPTIONS)
+    coarse, coarse_of = coarsen(backend, graph, OPTIONS, WeightBounds(heaviest), salt, labels)
     node_of = inject_parts(backend, coarse.n, coarse_of, level.node_of)
     smaller = host if coarse.size <= backend.host_size else backend
     coarse, node_of = carry_graph(coarse, backend, smaller), carry(node_of, backend, smaller)
@@ -148,27 +142,18 @@ def band_of(
     host: Backend,
     sides: Array,
     hops: int,
-    own: slice = EVERY,
     *,
     has_bisections: bool = True,
 ) -> BandGraph:
-    """Return the bands of the vertices within `hops` hops of the candidates' separators or cuts.
-
-    Only the tasks `own` have a band: candidate c of node i is task i candidates + c.
-    """
+    """Return the bands of the vertices within `hops` hops of the candidates' separators or cuts."""
     backend, graph, n = level.backend, level.graph, level.graph.n
     slots, candidates = len(sides), len(sides) // n
     distances, reached = backend.empty(slots), backend.empty(slots)
     search = {"n": n, "graph": graph, "hops": distances}
-    first_task, end_task, _ = own.indices(len(level.sizes) * candidates)
     backend.parallel_for(
         slots,
         kernels.begin_search,
-        candidates=candidates,
-        first=first_task,
-        end=end_task,
         has_bisections=int(has_bisections),
-        node_of=level.node_of,
         sides=sides,
         **search,
     )
@@ -202,16 +187,11 @@ def band_of(
 
 @dataclass(frozen=True, eq=False)
 class LargeNodes:
-    """Separates large nodes on any back end; tasks for one thread run on the host.
-
-    Several processes coarsen together. Then each process refines some candidates of some nodes on
-    each level, in their bands, and sends their sides to all others.
-    """
+    """Separates large nodes on any back end; tasks for one thread run on the host."""
 
     backend: Backend
     host: Backend
     effort: Effort
-    processes: OrderingProcesses = ALONE
 
     def best_of(self, nodes: Nodes, separators: tuple[Array, ...]) -> Array:
         """Refine the separators of some nodes; return the sides by the best one for each node.
@@ -245,7 +225,7 @@ class LargeNodes:
         """Return the side of each vertex."""
         backend, host, seed = self.backend, self.host, int(seeds[0]) & INT32_MAX
         own_seeds = seed + self.effort.tries * np.arange(len(seeds))
-        levels = coarsened(backend, host, graph, starts, weights, seed, self.processes)
+        levels = coarsened(backend, host, graph, starts, weights, seed)
         coarse = levels.pop()
         coarsest_sides = self._separate_coarsest(coarse, weights, seeds)
         if not levels:
@@ -278,16 +258,15 @@ class LargeNodes:
         host, effort = self.host, self.effort
         graph = carry_graph(level.graph, level.backend, host)
         nodes = Nodes(graph, level.starts, weights, seeds, None)
-        n, own = nodes.graph.n, np.arange(len(nodes))[self.processes.share(nodes.sizes)]
+        n, every = nodes.graph.n, np.arange(len(nodes))
         is_last = level.coarse_of is None
         count = 1 if is_last else effort.tries
         sides = host.empty(count * n)
-        counts = np.full(len(own), effort.tries)
+        counts = np.full(len(every), effort.tries)
         if is_last:
-            Tries(host, graph, nodes, effort, own, counts).separate(sides)
+            Tries(host, graph, nodes, effort, every, counts).separate(sides)
         else:
-            Tries(host, graph, nodes, replace(effort, skew=0), own, counts).propose(sides)
-        nodes.exchange(self.processes, host, own, sides)
+            Tries(host, graph, nodes, replace(effort, skew=0), every, counts).propose(sides)
         return sides
 
     def _refine(
@@ -306,12 +285,11 @@ class LargeNodes:
         Return the weights of their sides (int64, shape (nodes, candidates, 3)), and on the finest
         level the best candidate of each node (int32, shape (nodes,), on the host).
         """
-        host, effort, backend, processes = self.host, self.effort, level.backend, self.processes
+        host, effort, backend = self.host, self.effort, level.backend
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
-        own = processes.share(np.repeat(level.sizes, candidates))
         hops, kinds = max(HOPS, effort.hops), {"has_bisections": has_bisections}
-        band = band_of(level, host, sides, hops, own, **kinds)
+        band = band_of(level, host, sides, hops, **kinds)
         levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
         search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
         refined = {"search": search, "levels": levels, "other": levels.other}
@@ -329,24 +307,13 @@ class LargeNodes:
             ),
             **refined,
         )
-        rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)
-
-        def exchange_weights() -> None:
-            gathered = processes.gather(host, rows[own][:, WEIGHTS].ravel())
-            rows[:, WEIGHTS] = gathered.reshape(tasks, len(WEIGHTS))
-
         best = host.full(count, 0)
         if is_finest and search.flows:
-            is_foreign = np.ones(tasks, bool)
-            is_foreign[own] = False
             bands = levels.bands
-            host.to_host(bands.bands).reshape(tasks, Band.COUNT)[is_foreign, Band.FAILED] = 1
             for _ in range(search.flows):
-                exchange_weights()
                 select = {"levels": levels, "bands": bands.bands}
                 host.run_tasks(count, kernels.select_candidates, **select, **both)
                 host.run_tasks(tasks, kernels.improve_candidates, bands=bands, **refined)
-        exchange_weights()
         if is_finest:
             host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)
         backend.parallel_for(
@@ -356,7 +323,7 @@ class LargeNodes:
             places=band.selection.slots,
             given=carry(levels.sides, host, backend),
         )
-        processes.publish(backend, sides, band.selection.slots)
+        rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)
         after = rows[:, WEIGHTS].reshape(side_weights.shape)
         if not is_finest:
             after[:, ::2, SEPARATOR] = 0  # a cut, because these candidates are bisections

@@ -19,7 +19,6 @@ from jetpy.ordering.effort import Effort
 from jetpy.ordering.elimination import elimination_tree, totals_of
 from jetpy.ordering.induced_subgraphs import joined
 from jetpy.ordering.multisector import with_last
-from jetpy.ordering.processes import ALONE, OrderingProcesses
 from jetpy.ordering.quotient_graphs import Matrix, block_orders
 from jetpy.ordering.start import Start
 from jetpy.progress import Progress
@@ -37,20 +36,18 @@ def dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: OrderingProcesses = ALONE,
     start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree]:
     """Return the order of elimination (int32, shape (n,)) and its separator tree.
 
-    The rows that `is_last` (bool, shape (n,)) selects come last. The processes find the same order
-    as a single process. Each has the whole graph. `start` (int32, shape (n,)) is an order to start
-    from.
+    The rows that `is_last` (bool, shape (n,)) selects come last. `start` (int32, shape (n,)) is an
+    order to start from.
     """
     compression = compress(host, graph, is_last)
     groups = compression.graph, compression.is_last
     if start is not None:
         start = contracted(start, compression.group_of)
-    order, tree = groups_dissected(engine, host, *groups, effort, seed, tell, processes, start)
+    order, tree = groups_dissected(engine, host, *groups, effort, seed, tell, start)
     return compression.expand(order), compression.expand_tree(tree, order)
 
 
@@ -62,15 +59,14 @@ def groups_dissected(
     effort: Effort,
     seed: int,
     tell: Progress,
-    processes: OrderingProcesses = ALONE,
     start: IntArray | None = None,
 ) -> tuple[IntArray, SeparatorTree]:
     """Do the same as `dissected` for a compressed graph."""
     efforts = [effort]
     if effort.first_side is not None:
         efforts.insert(0, replace(effort, largest_side=effort.first_side))
-    finish = partial(_ordered, engine, host, graph, is_last, effort, processes)
-    dissection = partial(dissect, engine, host, graph, processes=processes, is_last=is_last)
+    finish = partial(_ordered, engine, host, graph, is_last, effort)
+    dissection = partial(dissect, engine, host, graph, is_last=is_last)
 
     def operations(found: Found) -> float:
         return float(node_operations(host, graph, *found).sum())
@@ -108,7 +104,6 @@ def _ordered(
     graph: Graph,
     is_last: Mask,
     effort: Effort,
-    processes: OrderingProcesses,
     node_of: IntArray,
     tree: SeparatorTree,
     start: Start | None = None,
@@ -123,11 +118,11 @@ def _ordered(
     matrix, is_last = Matrix(engine, host, by_node), is_last[vertices]
     if start is None:
         blocks = np.where(is_last, -1, node_of[vertices]).astype(np.int32)
-        order = block_orders(matrix, blocks, len(tree), processes).order
+        order = block_orders(matrix, blocks, len(tree)).order
     else:
         order = start.ranked(vertices, node_of[vertices])
         order = order[~is_last[order]]
     order = with_last(matrix, order, is_last)
     if effort.choice:
-        order, tree = choose(matrix, order, tree, processes, int(is_last.any()))
+        order, tree = choose(matrix, order, tree, int(is_last.any()))
     return vertices[order], tree

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.device.device_graph import DeviceGraph, upload
-from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.graph.ranges import ranges
@@ -65,10 +64,6 @@ class BlockOrders:
     paths: Costs
 
 
-NO_ORDERS = BlockOrders(np.empty(0, np.int32), np.empty(0), np.empty(0))
-"""The orders of no blocks."""
-
-
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """A matrix whose blocks a GPU and the threads of its host share.
@@ -102,12 +97,7 @@ class Matrix:
         return upload(self.backend, self.graph)
 
 
-def block_orders(
-    matrix: Matrix,
-    block_of: IntArray,
-    count: int,
-    processes: Processes = ALONE,
-) -> BlockOrders:
+def block_orders(matrix: Matrix, block_of: IntArray, count: int) -> BlockOrders:
     """Order the vertices of blocks by approximate minimum degree, each block separately.
 
     The degrees count the neighbours outside of the block, too, which are its halo.
@@ -118,28 +108,13 @@ def block_orders(
     block_of : int32, shape (n,)
         Block of each vertex, in 0..count - 1; -1 for a vertex that is not ordered.
     count : int
-    processes : Processes
-        Each process orders some blocks.
     """
-    sizes = sizes_of(block_of, count)
-    if processes.size > 1:
-        own = processes.share(sizes)
-        is_own = (own.start <= block_of) & (block_of < own.stop)
-        block_of = np.where(is_own, block_of - own.start, -1).astype(np.int32)
-        sizes = sizes[own]
-    orders = eliminated_blocks(matrix, block_of, sizes, np.empty(0))
-    return gathered(processes, matrix.host, orders)
+    return eliminated_blocks(matrix, block_of, sizes_of(block_of, count), np.empty(0))
 
 
 def sizes_of(block_of: IntArray, count: int) -> Sizes:
     """Return the number of vertices of each block, int64, shape (count,)."""
     return np.bincount(block_of + 1, minlength=count + 1)[1:]
-
-
-def gathered(processes: Processes, host: Backend, found: BlockOrders) -> BlockOrders:
-    """Return the orders that all processes have found, in rank order."""
-    arrays = (found.order, found.operations, found.paths)
-    return BlockOrders(*(processes.gather(host, array) for array in arrays))
 
 
 def eliminated_blocks(

@@ -26,7 +26,6 @@ def test_one_process_comes_first() -> None:
     assert found[:4] == [(0, 2, plain), (0, 2, weighted), (1, 1, plain), (1, 1, weighted)]
     assert len(found) == 10
     assert [case["processes"] for case in cases(options(alone=True), cube)] == [1, 2]
-    assert [case["k"] for case in cases(options(ordering=True), cube)] == [0] * 3
 
 
 def test_parts_and_times_are_compared_with_one_process() -> None:

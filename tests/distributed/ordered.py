@@ -11,13 +11,11 @@ from mpi4py import MPI
 
 import jetpy
 import jetpy.distributed
-from jetpy.distributed import ordering
 
 SIDE = 28
 """The cube has a large node."""
 
 if __name__ == "__main__":
-    ordering.SMALL = 30_000
     world = MPI.COMM_WORLD
     block = jetpy.distributed.cube(world, SIDE, SIDE, SIDE)
     start = None
@@ -25,6 +23,7 @@ if __name__ == "__main__":
         find, find_alone = (getattr(module, method) for module in (jetpy.distributed, jetpy))
         found = find(world, block, start=start, threads=1)
         expected = find_alone(jetpy.generators.cube(SIDE, SIDE, SIDE), start=start, threads=1)
+        assert found.threads == world.size
         own = expected.iperm[found.first :][: len(found.iperm)]
         is_equal = np.array_equal(found.perm, expected.perm) and np.array_equal(found.iperm, own)
         equal = world.gather(is_equal)

@@ -208,3 +208,16 @@ def test_levels_beyond_the_memory_are_one_error(
     assert one == other
     assert "every process gathers the whole graph of " in one
     assert ("729 vertices" in one) == (small > 0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_shares_are_consecutive_and_about_equal(size: int) -> None:
+    random = np.random.default_rng(size)
+    for count in (0, 1, 2, 40):
+        costs = random.integers(0, 100, count)
+        starts = shares(costs, size)
+        assert (starts[0], starts[-1], len(starts)) == (0, count, size + 1)
+        assert (np.diff(starts) >= 0).all()
+        before = np.append(0, np.cumsum(costs))[starts]
+        ideal = costs.sum() * np.arange(size + 1) / size
+        assert (np.abs(before - ideal) <= costs.max(initial=0)).all()

@@ -32,6 +32,10 @@ class ThreadCommunicator(Communicator):
         self._barrier.wait(PATIENCE)
         return found
 
+    def allgather_on_machine(self, value: T) -> list[T]:
+        """Return the values of all threads."""
+        return self.allgather_objects(value)
+
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by their sums over all threads."""
         for array in arrays:

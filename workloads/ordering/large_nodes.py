@@ -76,24 +76,16 @@ def label_nodes_to_coarsen(
 def begin_search(
     slot: int,
     n: int,
-    candidates: int,
-    first: int,
-    end: int,
     has_bisections: int,
-    node_of: pk.View1D[pk.int32],
     graph: Graph,
     sides: pk.View1D[pk.int32],
     hops: pk.View1D[pk.int32],
 ):
     """Start from the separators, and from the vertices of bisections with edges between sides.
 
-    Only the tasks first..end - 1 have a search: candidate c of node i is task i candidates + c.
     With `has_bisections` = 1, every other candidate is a bisection.
     """
     hops[slot] = FAR
-    task: int = node_of[slot % n] * candidates + slot // n
-    if task < first or task >= end:
-        return
     if has_bisections == 0 or not is_bisection(slot // n):
         if sides[slot] == SEPARATOR:
             hops[slot] = 0
