@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.coarsening.hubs import count_hubs
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.initial.tasks import OF_TASK_VERTICES
@@ -30,15 +31,13 @@ def is_searchable(graph: DeviceGraph, most: int) -> bool:
 def find_communities(backend: Backend, graph: DeviceGraph, seed: int) -> Array | None:
     """Return the community of each vertex (int32 from 0 on, shape (n,)), found on the host.
 
-    None if no vertex has more than `kernels.IRREGULAR` times the average degree, or if the
-    modularity is at most 1/2. Edge weights are 32 bits wide. The order of edges in a row has no
-    effect.
+    None if there are no hubs, or if the modularity is at most 1/2. Edge weights
+    are 32 bits wide. The order of edges in a row has no effect.
     """
     n, nnz = graph.n, graph.nnz
-    indptr = backend.to_host(graph.indptr)
-    highest = int(np.diff(indptr).max(initial=0))
-    if highest * n <= kernels.IRREGULAR * nnz:
+    if count_hubs(backend, graph) == 0:
         return None
+    indptr = backend.to_host(graph.indptr)
     host, state = backend.host, SimpleNamespace()
     allocate(
         host,

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from jetpy.coarsening.hubs import count_hubs
 from jetpy.engines.base import Array
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.problem import EDGE_CUT, Problem
@@ -20,7 +21,6 @@ from jetpy.refinement.jet import Refined
 from jetpy.workloads.refinement import core as kernels
 from jetpy.workloads.refinement.core import Core
 from jetpy.workloads.refinement.losses import BUCKETS
-from jetpy.workloads.tasks.communities import IRREGULAR
 
 MIN_VERTICES = 1000
 """On smaller graphs, tries find the core."""
@@ -60,10 +60,9 @@ def with_core_in_one_part(
     backend, graph, k = level.backend, level.graph, problem.k
     if level.pinned is not None or not may_have_core(graph.global_n, problem):
         return None
-    average = graph.global_nnz // graph.global_n
-    hubs = backend.reduce(graph.n, kernels.count_hubs, graph=graph, most=IRREGULAR * average)
-    if graph.halo.total(hubs) == 0:
+    if graph.halo.total(count_hubs(backend, graph)) == 0:
         return None
+    average = graph.global_nnz // graph.global_n
     weights = backend.full(BUCKETS, 0, np.int64)
     chosen = {"graph": graph, "least": average + 1}
     backend.parallel_for(graph.n, kernels.weigh_classes, weights=weights, **chosen)

@@ -8,7 +8,8 @@ from math import inf, log2
 from typing import ClassVar
 
 from jetpy.coarsening.constraints import WeightBounds
-from jetpy.coarsening.methods import coarsening_of
+from jetpy.coarsening.hubs import count_hubs
+from jetpy.coarsening.methods import coarsening_of, is_dense
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.device.processes import ALONE, Processes
 from jetpy.engines.base import Array, Backend
@@ -263,6 +264,8 @@ def coarsen(
     partition. `depth` is the depth of `finest`; each `variant` breaks ties differently. The
     hierarchy ends early at the first level for which `until` returns true. Given some levels,
     `is_passed` returns whether the last of them needs no edges once there is a coarser one.
+
+    If the first dense level has no hubs, as in meshes, no level is coarsened by groups.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
@@ -274,7 +277,7 @@ def coarsen(
     levels = [finest]
     entries = problem.options.initial.max_entries
     affordable = inf if entries is None else entries // 4
-    are_sought = True
+    are_sought = are_hubs_sought = True
     while levels[-1].graph.global_n > target or levels[-1].graph.global_size > affordable:
         finer = levels[-1]
         if finer.is_for_tasks(steps[0]):
@@ -286,6 +289,10 @@ def coarsen(
             if are_sought and finer.needs_communities(options):
                 are_sought = False
                 levels[-1] = finer = finer.with_communities(salt)
+            if are_hubs_sought and is_dense(finer.graph, options):
+                are_hubs_sought = False
+                if count_hubs(finer.backend, finer.graph) == 0:
+                    options = replace(options, dense=None)
             coarse, coarse_of = finer.contract(options, bounds, salt)
         n = coarse.global_n
         most = min(options.min_shrink * finer.graph.global_n, finer.graph.global_n - 1)

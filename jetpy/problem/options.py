@@ -41,7 +41,8 @@ class CoarsenOptions(Checked):
         then twins, then relatives.
     dense : int or None
         Two-hop: levels with at least this number of directed edges per vertex are coarsened by the
-        method 'constrained', because pairs would merge few of their edges. Levels of more than 67
+        method 'constrained', because pairs would merge few of their edges; but none, if the first
+        of them has no vertex of more than five times the average degree. Levels of more than 67
         million vertices and directed edges together are not. None: no levels.
     max_matchmaker : int
         Two-hop: vertices of larger degree do not match their neighbours and have no twins.
@@ -161,7 +162,7 @@ class RefineOptions(Checked):
         weight, as the program of Jet's authors does.
     check_room : bool
         Whether weak rebalancing only moves a vertex to parts that have room for it, if it moved
-        alone; otherwise to any part well below its limit, as in Jet.
+        alone, as far as there are any; otherwise to any part well below its limit, as in Jet.
     rebalance_by : {'cost', 'cut'}
         For process mapping: whether rebalancing rates moves by their communication cost or by their
         cut, as GPU-IM does.

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
+from jetpy.coarsening import hubs as rule
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
@@ -46,7 +47,7 @@ def core_of(graph: Graph, k: int) -> list[int]:
     """Return the vertices of the core: whole classes from the densest down, half a part at most."""
     degrees = np.diff(graph.indptr)
     least = len(graph.indices) // graph.n + 1
-    if degrees.max() <= module.IRREGULAR * (least - 1):
+    if degrees.max() * graph.n <= rule.IRREGULAR * len(graph.indices):
         return []
     weights = graph.vertex_weights
     classes = [loss_bucket(int(d), int(w), SCALE) for d, w in zip(degrees, weights, strict=True)]
@@ -95,7 +96,7 @@ def test_starts_equal_the_oracle(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MIN_VERTICES", 1)
         if hubs:
-            patch.setattr(module, "IRREGULAR", 0)
+            patch.setattr(rule, "IRREGULAR", 0)
         refined = refined_from(backend, graph, parts, k)
         found = with_core_in_one_part(level, problem_of(graph, k), refined)
         expected = start_of(graph, parts, k)

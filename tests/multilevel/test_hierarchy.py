@@ -7,11 +7,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import jetpy
 from jetpy import generators
 from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
+from jetpy.graph.csr import Graph
 from jetpy.multilevel import hierarchy
 from jetpy.multilevel.driver import is_passed
 from jetpy.multilevel.hierarchy import coarsen, finest_level
@@ -39,6 +41,30 @@ def test_limits_are_looser_on_coarser_levels(name: str, slack: float) -> None:
         assert abs(own.problem.limit - 736 - slack * average) < 1
         assert own.problem.limit > 736 or not slack or average < 2
         assert (own.problem.limits == own.problem.limit).all()
+
+
+def stencil(side: int, reach: int) -> Graph:
+    """Return a grid whose vertices are joined up to a distance along each axis."""
+    x, y = np.divmod(np.arange(side * side), side)
+    steps = range(-reach, reach + 1)
+    edges = []
+    for dx, dy in [(dx, dy) for dx in steps for dy in steps if (dx, dy) > (0, 0)]:
+        inside = (x + dx < side) & (y + dy >= 0) & (y + dy < side)
+        tails = np.flatnonzero(inside)
+        edges.append(np.stack([tails, tails + dx * side + dy], axis=1))
+    tails, heads = np.concatenate(edges).T
+    matrix = sp.coo_array((np.ones(len(tails)), (tails, heads)), (side * side,) * 2)
+    return jetpy.as_graph(matrix + matrix.T)
+
+
+def test_dense_meshes_are_coarsened_by_pairs() -> None:
+    """Networks of the same density, which have hubs, are coarsened by groups of up to six."""
+    engine, problem = get_backend("cpu", 1), make_problem(6400, 2, 0.03, 0, preset("default"))
+    for graph, shrinks_by_pairs in ((stencil(80, 5), True), (generators.rmat(12, 64), False)):
+        assert len(graph.indices) >= 64 * graph.n
+        finest = finest_level(engine, upload(engine, graph))
+        sizes = [level.graph.n for level in coarsen(finest, [problem], no_progress)]
+        assert (2 * sizes[1] >= sizes[0]) == shrinks_by_pairs
 
 
 def test_looser_limits_with_groups_and_units() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import jetpy
 from jetpy.choices import RebalanceBy
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
-from jetpy.graph.generators import delaunay, grid
+from jetpy.graph.generators import cube, delaunay, grid
 from jetpy.problem.metrics import part_weights
 from jetpy.problem.options import Options, RefineOptions
 from jetpy.problem.problem import EDGE_CUT, Metric, Problem
@@ -259,6 +261,41 @@ def test_weak_rebalancing_prefers_parts_with_room(
     state, moved = rebalance(backend, graph, [0, 0, 1, 2], 3, "weak", 10, 1, options)
     assert moved == 1
     assert parts_of(state)[1] == expected
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("roomy", [1, 2, 3])
+def test_heavy_vertices_go_to_parts_with_room(
+    backend: Backend, kind: str, seed: int, roomy: int
+) -> None:
+    """Vertex 0 must leave part 0, and only one part has room for it; there are no edges."""
+    loads = np.where(np.arange(1, 4) == roomy, 138, 188)
+    graph = from_edges(5, [], [], [50, 190, *loads])
+    state, moved = rebalance(backend, graph, [0, 0, 1, 2, 3], 4, kind, 200, seed)
+    assert moved == 1
+    assert parts_of(state).tolist() == [roomy, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("k", "preset"), [(16, "fast"), (32, "default")])
+def test_a_few_heavy_vertices_hardly_raise_the_cut(k: int, preset: Any) -> None:
+    """One vertex in 20 weighs 50, as in simulations of several kinds of physics."""
+    mesh = cube(20, 20, 20)
+    heavy = np.where(np.random.default_rng(1).random(mesh.n) < 0.05, 50, 1)
+    uneven = replace(mesh, vertex_weights=heavy.astype(np.int32))
+    even, own = (
+        sum(jetpy.partition(graph, k, preset=preset, seed=seed, threads=1).cut for seed in (0, 1))
+        for graph in (mesh, uneven)
+    )
+    assert own <= 1.08 * even
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+def test_heavy_vertices_leave_even_if_no_part_has_room(backend: Backend, kind: str) -> None:
+    graph = from_edges(5, [], [], [50, 190, 188, 188, 188])
+    state, moved = rebalance(backend, graph, [0, 0, 1, 2, 3], 4, kind, 200)
+    assert moved == 1
+    assert parts_of(state)[0] > 0
 
 
 @settings(max_examples=60)

@@ -36,12 +36,6 @@ def density_class(v: int, least: int, graph: Graph) -> int:
 
 
 @pk.workunit
-def count_hubs(v: int, acc: pk.Acc[pk.int64], graph: Graph, most: int):
-    """Count the vertices with more than `most` neighbours."""
-    acc += graph.indptr[v + 1] - graph.indptr[v] > most
-
-
-@pk.workunit
 def weigh_classes(v: int, graph: Graph, least: int, weights: pk.View1D[pk.int64]):
     """Sum the weights of the vertices by class."""
     c: int = density_class(v, least, graph)

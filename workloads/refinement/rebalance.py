@@ -47,6 +47,8 @@ from jetpy.workloads.refinement.targets import (
 
 DEALT_LATER = 0
 """Provisional destination of a vertex that strong rebalancing evicts."""
+LOOKS = 64
+"""Maximum number of open parts among which a heavy vertex looks for room."""
 REGION_BITS = BLOCK_BITS + 6
 """A region is 2^15 consecutive vertices."""
 REGION_BLOCKS = 1 << REGION_BITS - BLOCK_BITS
@@ -183,12 +185,34 @@ def lose_to(
 
 
 @pk.function
+def roomy_place(place: int, first: int, weight: int, plan: Plan, partition: Partition) -> int:
+    """Return the place of an open part with spare weight for a vertex, from `place` on.
+
+    After the last open part of the group, whose first place is `first`, comes the first one. If no
+    part of the next `LOOKS` has enough, it is `place` itself. A vertex of weight 1 fits everywhere.
+    """
+    count: int = plan.numbers[Row.OPEN_COUNT * partition.k + first]
+    looks: int = LOOKS
+    if count < looks:
+        looks = count
+    found: int = place
+    for _ in range(looks):
+        q: int = plan.numbers[Row.OPEN_PART * partition.k + found]
+        if -plan.numbers[Row.HEAVIEST * partition.k + q] >= weight:
+            return found
+        found += 1
+        if found == first + count:
+            found = first
+    return place
+
+
+@pk.function
 def lose_weakly(
     v: int, found: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
 ) -> pk.int64:
     """Make a vertex a candidate for the part of its best slot, and return its loss (equation 4.9).
 
-    Without such a slot, a hash chooses an open part of its group.
+    Without such a slot, a hash chooses an open part of its group, with room if possible.
     """
     p: int = state.parts[v]
     q: int = 0
@@ -200,8 +224,10 @@ def lose_weakly(
         seed: int = state.control[Control.ITERATION_SEED]
         first: int = p // plan.group_size * plan.group_size
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
-        index: int = first + index_of_hash(mix(owned_global_id(v, graph) ^ seed), count)
-        q = plan.numbers[Row.OPEN_PART * state.k + index]
+        place: int = first + index_of_hash(mix(owned_global_id(v, graph) ^ seed), count)
+        if state.control[Control.CHECKS_ROOM] == 1:
+            place = roomy_place(place, first, graph.vertex_weights[v], plan, state)
+        q = plan.numbers[Row.OPEN_PART * state.k + place]
     return lose_to(v, q, weight, graph, table, state)
 
 
@@ -584,7 +610,8 @@ def deal_evicted(
     """Strong: move an evicted vertex to an open part with spare weight.
 
     The evicted vertices of a group, in ascending order, are cut into segments. Each open part gets
-    one that fills its spare weight (the cookie-cutter pattern of Jet, 4.2.2).
+    one that fills its spare weight (the cookie-cutter pattern of Jet, 4.2.2). A vertex that is too
+    heavy for its part goes to a later one that has room, if there is any nearby.
     If parts are filled to the average, the middle of a vertex decides. If the spare weight of its
     part is less than half of it, the vertex goes to the next part that has so much, or stays.
     """
@@ -620,4 +647,6 @@ def deal_evicted(
         low += 1
         if low > last:
             low = first
+    if not plan.fills_to_average:
+        low = roomy_place(low, first, graph.vertex_weights[v], plan, state)
     move(v, plan.numbers[Row.OPEN_PART * state.k + low], graph, state)

@@ -17,6 +17,7 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field, vertices_of
+from jetpy.workloads.common.hubs import IRREGULAR
 from jetpy.workloads.initial.inner_levels import (
     add_row,
     can_hold_level,
@@ -27,8 +28,6 @@ from jetpy.workloads.initial.inner_levels import (
 )
 from jetpy.workloads.tasks.bisections import Bisections
 
-IRREGULAR = 5
-"""A graph is irregular if a vertex has more than this number of times the average degree."""
 ROUNDS = 2
 """Maximum number of times that all vertices of a level may move."""
 FEW = 20
@@ -39,7 +38,7 @@ LARGEST_VOLUME = 1 << 30
 
 @pk.function
 def is_irregular(here: int, state: Bisections) -> bool:
-    """Return whether the current level is irregular, like circuits and social networks."""
+    """Return whether the current level has hubs, like those of circuits and social networks."""
     begin: int = state.numbers[here + Field.BEGIN]
     end: int = state.numbers[here + Field.END]
     highest: pk.int64 = 0
