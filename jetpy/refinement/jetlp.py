@@ -85,6 +85,7 @@ def _inflow(state: RefinementState, overfill: int) -> Inflow:
         outgoing=backend.full((k + APART) * outgoing_stripes, 0, backend.sum_type),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
+        most=backend.empty(k, np.int64),
         leaving=backend.empty(k, np.int64),
         stripes=stripes,
         outgoing_stripes=outgoing_stripes,

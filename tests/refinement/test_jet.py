@@ -254,6 +254,7 @@ def test_inflow_cap_equals_the_oracle(
         outgoing=backend.from_host(outgoing.ravel().astype(np.int32)),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
+        most=backend.empty(k, np.int64),
         leaving=backend.full(k, ALL, np.int64),
         stripes=stripes,
         outgoing_stripes=outgoing_stripes,
@@ -280,6 +281,7 @@ def test_inflow_cap_equals_the_oracle(
             share = (room - better[lowest] + wanted[p, lowest]) * ALL // wanted[p, lowest]
         assert (lowest_ranks[p], shares[p]) == (lowest, share)
     left = outgoing[:, :k].sum(0)
+    assert np.array_equal(backend.to_host(cap.most), np.maximum(rooms - left, 1))
     spare = weights - lower_limits * (100 - overfill) // 100
     allowed = np.where(left > spare, spare.clip(0) * ALL // left.clip(1), ALL)
     if not has_lower_limits:
@@ -287,6 +289,14 @@ def test_inflow_cap_equals_the_oracle(
     assert np.array_equal(backend.to_host(cap.leaving), np.where(lower_limits > 0, allowed, ALL))
     assert not np.any(backend.to_host(cap.incoming))
     assert not np.any(backend.to_host(cap.outgoing).reshape(outgoing_stripes, -1)[:, :k])
+
+
+def test_vertices_without_room_stay(backend: Backend) -> None:
+    """Vertex 0 gains most, but part 1 has room for 25 only, as long as none of its own leave."""
+    graph = from_edges(4, [(0, 2), (1, 2), (2, 3)], [5, 4, 20], [40, 20, 40, 40])
+    state = state_of(backend, graph, [0, 0, 1, 1], 2, problem_of(graph, 2, limit=100))
+    propagate(state, 25, 1)
+    assert parts_of(state).tolist() == [0, 1, 1, 1]
 
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:

@@ -64,6 +64,7 @@ class Inflow:
     outgoing: pk.View1D[Weight]  # weight by stripe and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that each part admits
     shares: pk.View1D[pk.int64]  # share of that rank that it admits
+    most: pk.View1D[pk.int64]  # weight of the heaviest vertex that it admits
     leaving: pk.View1D[pk.int64]  # share of the proposals to leave each part that it allows
     stripes: int  # of `incoming`
     outgoing_stripes: int
@@ -257,13 +258,17 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
     """Find the lowest rank that a part admits, and the admitted share of that rank.
 
     The part may exceed its limit by at most `overfill` percent if all proposed moves out of it
-    happen and the expected number of vertices of the lowest rank enters. It may fall below its
-    lower limit by `overfill` percent if nothing enters. Resets both sums to 0.
+    happen and the expected number of vertices of the lowest rank enters. A vertex heavier than 1
+    must fit even if none of these moves happens. The part may fall below its lower limit by
+    `overfill` percent if nothing enters. Resets both sums to 0.
     """
     if not propagates(state):
         return
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
+    cap.most[p] = 1
+    if room > 1:
+        cap.most[p] = room
     outgoing: pk.int64 = 0
     for stripe in range(cap.outgoing_stripes):
         outgoing += cap.outgoing[stripe_index(stripe, p, state.k)]
@@ -302,7 +307,7 @@ def cap_inflow(p: int, state: Progress, cap: Inflow):
 
 @pk.workunit
 def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: Inflow):
-    """Move a vertex if its target admits its rank; in the lowest rank, a hash decides."""
+    """Move a vertex if its target admits its weight and rank; a hash decides in the lowest rank."""
     if not propagates(state):
         return
     v: int = proposals.vertices[i]
@@ -313,7 +318,7 @@ def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: In
     p: int = state.targets[v]
     if rank == NO_RANK:
         return
-    if rank < cap.lowest_ranks[p]:
+    if rank < cap.lowest_ranks[p] or graph.vertex_weights[v] > cap.most[p]:
         return
     if rank == cap.lowest_ranks[p]:
         seed: int = state.control[Control.ITERATION_SEED]
