@@ -33,6 +33,11 @@ def _heavy(graph: Graph, rng: Random) -> Graph:
     return _weighted(graph, vertex_weights=np.minimum(weights, min(2000, graph.n // K)))
 
 
+def _few_heavy(graph: Graph, rng: Random) -> Graph:
+    """Let one vertex in 20 weigh 50, as in simulations of several kinds of physics."""
+    return _weighted(graph, vertex_weights=np.where(rng.random(graph.n) < 0.05, 50, 1))
+
+
 def _edge(graph: Graph, rng: Random) -> Graph:
     """Assign a weight to each undirected edge."""
     u, v = graph.sources(0, graph.n), graph.indices
@@ -74,6 +79,7 @@ CONDITIONS = {
     "plain": Condition(k=None),
     "vertex": Condition(alter=_vertex),
     "heavy": Condition(alter=_heavy),
+    "few-heavy": Condition(k=100, alter=_few_heavy),
     "edge": Condition(alter=_edge),
     "both": Condition(alter=_both),
     "degree": Condition(alter=_degree),

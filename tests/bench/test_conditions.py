@@ -70,6 +70,9 @@ def test_conditions_assign_the_documented_weights() -> None:
     assert altered("both").vertex_weights.max() == 100
     assert altered("both").edge_weights.max() == 97
     assert np.array_equal(altered("degree").vertex_weights, altered("degree").degrees)
+    few = altered("few-heavy").vertex_weights
+    assert set(few.tolist()) == {1, 50}
+    assert 0.02 < (few == 50).mean() < 0.08
     heavy = altered("heavy")
     assert 100 < heavy.vertex_weights.max() <= heavy.total_vertex_weight / K
     assert np.median(heavy.vertex_weights) <= 2
