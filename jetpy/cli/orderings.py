@@ -175,7 +175,7 @@ def ordered(ctx: click.Context, threads: int | None) -> Ordered:
     # refuse wrong numbers before reading
     asked, symmetrize = options_of_run(method, options), options["symmetrize"]
     engine = {"backend": options["backend"], "threads": threads, "device": options["device"]}
-    check_backend(*engine.values())
+    check_backend(options["backend"], threads, options["device"])
     with changes_told(quiet=options["quiet"]), progress_bars(quiet=options["quiet"]) as bars:
         pattern = True if symmetrize else "symmetric"
         graph, read_seconds = read_timed(options["matrix"], bars, pattern=pattern)

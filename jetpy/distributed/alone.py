@@ -35,7 +35,7 @@ def run_on_root(comm: Communicator, threads: int | None, work: Callable[[int], T
         As `run_collectively` does.
     """
     run_collectively(comm, lambda: check_numbers(threads))
-    own = own_threads(comm.neighbours) if threads is None else threads
+    own = own_threads(comm.neighbours[1]) if threads is None else threads
     lent = comm.allgather_on_machine((own, os.sched_getaffinity(0)))
 
     def run() -> T | None:
@@ -50,12 +50,9 @@ def run_on_root(comm: Communicator, threads: int | None, work: Callable[[int], T
     return run_collectively(comm, run)
 
 
-def own_threads(neighbours: tuple[int, int]) -> int:
-    """Return the share of the threads of this machine that a process has.
-
-    `neighbours` are the rank among the processes of the machine, and their number.
-    """
-    return max(1, available_threads() // neighbours[1])
+def own_threads(processes: int) -> int:
+    """Return the share of the threads of a machine that each of its processes has."""
+    return max(1, available_threads() // processes)
 
 
 @contextmanager

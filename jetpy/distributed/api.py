@@ -630,7 +630,7 @@ def engine_of_process(
 
     `neighbours` are the rank among the processes of the machine, and their number.
     """
-    number, _ = neighbours
+    number, count = neighbours
     if device is None and name in ("auto", *ON_GPU):
         gpus = _count_gpus()
         device = number % gpus if gpus else None
@@ -640,7 +640,7 @@ def engine_of_process(
         if name == "auto":
             name, device = "cpu", None
     if threads is None and name not in ("auto", *ON_GPU):
-        threads = own_threads(neighbours)
+        threads = own_threads(count)
     return leases.enter_context(lease(name, threads, device))
 
 

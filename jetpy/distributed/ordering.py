@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api import ordering as alone
+from jetpy.api import ordering as one_process
 from jetpy.api.ordering_run import checked_start
 from jetpy.device.backends import lease
 from jetpy.distributed.alone import run_on_root
@@ -36,7 +36,7 @@ from jetpy.progress import ProgressOption
 from jetpy.result.ordering import Ordering, Origin
 from jetpy.result.separator_tree import SeparatorTree
 
-METHODS = {"order": alone.order, "nested_dissection": alone.nested_dissection}
+METHODS = {"order": one_process.order, "nested_dissection": one_process.nested_dissection}
 """The functions of a single process."""
 
 
