@@ -8,7 +8,6 @@ efficient parallel graph ordering", Parallel Computing 34 (2008).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -119,18 +118,19 @@ class BandGraph:
 
     Attributes
     ----------
-    selection : Selection
-        The slots on the level, ascending, so that the band of a node is consecutive.
+    slots : int32, shape (n,)
+        The slots on the level, ascending, so that the band of a node is consecutive; on the level's
+        back end.
     graph : DeviceGraph
         On the host.
     starts : int64, shape (candidates * nodes + 1,)
         First vertex of each band, by candidate and node.
     sides, pinned : int32, shape (n,)
         Side of each vertex, and the side that a vertex at the end of a band may not leave for the
-        other one.
+        other one; on the host.
     """
 
-    selection: Selection
+    slots: Array
     graph: DeviceGraph
     starts: Numbers
     sides: Array
@@ -177,7 +177,7 @@ def band_of(
     firsts = (n * np.arange(candidates)[:, None] + level.starts[:-1]).ravel().astype(np.int32)
     starts = backend.xp.searchsorted(selection.slots, backend.from_host(firsts))
     return BandGraph(
-        selection,
+        selection.slots,
         carry_graph(induced(backend, graph, selection), backend, host),
         np.append(backend.to_host(starts), count).astype(np.int64),
         carry(band_sides, backend, host),
@@ -232,14 +232,14 @@ class LargeNodes:
             return host.to_host(coarsest_sides)
         side_weights = _side_weights(coarse, host.to_host(coarsest_sides))
         sides = carry(coarsest_sides, host, coarse.backend)
-        for number, fine in reversed([*enumerate(levels)]):
+        while levels:
+            fine = levels.pop()
             sides = projected(coarse, fine, sides)
-            if number % self.effort.step == 0:
-                is_finest = number == 0
-                side_weights, best = self._refine(
-                    fine, sides, side_weights, own_seeds, is_finest=is_finest
-                )
             coarse = fine
+            if len(levels) % self.effort.step == 0:
+                side_weights, best = self._refine(
+                    fine, sides, side_weights, own_seeds, is_finest=not levels
+                )
         return backend.to_host(self._chosen(coarse, sides, best))
 
     def _chosen(self, level: NodesLevel, sides: Array, best: Array) -> Array:
@@ -289,8 +289,9 @@ class LargeNodes:
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
         hops, kinds = max(HOPS, effort.hops), {"has_bisections": has_bisections}
-        band = band_of(level, host, sides, hops, **kinds)
-        levels, both = _levels_of(host, band, tasks), {"candidates": candidates}
+        slots, starts, given = _arrays_of(band_of(level, host, sides, hops, **kinds))
+        levels = separator_levels(host, len(slots) + 1, len(given["ends"]), tasks, **given)
+        both = {"candidates": candidates}
         search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
         refined = {"search": search, "levels": levels, "other": levels.other}
         host.run_tasks(
@@ -302,7 +303,7 @@ class LargeNodes:
                 count,
                 int(has_bisections),
                 host.from_host(seeds),
-                host.from_host(band.starts),
+                host.from_host(starts),
                 host.from_host(side_weights.ravel()),
             ),
             **refined,
@@ -317,10 +318,10 @@ class LargeNodes:
         if is_finest:
             host.run_tasks(count, kernels.find_best, best=best, levels=levels, **both)
         backend.parallel_for(
-            band.graph.n,
+            len(slots),
             put,
             values=sides,
-            places=band.selection.slots,
+            places=slots,
             given=carry(levels.sides, host, backend),
         )
         rows = host.to_host(levels.numbers).reshape(tasks, Field.COUNT)
@@ -346,8 +347,11 @@ def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
     return result
 
 
-def _levels_of(host: Backend, band: BandGraph, tasks: int) -> Any:
-    """Return levels whose only level is the bands."""
+def _arrays_of(band: BandGraph) -> tuple[Array, Numbers, dict[str, Array]]:
+    """Return the slots of bands, their starts, and the arrays of the only level that they are.
+
+    The 64-bit arrays of a band are not needed any more.
+    """
     graph = band.graph
     own = {
         "rows": graph.indptr,
@@ -356,7 +360,7 @@ def _levels_of(host: Backend, band: BandGraph, tasks: int) -> Any:
     }
     given = {name: array.astype(np.int32, copy=False) for name, array in own.items()}
     given |= {"ends": graph.indices, "sides": band.sides, "pinned": band.pinned}
-    return separator_levels(host, graph.n + 1, graph.nnz, tasks, **given)
+    return band.slots, band.starts, given
 
 
 def _side_weights(level: NodesLevel, sides: Vertices) -> Numbers:

@@ -38,7 +38,7 @@ MAX_CHUNKS = 8
 the size of the matrix; together, these have at most as many entries as the matrix."""
 BYTES_OF_VARIABLE, BYTES_OF_ENTRY = 84, 4
 """Memory of a quotient graph."""
-BATCH_BYTES, BATCH_BYTES_OF_EDGE = 2**28, 32
+BATCH_BYTES, BATCH_BYTES_OF_EDGE = 2**26, 8
 """Quotient graphs exist at the same time if they take at most BATCH_BYTES together, or at most
 BATCH_BYTES_OF_EDGE per directed edge of the matrix."""
 

@@ -132,7 +132,7 @@ def test_bands_have_the_vertices_within_some_hops(name: str, kind: str, hops: in
     with backend_of(kind) as (backend, host):
         (level,) = levels_of(backend, host, graph, np.array([0, graph.n]))
         band = band_of(level, host, backend.from_host(np.concatenate(candidates)), hops)
-        slots, found = backend.to_host(band.selection.slots), download(host, band.graph)
+        slots, found = backend.to_host(band.slots), download(host, band.graph)
         band_sides, pinned = host.to_host(band.sides), host.to_host(band.pinned)
     for i, sides in enumerate(candidates):
         starts = np.flatnonzero(sides == SEPARATOR) if i else u[sides[u] != sides[v]]
