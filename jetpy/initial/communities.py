@@ -31,8 +31,8 @@ def is_searchable(graph: DeviceGraph, most: int) -> bool:
 def find_communities(backend: Backend, graph: DeviceGraph, seed: int) -> Array | None:
     """Return the community of each vertex (int32 from 0 on, shape (n,)), found on the host.
 
-    None if there are no hubs, or if the modularity is at most 1/2. Edge weights
-    are 32 bits wide. The order of edges in a row has no effect.
+    None if there are no hubs, or if the modularity is at most 1/2. Edge weights are 32 bits wide.
+    The order of edges in a row has no effect.
     """
     n, nnz = graph.n, graph.nnz
     if count_hubs(backend, graph) == 0:

@@ -288,10 +288,11 @@ class LargeNodes:
         host, effort, backend = self.host, self.effort, level.backend
         count, candidates = side_weights.shape[:2]
         tasks = count * candidates
-        hops, kinds = max(HOPS, effort.hops), {"has_bisections": has_bisections}
-        slots, starts, given = _arrays_of(band_of(level, host, sides, hops, **kinds))
+        hops, both = max(HOPS, effort.hops), {"candidates": candidates}
+        slots, starts, given = _arrays_of(
+            band_of(level, host, sides, hops, has_bisections=has_bisections)
+        )
         levels = separator_levels(host, len(slots) + 1, len(given["ends"]), tasks, **given)
-        both = {"candidates": candidates}
         search = search_of(host, effort if is_finest else replace(effort, skew=0), candidates)
         refined = {"search": search, "levels": levels, "other": levels.other}
         host.run_tasks(
@@ -348,9 +349,9 @@ def projected(coarse: NodesLevel, fine: NodesLevel, sides: Array) -> Array:
 
 
 def _arrays_of(band: BandGraph) -> tuple[Array, Numbers, dict[str, Array]]:
-    """Return the slots of bands, their starts, and the arrays of the only level that they are.
+    """Return the slots of bands, their starts, and their 32-bit arrays by name in `Separations`.
 
-    The 64-bit arrays of a band are not needed any more.
+    Nothing else of the bands is needed, so their 64-bit arrays can be freed.
     """
     graph = band.graph
     own = {
