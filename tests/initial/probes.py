@@ -11,7 +11,7 @@ from jetpy.workloads.initial.two_way import bisect, grow, measure, refine
 def build_levels(i: int, coarsest: int, heaviest: int, seed: int, levels: Levels):
     """Build the levels of a graph."""
     levels.numbers[Field.SEED] = seed
-    coarsen_to(coarsest, heaviest, 0, levels)
+    coarsen_to(coarsest, heaviest, False, 0, levels)
 
 
 @pk.workunit

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -95,10 +97,13 @@ def test_each_level_is_the_contraction_of_the_finer_one(name: str) -> None:
 class Matching:
     """Matching of the vertices of a level in plain Python; a single vertex is its own mate."""
 
-    def __init__(self, graph: Graph, sides: list[int], heaviest: int, seed: int) -> None:
+    def __init__(
+        self, graph: Graph, sides: list[int], heaviest: int, seed: int, by_weight: bool
+    ) -> None:
         self.rows, self.weights = rows_of(graph), graph.vertex_weights.tolist()
         self.sides, self.heaviest, self.seed, self.n = sides, heaviest, seed, graph.n
         self.order = visited(graph.n, seed)
+        self.by_weight = by_weight
         self.mates: dict[int, int] = {}
         self.match_neighbours()
         self.match_isolated()
@@ -115,13 +120,19 @@ class Matching:
         self.mates[u], self.mates[v] = v, u
 
     def match_neighbours(self) -> None:
-        """Match each vertex by the heaviest edge, then the higher hash."""
+        """Match each vertex by the highest key, then the higher hash."""
         for u in self.order:
             if u in self.mates or not self.rows[u]:
                 continue
             free = [(w, v) for v, w in self.rows[u] if v not in self.mates and self.can_join(u, v)]
-            keys = [(w, mix(v ^ self.seed), v) for w, v in free]
-            self.pair(u, max(keys)[2] if keys else u)
+            keys = [(self.key(w, v), mix(v ^ self.seed), v, w) for w, v in free]
+            _, _, mate, weight = max(keys, default=(0, 0, u, 0))
+            is_light = 2 * weight < max(w for _, w in self.rows[u])
+            self.pair(u, u if is_light and not self.by_weight else mate)
+
+    def key(self, w: int, v: int) -> Fraction:
+        """Return the weight of an edge, or its rating: w^2 over the weight of its other vertex."""
+        return Fraction(w) if self.by_weight else Fraction(w * w, max(1, self.weights[v]))
 
     def match_isolated(self) -> None:
         """Match the isolated vertices in pairs; both of a pair that cannot join remain single."""
@@ -149,10 +160,10 @@ class Matching:
                 waiting[maker] = u
 
 
-def matched(graph: Graph, sides: list[int], heaviest: int, seed: int) -> list[int]:
+def matched(graph: Graph, sides: list[int], heaviest: int, seed: int, by_weight: bool) -> list[int]:
     """Return the mates that the kernel finds."""
     worker = Worker.of(get_backend("cpu", 1), graph, 1, sides)
-    worker.run("match_once", heaviest=heaviest, seed=seed)
+    worker.run("match_once", heaviest=heaviest, by_weight=int(by_weight), seed=seed)
     mates = worker.state.positions[worker.begin : worker.end] - worker.begin
     worker.check_other_worker()
     return list(mates.tolist())
@@ -162,9 +173,10 @@ def check_mates(graph: Graph, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sides = rng.integers(0, rng.integers(1, 4), graph.n).tolist()
     largest = int(graph.vertex_weights.max())
-    for heaviest in {0, largest, 2 * largest, int(rng.integers(0, 2 * largest + 1))}:
-        mates = matched(graph, sides, heaviest, seed)
-        expected = Matching(graph, sides, heaviest, seed)
+    drawn = {0, largest, 2 * largest, int(rng.integers(0, 2 * largest + 1))}
+    for heaviest, by_weight in itertools.product(drawn, (False, True)):
+        mates = matched(graph, sides, heaviest, seed, by_weight)
+        expected = Matching(graph, sides, heaviest, seed, by_weight)
         assert mates == [expected.mates[v] for v in range(graph.n)]
         for u, v in enumerate(mates):
             assert mates[v] == u
@@ -212,7 +224,32 @@ def test_vertices_are_matched_by_the_heaviest_edges(seed: int) -> None:
             u = int(graph.indices[e])
             is_heavy = min(u, v) % 2 == 0 and abs(u - v) == 1
             graph.edge_weights[e] = 7 if is_heavy else 6
-    assert matched(graph, [0] * 20, 2, seed) == [v ^ 1 for v in range(20)]
+    for by_weight in (False, True):
+        assert matched(graph, [0] * 20, 2, seed, by_weight) == [v ^ 1 for v in range(20)]
+
+
+@pytest.mark.parametrize(("weight", "is_matched"), [(2, False), (3, True)])
+def test_an_edge_of_less_than_half_the_heaviest_weight_is_not_matched_by_rating(
+    weight: int, is_matched: bool
+) -> None:
+    """The ends of the path are too heavy to match."""
+    graph = from_edges(4, [(0, 1), (1, 2), (2, 3)], [5, weight, 5], [9, 1, 1, 9])
+    single, paired = [0, 1, 2, 3], [0, 2, 1, 3]
+    for seed in range(5):
+        assert matched(graph, [0] * 4, 2, seed, by_weight=True) == paired
+        assert matched(graph, [0] * 4, 2, seed, by_weight=False) == (
+            paired if is_matched else single
+        )
+
+
+def test_ratings_prefer_light_vertices() -> None:
+    """The middle of the path is visited first; 3^2 / 3 is less than 2^2 / 1."""
+    graph = from_edges(3, [(0, 1), (1, 2)], [3, 2], [3, 1, 1])
+    seeds = [seed for seed in range(30) if visited(3, seed)[0] == 1]
+    assert seeds
+    for seed in seeds:
+        assert matched(graph, [0] * 3, 4, seed, by_weight=True)[1] == 0
+        assert matched(graph, [0] * 3, 4, seed, by_weight=False)[1] == 2
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -220,6 +257,6 @@ def test_vertices_on_different_sides_are_not_matched(seed: int) -> None:
     """Neither neighbours, nor isolated vertices, nor leaves of a hub."""
     sides = [v % 2 for v in range(20)]
     for graph in (path(20), isolated(20), star(19), bipartite(2, 18)):
-        mates = matched(graph, sides, 9, seed)
+        mates = matched(graph, sides, 9, seed, by_weight=True)
         assert all(sides[u] == sides[v] for u, v in enumerate(mates))
-    assert matched(path(20), sides, 9, seed) != list(range(20))
+    assert matched(path(20), sides, 9, seed, by_weight=True) != list(range(20))

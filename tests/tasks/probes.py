@@ -190,9 +190,9 @@ def flow_between(
 
 
 @pk.workunit
-def match_once(i: int, heaviest: int, seed: int, here: int, levels: Levels):
+def match_once(i: int, heaviest: int, by_weight: int, seed: int, here: int, levels: Levels):
     """Match the vertices of a level."""
-    match_level(heaviest, seed, here, levels)
+    match_level(heaviest, by_weight == 1, seed, here, levels)
 
 
 @pk.workunit

@@ -1,11 +1,12 @@
-"""Levels inside a bisection: heavy-edge matching, contraction and projection by one index.
+"""Levels inside a bisection: matching by ratings, contraction and projection by one index.
 
 Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM
 Journal on Scientific Computing 20 (1998), sections 3.1 and 3.2: vertices are visited in random
-order, and each is matched with the free neighbour of the heaviest edge. Vertices without edges are
-matched with each other. So are vertices at distance two, if many others have no partner: LaSalle et
-al., "Improving graph partitioning for modern graphs and architectures", IA3 2015. Vertices on
-different sides are not matched.
+order, and each is matched with the free neighbour of the heaviest edge, or of the highest rating
+("expansion*2": Holtgrewe, Sanders, Schulz, "Engineering a scalable high quality graph partitioner",
+IPDPS 2010). Vertices without edges are matched with each other. So are vertices at distance two, if
+many others have no partner: LaSalle et al., "Improving graph partitioning for modern graphs and
+architectures", IA3 2015. Vertices on different sides are not matched.
 """
 
 import pykokkos as pk
@@ -53,7 +54,7 @@ def shuffle(begin: int, end: int, origin: int, seed: pk.uint32, levels: Levels):
 
 
 @pk.function
-def mate_of(u: int, heaviest: int, levels: Levels) -> int:
+def heaviest_mate(u: int, heaviest: int, levels: Levels) -> int:
     """Return the free neighbour with the heaviest edge, then the highest hash, or `NO_VERTEX`.
 
     The key of a vertex is its hash while it is free.
@@ -72,6 +73,54 @@ def mate_of(u: int, heaviest: int, levels: Levels) -> int:
             best_key = key
             best = v
     return best
+
+
+@pk.function
+def rate(w: pk.double, weight: pk.double) -> pk.double:
+    """Return the rating w^2 / c(v) of an edge; a vertex of weight 0 counts as one of weight 1."""
+    if weight < 1.0:
+        return w * w
+    return (w * w) / weight
+
+
+@pk.function
+def rated_mate(u: int, heaviest: int, levels: Levels) -> int:
+    """Return the free neighbour with the highest rating, then the highest hash, or `NO_VERTEX`.
+
+    The edge to it has at least half the weight of the vertex's heaviest edge.
+    """
+    best: int = NO_VERTEX
+    best_rating: pk.double = 0.0
+    most: pk.int64 = 0
+    weight: pk.int64 = 0
+    own: int = levels.sides[u]
+    room: int = heaviest - levels.weights[u]
+    for e in range(levels.rows[u], levels.rows[u + 1]):
+        v: int = levels.ends[e]
+        w: pk.int64 = levels.edge_weights[e]
+        if w > most:
+            most = w
+        if levels.sides[v] != own or levels.keys[v] == TAKEN or levels.weights[v] > room:
+            continue
+        rating: pk.double = rate(w, levels.weights[v])
+        is_best: bool = best == NO_VERTEX or rating > best_rating
+        if best != NO_VERTEX and rating == best_rating:
+            is_best = levels.keys[v] > levels.keys[best]
+        if is_best:
+            best = v
+            best_rating = rating
+            weight = w
+    if weight < most - weight:
+        return NO_VERTEX
+    return best
+
+
+@pk.function
+def mate_of(u: int, heaviest: int, by_weight: bool, levels: Levels) -> int:
+    """Return the free neighbour to match, by the weight or the rating of the edge."""
+    if by_weight:
+        return heaviest_mate(u, heaviest, levels)
+    return rated_mate(u, heaviest, levels)
 
 
 @pk.function
@@ -122,7 +171,7 @@ def match_at_distance_two(
 
 
 @pk.function
-def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
+def match_level(heaviest: int, by_weight: bool, seed: pk.uint32, here: int, levels: Levels):
     """Match the vertices of a level; a pair weighs at most `heaviest` and is on one side.
 
     Stores the mates in `positions`. A vertex without a partner is its own mate. If many have none,
@@ -138,7 +187,7 @@ def match_level(heaviest: int, seed: pk.uint32, here: int, levels: Levels):
         u: int = levels.heap[j]
         if levels.keys[u] == TAKEN:
             continue
-        mate: int = mate_of(u, heaviest, levels)
+        mate: int = mate_of(u, heaviest, by_weight, levels)
         if levels.rows[u] == levels.rows[u + 1]:
             mate = lone
             lone = u
@@ -253,7 +302,7 @@ def enter_level(last: int, entry: int, here: int, levels: Levels):
 
 
 @pk.function
-def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
+def coarsen(heaviest: int, by_weight: bool, here: int, levels: Levels) -> bool:
     """Coarsen the current level and switch to the result; return False if it is full or useless."""
     if not can_hold_level(here, levels):
         return False
@@ -261,7 +310,7 @@ def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
     end: int = levels.numbers[here + Field.END]
     level: int = levels.numbers[here + Field.LEVELS]
     seed: pk.uint32 = mix(levels.numbers[here + Field.SEED] + level)
-    match_level(heaviest, seed, here, levels)
+    match_level(heaviest, by_weight, seed, here, levels)
     last: int = number_pairs(begin, end, levels)
     if not is_useful(last, here, levels):
         return False
@@ -287,13 +336,13 @@ def heaviest_of(total: pk.int64, coarsest: int) -> int:
 
 
 @pk.function
-def coarsen_to(coarsest: int, heaviest: int, here: int, levels: Levels):
+def coarsen_to(coarsest: int, heaviest: int, by_weight: bool, here: int, levels: Levels):
     """Coarsen until a level has at most `coarsest` vertices, or coarsening ends before."""
     while (
         levels.numbers[here + Field.END] - levels.numbers[here + Field.BEGIN] > coarsest
         and levels.numbers[here + Field.LEVELS] < MAX_LEVELS
     ):
-        if not coarsen(heaviest, here, levels):
+        if not coarsen(heaviest, by_weight, here, levels):
             break
 
 

@@ -177,7 +177,8 @@ def find_separator(
     levels.numbers[here + Field.SKEW] = search.skew
     levels.numbers[here + Field.SEED] = seed_of(node, number, work)
     limit_sides(search.shares[number], here, levels)
-    coarsen_to(COARSEST, heaviest_of(levels.numbers[here + Field.TOTAL], COARSEST), here, levels)
+    heaviest: int = heaviest_of(levels.numbers[here + Field.TOTAL], COARSEST)
+    coarsen_to(COARSEST, heaviest, True, here, levels)
     if is_bisection(number):
         bisect(search.growings, search.passes, here, levels, best)
         refine_bisection(search, here, levels)

@@ -236,7 +236,7 @@ def bisect_node(size: int, growings: int, seed: pk.uint32, inner: int, state: Bi
     for v in range(first, first + size):
         state.sides[v] = state.pinned[v]
     heaviest: int = coarse_weight(state.numbers[inner + Field.TOTAL], COARSEST)
-    coarsen_to(COARSEST, heaviest, inner, state)
+    coarsen_to(COARSEST, heaviest, False, inner, state)
     limit_level(inner, state)
     bisect(growings, 1, inner, state, state.best)
     measure(inner, state)

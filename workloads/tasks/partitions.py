@@ -212,7 +212,8 @@ def begin_try(number: int, coarsest: int, here: int, state: Bisections):
     state.numbers[here + Field.SEED] = own
     for v in vertices_of(here, state):
         state.sides[v] = state.pinned[v]
-    coarsen_to(coarsest, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
+    heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
+    coarsen_to(coarsest, heaviest, False, here, state)
 
 
 @pk.function
@@ -254,7 +255,8 @@ def run_cycle(number: int, level: int, sums: int, here: int, state: Bisections):
     seed: pk.uint32 = state.numbers[here + Field.SEED]
     state.numbers[here + Field.SEED] = mix(seed + number)
     coarsest: int = size_for(CYCLE_COARSEST, CYCLE_PER_PART, state.numbers[here + Field.PARTS])
-    coarsen_to(coarsest, heaviest_of(state.numbers[here + Field.TOTAL], coarsest), here, state)
+    heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
+    coarsen_to(coarsest, heaviest, False, here, state)
     refine_up_to(level, sums, here, state)
 
 
@@ -285,9 +287,9 @@ def partition_graph(
     heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
     has_hubs: bool = is_irregular(here, state)
     if has_hubs and k > 2 and end - begin > middle and effort.communities > middle:
-        coarsen_to(effort.communities, heaviest, here, state)
+        coarsen_to(effort.communities, heaviest, False, here, state)
         mark_communities(here, state)
-    coarsen_to(middle, heaviest, here, state)
+    coarsen_to(middle, heaviest, False, here, state)
     cycled: int = state.numbers[here + Field.LEVELS]
     find_best_try(tries, coarsest, worker * PENDING, sums, here, effort, state)
     if effort.cycles > 0 and has_hubs and cycled > 0:
@@ -369,7 +371,7 @@ def begin_graphs(
     coarsest: int = size_for(effort.coarsest, effort.per_part, k)
     middle: int = middle_for(coarsest, effort, k)
     heaviest: int = heaviest_of(state.numbers[here + Field.TOTAL], coarsest)
-    coarsen_to(middle, heaviest, here, state)
+    coarsen_to(middle, heaviest, False, here, state)
     state.numbers[here + Field.MIDDLE] = state.numbers[here + Field.LEVELS]
     begin_try(0, coarsest, here, state)
     begin_tree((worker * nodes_each + 1) * Node.COUNT, here, state)
