@@ -1,4 +1,4 @@
-"""Levels inside a bisection: matching by ratings, contraction and projection by one index.
+"""Levels inside a bisection: matching, contraction and projection by one index.
 
 Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM
 Journal on Scientific Computing 20 (1998), sections 3.1 and 3.2: vertices are visited in random
@@ -90,7 +90,7 @@ def rated_mate(u: int, heaviest: int, levels: Levels) -> int:
     The edge to it has at least half the weight of the vertex's heaviest edge.
     """
     best: int = NO_VERTEX
-    best_rating: pk.double = 0.0
+    best_rating: pk.double = -1.0
     most: pk.int64 = 0
     weight: pk.int64 = 0
     own: int = levels.sides[u]
@@ -103,8 +103,8 @@ def rated_mate(u: int, heaviest: int, levels: Levels) -> int:
         if levels.sides[v] != own or levels.keys[v] == TAKEN or levels.weights[v] > room:
             continue
         rating: pk.double = rate(w, levels.weights[v])
-        is_best: bool = best == NO_VERTEX or rating > best_rating
-        if best != NO_VERTEX and rating == best_rating:
+        is_best: bool = rating > best_rating
+        if rating == best_rating:
             is_best = levels.keys[v] > levels.keys[best]
         if is_best:
             best = v
